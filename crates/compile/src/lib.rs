@@ -1,0 +1,1 @@
+//! Tree to Lua on the same lines.

@@ -1,0 +1,1 @@
+//! HTTP: any store served, and a client that is a store.

@@ -1,0 +1,1 @@
+//! The living program: isolate, fibers, classes, connections.

@@ -1,0 +1,144 @@
+//! What a verb carries: bytes, a value, a stream, or something lazy.
+
+use crate::{Answer, Result, Value};
+use bytes::Bytes;
+use futures_util::Stream;
+use std::any::Any;
+use std::borrow::Cow;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+/// A stream of chunks; the consumer's pace is the producer's (each poll asks for one chunk).
+pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes>>>>;
+
+/// Content with what is known about it.
+#[derive(Default)]
+pub struct Content {
+    /// The content itself.
+    pub body: Body,
+    /// Its media type such as `application/json`, where the store knows it.
+    pub media_type: Option<Cow<'static, str>>,
+    /// Its validator, where the store has one.
+    pub entity_tag: Option<EntityTag>,
+    /// When it was last changed, where the store knows it.
+    pub modified: Option<SystemTime>,
+    /// The class that a record of this content stands for, for stores that make objects.
+    pub class: Option<Rc<str>>,
+}
+
+/// The content itself.
+#[derive(Default)]
+pub enum Body {
+    /// Nothing: an answer without content. Not the same as a missing reference.
+    #[default]
+    Empty,
+    /// Bytes in memory.
+    Bytes(Bytes),
+    /// Text in memory, always UTF-8. Sharing it costs no copy.
+    Text(crate::Text),
+    /// Plain data.
+    Value(Value),
+    /// A stream of bytes with its length where it is known.
+    Stream(ByteStream, Option<u64>),
+    /// Something that is encoded when it is wanted and not before: rows of a query, an object of
+    /// the program.
+    Lazy(Rc<dyn Lazy>),
+}
+
+/// The form in which lazy content is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// JSON text, RFC 8259.
+    Json,
+    /// Comma-separated values with a header line, RFC 4180.
+    Csv,
+    /// What a person reads: the text itself, a number, JSON for anything with structure.
+    Text,
+}
+
+/// Content that knows how to encode itself. Encoding may happen more than once, or never.
+pub trait Lazy {
+    /// The whole encoding. Large results should bound their memory by [`Lazy::stream`] instead.
+    fn encode(&self, form: Form) -> Answer<Bytes>;
+
+    /// The media type of an encoding, when it is not the form's usual one (a page is
+    /// `text/html`).
+    fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
+        None
+    }
+
+    /// The encoding piece by piece; `None` when encoding in one piece is as good.
+    fn stream(&self, _form: Form) -> Option<ByteStream> {
+        None
+    }
+
+    /// The same as plain data.
+    fn value(&self) -> Answer<Value>;
+
+    /// For the store or runtime that made it, to take it back unchanged.
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A strong or weak validator (RFC 9110 section 8.8.3), without quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntityTag {
+    /// The opaque text: printable ASCII without quotes.
+    pub text: Box<str>,
+    /// Weak tags say "equivalent", strong ones "the same bytes".
+    pub weak: bool,
+}
+
+impl EntityTag {
+    /// A strong tag.
+    pub fn strong(text: impl Into<Box<str>>) -> Self {
+        EntityTag { text: text.into(), weak: false }
+    }
+}
+
+impl Content {
+    /// Text content.
+    pub fn text(text: impl Into<crate::Text>) -> Self {
+        Content { body: Body::Text(text.into()), ..Content::default() }
+    }
+
+    /// Bytes.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        Content { body: Body::Bytes(bytes.into()), ..Content::default() }
+    }
+
+    /// Plain data.
+    pub fn value(value: Value) -> Self {
+        Content { body: Body::Value(value), ..Content::default() }
+    }
+
+    /// Lazy content.
+    pub fn lazy(lazy: Rc<dyn Lazy>) -> Self {
+        Content { body: Body::Lazy(lazy), ..Content::default() }
+    }
+
+    /// Says what media type it is.
+    pub fn with_media_type(mut self, media_type: impl Into<Cow<'static, str>>) -> Self {
+        self.media_type = Some(media_type.into());
+        self
+    }
+
+    /// A second handle on the same content; `None` for a stream, which can be read only once.
+    pub fn share(&self) -> Option<Content> {
+        let body = match &self.body {
+            Body::Empty => Body::Empty,
+            Body::Bytes(bytes) => Body::Bytes(bytes.clone()),
+            Body::Text(text) => Body::Text(text.clone()),
+            Body::Value(value) => Body::Value(value.clone()),
+            Body::Lazy(lazy) => Body::Lazy(lazy.clone()),
+            Body::Stream(..) => return None,
+        };
+        Some(Content {
+            body,
+            media_type: self.media_type.clone(),
+            entity_tag: self.entity_tag.clone(),
+            modified: self.modified,
+            class: self.class.clone(),
+        })
+    }
+}

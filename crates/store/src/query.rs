@@ -1,0 +1,100 @@
+//! Queries as data: what a store runs itself when it can.
+
+use crate::Value;
+
+/// A query over the elements of a collection.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Query {
+    /// Which elements; all when absent.
+    pub filter: Option<Filter>,
+    /// In which order; the store's own when empty.
+    pub sort: Vec<Sort>,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// Leaving out so many first.
+    pub offset: u64,
+    /// Only these fields, in this order; all when empty.
+    pub fields: Vec<String>,
+    /// Only how many there are: the answer is one integer.
+    pub count: bool,
+}
+
+/// A condition on one element.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Filter {
+    /// A field compared with a value.
+    Compare(String, Comparison, Value),
+    /// A text field that begins with a text.
+    Prefix(String, String),
+    /// A text field that ends with a text.
+    Suffix(String, String),
+    /// A text field that contains a text.
+    Contains(String, String),
+    /// Every one of them holds.
+    All(Vec<Filter>),
+    /// At least one of them holds.
+    Any(Vec<Filter>),
+    /// It does not hold.
+    Not(Box<Filter>),
+}
+
+/// How two values compare. Nil equals nil and nothing else; booleans equal 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Equal.
+    Equal,
+    /// Not equal.
+    NotEqual,
+    /// Less.
+    Less,
+    /// Less or equal.
+    LessOrEqual,
+    /// Greater.
+    Greater,
+    /// Greater or equal.
+    GreaterOrEqual,
+}
+
+/// One sort key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sort {
+    /// The field.
+    pub field: String,
+    /// Largest first.
+    pub descending: bool,
+}
+
+/// What the elements of a collection look like: a class, seen by a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The name of the class, such as `Task`.
+    pub name: String,
+    /// Its fields in the order of their declaration.
+    pub fields: Vec<Field>,
+}
+
+/// One field of a shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: FieldType,
+}
+
+/// The types that a field can be declared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// Not declared: any value.
+    Any,
+    /// An integer.
+    Int,
+    /// A floating-point number.
+    Float,
+    /// A boolean.
+    Bool,
+    /// Text.
+    Text,
+    /// Bytes.
+    Bytes,
+}

@@ -1,0 +1,174 @@
+//! References: `scheme:path?query`.
+
+use bytes::Bytes;
+use std::fmt;
+use std::ops::Deref;
+
+/// Shared text: UTF-8 in a [`Bytes`] buffer, cloned without a copy.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct Text(Bytes);
+
+impl Text {
+    /// Empty text.
+    pub const EMPTY: Text = Text(Bytes::new());
+
+    /// Text that is part of the program.
+    pub const fn from_static(text: &'static str) -> Self {
+        Text(Bytes::from_static(text.as_bytes()))
+    }
+
+    /// Takes bytes that are UTF-8; gives them back when they are not.
+    pub fn from_utf8(bytes: Bytes) -> std::result::Result<Self, Bytes> {
+        if std::str::from_utf8(&bytes).is_ok() { Ok(Text(bytes)) } else { Err(bytes) }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        // Checked when it was made; the check of short text costs a few nanoseconds.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+
+    /// A part of it, by byte range, sharing the buffer.
+    ///
+    /// # Panics
+    /// When the range does not lie on character boundaries, as slicing a `str` does.
+    pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
+        let _ = &self.as_str()[range.clone()];
+        Text(self.0.slice(range))
+    }
+
+    /// The bytes, sharing the buffer.
+    pub fn into_bytes(self) -> Bytes {
+        self.0
+    }
+}
+
+impl Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl From<String> for Text {
+    fn from(text: String) -> Self {
+        Text(Bytes::from(text))
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Self {
+        Text(Bytes::copy_from_slice(text.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), out)
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.as_str(), out)
+    }
+}
+
+/// The name of a thing in a store. The path is what was written after the scheme, unescaped:
+/// `/tmp/x`, `//host/x`, `bucket/key`, or empty. Stores that are not hierarchical at the root
+/// treat `/a` and `a` as the same: see [`Reference::relative_path`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Reference {
+    scheme: Option<Text>,
+    path: Text,
+    query: Option<Text>,
+}
+
+impl Reference {
+    /// A reference without scheme, as a store sees it: a path and perhaps a query after `?`.
+    pub fn parse(text: &str) -> Self {
+        match text.split_once('?') {
+            Some((path, query)) => {
+                Reference { scheme: None, path: path.into(), query: Some(query.into()) }
+            }
+            None => Reference { scheme: None, path: text.into(), query: None },
+        }
+    }
+
+    /// A path alone; a `?` in it is part of the path.
+    pub fn from_path(path: impl Into<Text>) -> Self {
+        Reference { scheme: None, path: path.into(), query: None }
+    }
+
+    /// The same reference with another scheme.
+    pub fn with_scheme(mut self, scheme: impl Into<Text>) -> Self {
+        self.scheme = Some(scheme.into());
+        self
+    }
+
+    /// The same reference with a query (without the `?`).
+    pub fn with_query(mut self, query: impl Into<Text>) -> Self {
+        self.query = Some(query.into());
+        self
+    }
+
+    /// The same scheme and query on another path.
+    pub fn with_path(&self, path: impl Into<Text>) -> Self {
+        Reference { scheme: self.scheme.clone(), path: path.into(), query: self.query.clone() }
+    }
+
+    /// The scheme, where one was written.
+    pub fn scheme(&self) -> Option<&str> {
+        self.scheme.as_deref()
+    }
+
+    /// The path as written.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The path without leading slashes, which is what most stores look up.
+    pub fn relative_path(&self) -> &str {
+        self.path.trim_start_matches('/')
+    }
+
+    /// The query, where there is one, still escaped.
+    pub fn query(&self) -> Option<&str> {
+        self.query.as_deref()
+    }
+
+    /// The parts of the path between slashes; empty parts are left out.
+    pub fn segments(&self) -> impl Iterator<Item = &str> {
+        self.path.as_str().split('/').filter(|part| !part.is_empty())
+    }
+
+    /// The last part of the path, or nothing at the root.
+    pub fn name(&self) -> Option<&str> {
+        self.path.as_str().rsplit('/').find(|part| !part.is_empty())
+    }
+
+    /// This reference followed by a relative path: one slash between them.
+    pub fn join(&self, relative: &str) -> Self {
+        let base = self.path.trim_end_matches('/');
+        let relative = relative.trim_start_matches('/');
+        let path = match (base.is_empty() && !self.path.starts_with('/'), relative.is_empty()) {
+            (true, _) => relative.to_string(),
+            (false, true) => self.path.to_string(),
+            (false, false) => format!("{base}/{relative}"),
+        };
+        self.with_path(path)
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scheme) = &self.scheme {
+            write!(out, "{scheme}:")?;
+        }
+        out.write_str(&self.path)?;
+        if let Some(query) = &self.query {
+            write!(out, "?{query}")?;
+        }
+        Ok(())
+    }
+}

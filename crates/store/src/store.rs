@@ -1,0 +1,195 @@
+//! The trait that everything hangs on.
+
+use crate::{Answer, Content, EntityTag, Error, Query, Reference, Shape, Text};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// A store answers verbs on references. Every store and combinator behaves as written here; the
+/// conformance suite (feature `conformance`) checks it against the memory store.
+///
+/// A store is used by one worker thread and shared by [`Rc`]. Verbs of one store may overlap when
+/// they answer later; each is atomic for itself: a reader sees the content before a put or after
+/// it, never a mixture, and a cancelled put either happened as a whole or not at all.
+pub trait Store {
+    /// Reads. A missing reference answers `None`, not an error.
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>>;
+
+    /// Replaces or creates, with whatever lies above it. Answers whether it was created. Content
+    /// that was put is what the next get answers, with the same media type where the store keeps
+    /// one. Putting a stream reads it to its end; a stream that fails leaves the old content.
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let _ = (content, context);
+        Error::not_allowed(Verb::Put, reference).into()
+    }
+
+    /// Adds to the collection at the reference (inserts a row, appends to a list or a file).
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let _ = (content, context);
+        Error::not_allowed(Verb::Post, reference).into()
+    }
+
+    /// Changes a part: the fields of a record that the content names, the others stay. Merging
+    /// into a missing reference is [`crate::Kind::NotFound`].
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        let _ = (content, context);
+        Error::not_allowed(Verb::Merge, reference).into()
+    }
+
+    /// Removes. Answers whether there was something; removing a missing reference is no error.
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let _ = context;
+        Error::not_allowed(Verb::Delete, reference).into()
+    }
+
+    /// The children, ordered by name (bytewise), without duplicates. `None` where the reference is
+    /// no collection: a leaf or missing.
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let _ = context;
+        Error::not_allowed(Verb::List, reference).into()
+    }
+
+    /// Runs a query over the collection at the reference. A store that cannot answers
+    /// [`crate::Kind::NotAllowed`], and the caller runs it over the elements it gets.
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        let _ = (query, context);
+        Error::not_allowed(Verb::Query, reference).into()
+    }
+
+    /// The store of a collection of one shape, made if it is not there: a table for a class.
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let _ = shape;
+        Error::not_allowed(Verb::Define, reference).into()
+    }
+
+    /// The verbs that make sense on a reference, for 405 and OPTIONS. Must not wait.
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let _ = reference;
+        Verbs::ALL
+    }
+
+    /// What it is, in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
+    fn describe(&self) -> String;
+
+    /// The stores it is made of, for graphs: a label and the store.
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        Vec::new()
+    }
+}
+
+/// A child in a listing.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name within the parent, without slashes.
+    pub name: String,
+    /// Whether it has (or can have) children of its own.
+    pub collection: bool,
+}
+
+/// The answer of a post.
+#[derive(Default)]
+pub struct Posted {
+    /// Where the new thing is, relative to the store, when it has a place of its own.
+    pub reference: Option<Reference>,
+    /// The new thing, when the store has it at hand.
+    pub content: Option<Content>,
+}
+
+/// The verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// Read.
+    Get,
+    /// Replace or create.
+    Put,
+    /// Add to a collection.
+    Post,
+    /// Change a part.
+    Merge,
+    /// Remove.
+    Delete,
+    /// Children.
+    List,
+    /// Run a query.
+    Query,
+    /// Make a collection of a shape.
+    Define,
+}
+
+impl Verb {
+    /// Its name in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::Put => "put",
+            Verb::Post => "post",
+            Verb::Merge => "merge",
+            Verb::Delete => "delete",
+            Verb::List => "list",
+            Verb::Query => "query",
+            Verb::Define => "define",
+        }
+    }
+}
+
+/// A set of verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Verbs(u8);
+
+impl Verbs {
+    /// No verb.
+    pub const NONE: Verbs = Verbs(0);
+    /// Every verb.
+    pub const ALL: Verbs = Verbs(0xff);
+
+    /// The set with one verb more.
+    pub const fn with(self, verb: Verb) -> Self {
+        Verbs(self.0 | 1 << verb as u8)
+    }
+
+    /// The set without a verb.
+    pub const fn without(self, verb: Verb) -> Self {
+        Verbs(self.0 & !(1 << verb as u8))
+    }
+
+    /// Whether the verb is in the set.
+    pub const fn has(self, verb: Verb) -> bool {
+        self.0 & (1 << verb as u8) != 0
+    }
+}
+
+/// What a caller says beside the reference. The default asks for nothing special.
+#[derive(Clone, Default)]
+pub struct Context {
+    /// The validator of what the caller has: a store that knows its own cheaply may answer
+    /// [`crate::Body::Empty`] with the same tag instead of the content.
+    pub known: Option<EntityTag>,
+    /// When the caller stops waiting. Stores that wait for others should stop by then.
+    pub deadline: Option<Instant>,
+    /// The HTTP exchange this is part of, for programs that look at requests.
+    pub exchange: Option<Rc<dyn Exchange>>,
+}
+
+/// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,
+/// `form:`, `body:` and `response:`.
+pub trait Exchange {
+    /// The method, such as `GET`.
+    fn method(&self) -> &str;
+    /// The path with its query, as sent.
+    fn target(&self) -> &str;
+    /// The address of the client.
+    fn peer(&self) -> String;
+    /// A parameter of the query, unescaped; the first when it stands twice.
+    fn query(&self, name: &str) -> Option<String>;
+    /// A header of the request; several fields of a name are joined by `, `.
+    fn header(&self, name: &str) -> Option<String>;
+    /// A cookie of the request.
+    fn cookie(&self, name: &str) -> Option<String>;
+    /// A field of a form body, unescaped.
+    fn form(&self, name: &str) -> Option<String>;
+    /// The body of the request as it came.
+    fn body(&self) -> Option<Text>;
+    /// Sets the status of the answer.
+    fn set_status(&self, status: u16);
+    /// Sets a header of the answer; an invalid name or value is an error.
+    fn set_header(&self, name: &str, value: &str) -> crate::Result<()>;
+}
