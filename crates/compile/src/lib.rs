@@ -1,1 +1,23 @@
-//! Tree to Lua on the same lines.
+//! Tree to Lua on the same lines. Pure: no IO, no clock.
+//!
+//! [`compile`] gives the Lua source of a program, or the diagnostics that say why there is none.
+//! Line N of the Lua does what line N of the program says, so that traces need no table.
+//!
+//! Reading order: `scope` (where names live), `generator` (the state), `expression`, `message`,
+//! `control` (messages that become Lua's own control structures), `class`, `query`, `path`.
+
+mod class;
+mod control;
+mod expression;
+mod generator;
+mod lines;
+mod literal;
+mod message;
+mod names;
+mod path;
+mod query;
+mod scope;
+mod statement;
+
+pub use generator::{Chunk, Known, compile};
+pub use names::{distance, nearest};

@@ -1,0 +1,260 @@
+//! Definitions: classes, schemes, filters and their like.
+
+use crate::generator::{ClassFacts, Generator, MethodContext, Ordered};
+use crate::names::{self, quoted};
+use crate::scope::Scope;
+use crate::statement::Tail;
+use runnel_syntax::Diagnostic;
+use runnel_syntax::ast::{
+    Block, Class, ClassKeyword, MemberKind, Method, Parameter, PathVerb, PropertyPath, Segment,
+    Selector, VariableDeclaration,
+};
+
+/// The parameters of a selector.
+pub(crate) fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter> {
+    let list: Vec<&Parameter> = match selector {
+        Selector::Unary(_) => Vec::new(),
+        Selector::Binary(_, parameter) => vec![parameter],
+        Selector::Keyword(parts) => parts.iter().map(|(_, parameter)| parameter).collect(),
+    };
+    list.into_iter()
+}
+
+/// Visits the blocks of a class: method bodies, verbs of paths, filter bodies.
+pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
+    for member in &class.members {
+        match &member.kind {
+            MemberKind::Method(method) => {
+                if let Some(body) = &method.body {
+                    visit(body);
+                }
+            }
+            MemberKind::PropertyPath(path) => {
+                path.verbs.iter().for_each(|(_, _, body)| visit(body));
+            }
+            MemberKind::FilterBody(body) => visit(body),
+            MemberKind::Variables(_) | MemberKind::Error => {}
+        }
+    }
+}
+
+fn verb_name(verb: PathVerb) -> &'static str {
+    match verb {
+        PathVerb::Get => "get",
+        PathVerb::Put => "put",
+        PathVerb::Post => "post",
+        PathVerb::Merge => "merge",
+        PathVerb::Delete => "delete",
+        PathVerb::List => "list",
+    }
+}
+
+impl Generator<'_> {
+    pub(crate) fn collect_class(&mut self, class: &Class) {
+        let facts = self.classes.entry(class.name.text.clone()).or_insert_with(|| ClassFacts {
+            superclass: class.superclass.as_ref().map(|word| word.text.clone()),
+            ..ClassFacts::default()
+        });
+        for member in &class.members {
+            if let MemberKind::Variables(declaration) = &member.kind {
+                facts.variables.extend(declaration.names.iter().map(|word| word.text.clone()));
+            }
+        }
+    }
+
+    /// Whether the value of a definition is a class that a program can run.
+    pub(crate) fn is_class_like(&self, keyword: ClassKeyword) -> bool {
+        !matches!(keyword, ClassKeyword::Protocol | ClassKeyword::Notification)
+    }
+
+    pub(crate) fn class(&mut self, class: &Class) {
+        let keyword = match class.keyword {
+            ClassKeyword::Class => "class",
+            ClassKeyword::Extension => "extension",
+            ClassKeyword::Scheme => "scheme",
+            ClassKeyword::Filter => "filter",
+            ClassKeyword::System => "system",
+            ClassKeyword::Protocol => "protocol",
+            ClassKeyword::Connector => "connector",
+            ClassKeyword::Notification => "notification",
+        };
+        let superclass = match &class.superclass {
+            Some(word) => self.class_value(word),
+            None => "nil".into(),
+        };
+        self.helper("K");
+        let mark = self.mark(class.name.span);
+        self.code.push_str(&format!(
+            "do {mark}local C,S,SM=K.define({},{},{superclass}) ",
+            quoted(keyword),
+            quoted(&class.name.text)
+        ));
+        self.count_locals(3);
+        self.scoped(Scope { opaque: true, ..Scope::default() }, |this| {
+            let mut seen = Ordered::new();
+            for member in &class.members {
+                match &member.kind {
+                    MemberKind::Variables(declaration) => this.variables(declaration),
+                    MemberKind::Method(method) => this.method(class, method),
+                    MemberKind::PropertyPath(path) => this.property_path(class, path, &mut seen),
+                    MemberKind::FilterBody(body) => this.filter_body(class, body),
+                    MemberKind::Error => {}
+                }
+            }
+        });
+        self.code.push_str("K.defined(C) end ");
+    }
+
+    fn variables(&mut self, declaration: &VariableDeclaration) {
+        for name in &declaration.names {
+            let kind = declaration.kind.as_ref().map_or("nil".into(), |kind| quoted(&kind.text));
+            self.code.push_str(&format!("K.ivar(C,{},{kind}) ", quoted(&name.text)));
+        }
+    }
+
+    fn method(&mut self, class: &Class, method: &Method) {
+        let name = match &method.selector {
+            Selector::Unary(word) => names::unary(&word.text),
+            Selector::Binary(word, _) => names::binary(&word.text),
+            Selector::Keyword(parts) => {
+                names::keyword(parts.iter().map(|(word, _)| word.text.as_str()))
+            }
+        };
+        let Some(body) = &method.body else {
+            self.code.push_str(&format!("K.promise(C,{}) ", quoted(&name)));
+            return;
+        };
+        let list: Vec<&str> =
+            parameters(&method.selector).map(|parameter| parameter.name.text.as_str()).collect();
+        let is_void = method.result.as_ref().is_some_and(|word| word.text == "void");
+        let context = MethodContext {
+            class: class.name.text.clone(),
+            class_side: method.class_side,
+            ..MethodContext::default()
+        };
+        let tail = if is_void { Tail::Discard } else { Tail::Return };
+        let function = self.method_function(context, &list, body, &tail);
+        let adder = if method.class_side { "K.classMethod" } else { "K.method" };
+        let word = match &method.selector {
+            Selector::Unary(word) | Selector::Binary(word, _) => word.span,
+            Selector::Keyword(parts) => parts.first().map_or(body.span, |(word, _)| word.span),
+        };
+        let mark = self.mark(word);
+        self.code.push_str(&format!("{mark}{adder}(C,{},{function}) ", quoted(&name)));
+    }
+
+    fn filter_body(&mut self, class: &Class, body: &Block) {
+        let context = MethodContext {
+            class: class.name.text.clone(),
+            forwards: true,
+            ..MethodContext::default()
+        };
+        let function = self.method_function(context, &["object"], body, &Tail::Discard);
+        let mark = self.mark(body.span);
+        self.code.push_str(&format!("{mark}K.method(C,\"writeObject_\",{function}) "));
+    }
+
+    /// A method as a Lua function; where a block in it returns from it, with a home to return to.
+    fn method_function(
+        &mut self,
+        context: MethodContext,
+        parameters: &[&str],
+        body: &Block,
+        tail: &Tail,
+    ) -> String {
+        let function = self.coming_function();
+        let mut scope = Scope { opaque: true, ..Scope::default() };
+        for name in parameters {
+            let variable = self.new_variable(name, function);
+            scope.names.push(((*name).to_string(), variable));
+        }
+        // The block's own parameters, for filter bodies written `|{ :object | … }`.
+        let declared = scope.names.clone();
+        for (parameter, (_, variable)) in body.parameters.iter().zip(&declared) {
+            scope.names.push((parameter.name.text.clone(), variable.clone()));
+        }
+        let list: Vec<&str> = declared
+            .iter()
+            .map(|(_, variable)| variable.code.rsplit('.').next().unwrap_or(""))
+            .collect();
+        let outer = self.method.replace(MethodContext { home: function, ..context });
+        let outer_element = self.query_element.take();
+        let text = self.function_body(&declared, |this| {
+            this.scoped(scope, |this| {
+                this.declare(&body.statements);
+                this.statements(&body.statements, tail);
+            });
+        });
+        self.query_element = outer_element;
+        let unwinds = self.method.as_ref().is_some_and(|method| method.unwinds);
+        self.method = outer;
+        let list = if list.is_empty() { String::new() } else { format!(",{}", list.join(",")) };
+        if !unwinds {
+            return format!("function(self{list}){text} end");
+        }
+        self.helper("home");
+        format!("function(self{list}) return (home(function(R{function}){text} end)) end")
+    }
+
+    fn property_path(
+        &mut self,
+        class: &Class,
+        path: &PropertyPath,
+        seen: &mut Ordered<String, runnel_syntax::Span>,
+    ) {
+        let mut segments = Vec::new();
+        let mut names = vec!["theRef", "newValue"];
+        let mut shape = String::new();
+        for segment in &path.segments {
+            match segment {
+                Segment::Literal(word) => {
+                    segments.push(quoted(&word.text));
+                    shape.push_str(&format!("/{}", word.text));
+                }
+                Segment::Parameter(parameter) => {
+                    let kind =
+                        parameter.kind.as_ref().map_or("nil".into(), |kind| quoted(&kind.text));
+                    segments.push(format!("{{{},{kind}}}", quoted(&parameter.name.text)));
+                    names.push(&parameter.name.text);
+                    shape.push_str("/:");
+                    if let Some(kind) = &parameter.kind {
+                        shape.push_str(&kind.text);
+                    }
+                }
+                Segment::Rest(word) => {
+                    segments.push("{rest=true}".into());
+                    if let Some(word) = word {
+                        names.push(&word.text);
+                    }
+                    shape.push_str("/*");
+                }
+            }
+        }
+        let mut verbs = Vec::new();
+        for (verb, word, body) in &path.verbs {
+            let verb = verb_name(*verb);
+            if let Some(first) = seen.insert(format!("{verb} {shape}"), word.span) {
+                self.error(
+                    Diagnostic::error(
+                        word.span,
+                        format!("`{verb}` of this path can never be reached"),
+                        "the same path and verb again",
+                    )
+                    .also(first, "this one answers")
+                    .hint("remove one of the two, or give them different paths"),
+                );
+            }
+            let context =
+                MethodContext { class: class.name.text.clone(), ..MethodContext::default() };
+            let function = self.method_function(context, &names, body, &Tail::Return);
+            verbs.push(format!("{verb}={function}"));
+        }
+        let mark = self.mark(path.pattern.span);
+        self.code.push_str(&format!(
+            "{mark}K.path(C,{},{{{}}},{{{}}}) ",
+            quoted(&path.pattern.text),
+            segments.join(","),
+            verbs.join(",")
+        ));
+    }
+}

@@ -1,0 +1,123 @@
+//! Messages: operators become calls of kernel functions, everything else a Lua method call.
+
+use crate::expression::Code;
+use crate::generator::Generator;
+use crate::names;
+use runnel_syntax::ast::{Expression, ExpressionKind, Message};
+
+/// Operators that the kernel answers without a message for the common types.
+fn operator(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "+" => "add",
+        "-" => "sub",
+        "*" | "×" => "mul",
+        "/" | "÷" => "div",
+        "<" => "lt",
+        ">" => "gt",
+        "≤" | "<=" => "le",
+        "≥" | ">=" => "ge",
+        "=" | "==" => "eq",
+        "≠" | "~=" | "!=" => "ne",
+        "," => "cat",
+        _ => return None,
+    })
+}
+
+impl Generator<'_> {
+    /// A chain of messages, from the innermost receiver outwards: long ones do not use the stack.
+    pub(crate) fn chain(&mut self, expression: &Expression) -> Code {
+        let mut messages = Vec::new();
+        let mut receiver = expression;
+        loop {
+            match &receiver.kind {
+                ExpressionKind::Send { receiver: inner, message }
+                | ExpressionKind::Pipe { left: inner, message } => {
+                    if !messages.is_empty() && self.is_control(receiver) {
+                        break;
+                    }
+                    messages.push((message, &**inner));
+                    receiver = inner;
+                }
+                _ => break,
+            }
+        }
+        let mut code = self.expression(receiver);
+        for (message, receiver) in messages.into_iter().rev() {
+            code = self.send(code, receiver, message);
+            if code.depth >= 24 {
+                code = self.keep(code);
+            }
+        }
+        code
+    }
+
+    /// One message to a receiver that was evaluated; `source` is the receiver as written.
+    pub(crate) fn send(&mut self, receiver: Code, source: &Expression, message: &Message) -> Code {
+        match message {
+            Message::Unary(word) => {
+                if let Some(call) = self.super_call(source, &names::unary(&word.text), "") {
+                    return call;
+                }
+                let mark = self.mark(word.span);
+                let text = format!("{}{mark}:{}()", receiver.receiver(), names::unary(&word.text));
+                Code::call(text).deeper_than(&[receiver])
+            }
+            Message::Binary(word, argument) => {
+                let receiver = self.kept_before(receiver, &[argument]);
+                let argument = self.expression(argument);
+                let mark = self.mark(word.span);
+                let text = match operator(&word.text) {
+                    Some(name) => {
+                        self.helper(name);
+                        format!("{mark}{name}({},{})", receiver.text, argument.text)
+                    }
+                    None => format!(
+                        "{}{mark}:{}({})",
+                        receiver.receiver(),
+                        names::binary(&word.text),
+                        argument.text
+                    ),
+                };
+                Code::call(text).deeper_than(&[receiver, argument])
+            }
+            Message::Keyword(parts) => {
+                let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
+                let receiver = self.kept_before(receiver, &list);
+                let arguments = self.expressions(&list);
+                let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
+                let mut texts: Vec<String> =
+                    arguments.iter().map(|code| code.text.clone()).collect();
+                if let Some(data) = self.query_data_of(parts) {
+                    texts.push(data);
+                }
+                let list = texts.join(",");
+                if let Some(call) = self.super_call(source, &name, &list) {
+                    return call;
+                }
+                let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
+                let text = format!("{}{mark}:{name}({list})", receiver.receiver());
+                let mut inner = arguments;
+                inner.push(receiver);
+                Code::call(text).deeper_than(&inner)
+            }
+        }
+    }
+
+    fn kept_before(&mut self, receiver: Code, arguments: &[&Expression]) -> Code {
+        if !receiver.simple && arguments.iter().any(|argument| self.needs_statements(argument)) {
+            return self.keep(receiver);
+        }
+        receiver
+    }
+
+    fn super_call(&mut self, source: &Expression, name: &str, arguments: &str) -> Option<Code> {
+        let is_super = matches!(&source.kind, ExpressionKind::Name(text) if text == "super");
+        let method = self.method.as_ref().filter(|_| is_super)?;
+        let table = if method.class_side { "SM" } else { "S" };
+        for function in &mut self.functions {
+            function.captures.insert(table.to_string());
+        }
+        let separator = if arguments.is_empty() { "" } else { "," };
+        Some(Code::call(format!("{table}.{name}(self{separator}{arguments})")))
+    }
+}

@@ -1,0 +1,174 @@
+//! Scopes: where a name lives. The rules are the language's: a name belongs to the innermost scope
+//! around it that assigns or declares it anywhere; a name that no scope around assigns is new in
+//! the scope that assigns it. Methods do not see the variables of the script.
+
+use runnel_syntax::ast::{
+    AssignOperator, Block, Expression, ExpressionKind, Message, PathPart, Statement, StatementKind,
+    TextPart,
+};
+use std::collections::BTreeSet;
+
+/// Where a variable is kept.
+#[derive(Clone, Debug)]
+pub(crate) struct Variable {
+    /// The Lua expression that reads it, and that can be assigned.
+    pub(crate) code: String,
+    /// The function whose local it is; `None` for fields of tables.
+    pub(crate) owner: Option<usize>,
+}
+
+/// A scope: a function body or a block that was inlined into one.
+#[derive(Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) names: Vec<(String, Variable)>,
+    /// What the scopes inside cannot look through: a method.
+    pub(crate) opaque: bool,
+    /// The script's own scope: its variables live in a table.
+    pub(crate) top: bool,
+}
+
+impl Scope {
+    pub(crate) fn get(&self, name: &str) -> Option<&Variable> {
+        self.names.iter().rev().find(|(known, _)| known == name).map(|(_, variable)| variable)
+    }
+}
+
+/// The names that statements assign or declare themselves, not in blocks inside them.
+pub(crate) fn assigned(statements: &[Statement]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Expression(value) | StatementKind::Return(value) => {
+                walk(value, &mut |expression| assigned_here(expression, &mut names));
+            }
+            StatementKind::Variables(declaration) => {
+                names.extend(declaration.names.iter().map(|word| word.text.clone()));
+            }
+            _ => {}
+        }
+    }
+    names
+}
+
+fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
+    let ExpressionKind::Assign { target, operator: AssignOperator::Put, .. } = &expression.kind
+    else {
+        return;
+    };
+    match &target.kind {
+        ExpressionKind::Name(name) => {
+            names.insert(name.clone());
+        }
+        ExpressionKind::Array { class: None, elements } => {
+            for element in elements {
+                if let ExpressionKind::Name(name) = &element.kind {
+                    names.insert(name.clone());
+                }
+            }
+        }
+        ExpressionKind::Reference(path) => {
+            let scheme = path.scheme.as_ref().map(|word| word.text.as_str());
+            if let (Some("var"), Some(name)) = (scheme, path.literal())
+                && !name.contains('/')
+            {
+                names.insert(name);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The implicit parameters that a block uses itself (`$0`, `$x`), in order: numbers first.
+pub(crate) fn implicit_parameters(block: &Block) -> Vec<String> {
+    let mut used = BTreeSet::new();
+    let mut named = Vec::new();
+    walk_statements(&block.statements, &mut |expression| {
+        if let ExpressionKind::Implicit(name) = &expression.kind {
+            match name.parse::<usize>() {
+                Ok(number) if number < 16 => {
+                    used.insert(number);
+                }
+                _ if !named.contains(name) => named.push(name.clone()),
+                _ => {}
+            }
+        }
+    });
+    let count = used.last().map_or(0, |last| last + 1);
+    (0..count).map(|number| number.to_string()).chain(named).collect()
+}
+
+/// Visits the expressions of statements, not those in blocks inside.
+pub(crate) fn walk_statements(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
+    for statement in statements {
+        if let StatementKind::Expression(value) | StatementKind::Return(value) = &statement.kind {
+            walk(value, visit);
+        }
+    }
+}
+
+/// Visits an expression and what it is made of, not what stands in blocks. Long chains of
+/// messages do not use the stack.
+pub(crate) fn walk(expression: &Expression, visit: &mut dyn FnMut(&Expression)) {
+    let mut pending = vec![expression];
+    while let Some(expression) = pending.pop() {
+        visit(expression);
+        children(expression, &mut pending);
+    }
+}
+
+fn arguments<'a>(message: &'a Message, pending: &mut Vec<&'a Expression>) {
+    match message {
+        Message::Unary(_) => {}
+        Message::Binary(_, argument) => pending.push(argument),
+        Message::Keyword(parts) => pending.extend(parts.iter().map(|(_, argument)| argument)),
+    }
+}
+
+fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
+    match &expression.kind {
+        ExpressionKind::Interpolated(parts) => {
+            pending.extend(parts.iter().filter_map(|part| match part {
+                TextPart::Expression(inner) => Some(inner),
+                TextPart::Text(_) => None,
+            }));
+        }
+        ExpressionKind::Reference(path) | ExpressionKind::ReferenceTo(path) => {
+            pending.extend(path.parts.iter().filter_map(|part| match part {
+                PathPart::Expression(inner) => Some(inner),
+                PathPart::Text(_) => None,
+            }));
+        }
+        ExpressionKind::Array { elements, .. } => pending.extend(elements),
+        ExpressionKind::Dictionary(pairs) => {
+            pending.extend(pairs.iter().flat_map(|pair| [&pair.key, &pair.value]));
+        }
+        ExpressionKind::Object { pairs, children, .. } => {
+            pending.extend(pairs.iter().flatten().flat_map(|pair| [&pair.key, &pair.value]));
+            pending.extend(children.iter().flatten());
+        }
+        ExpressionKind::Parenthesized(inner) | ExpressionKind::Next(inner) => pending.push(inner),
+        ExpressionKind::Send { receiver, message } => {
+            pending.push(receiver);
+            arguments(message, pending);
+        }
+        ExpressionKind::Pipe { left, message } => {
+            pending.push(left);
+            arguments(message, pending);
+        }
+        ExpressionKind::Cascade { receiver, messages } => {
+            pending.push(receiver);
+            messages.iter().for_each(|message| arguments(message, pending));
+        }
+        ExpressionKind::Subscript { receiver, index } => pending.extend([&**receiver, &**index]),
+        ExpressionKind::Assign { target, value, .. } => pending.extend([&**target, &**value]),
+        ExpressionKind::Connect { left, right, .. } => pending.extend([&**left, &**right]),
+        ExpressionKind::Integer(_)
+        | ExpressionKind::Float(_)
+        | ExpressionKind::Text(_)
+        | ExpressionKind::Symbol(_)
+        | ExpressionKind::Name(_)
+        | ExpressionKind::Implicit(_)
+        | ExpressionKind::Block(_)
+        | ExpressionKind::Error => {}
+    }
+}
