@@ -42,6 +42,20 @@ impl<T: 'static> Answer<T> {
             Answer::Later(future) => Answer::later(async move { next(future.await?).await }),
         }
     }
+
+    /// Adds the verb and the reference to an error that does not have them ([`crate::Error::on`]).
+    pub fn on(self, verb: crate::Verb, reference: &crate::Reference) -> Self {
+        match self {
+            Answer::Ready(Err(error)) => Answer::Ready(Err(error.on(verb, reference))),
+            Answer::Ready(good) => Answer::Ready(good),
+            Answer::Later(future) => {
+                let reference = reference.clone();
+                Answer::later(
+                    async move { future.await.map_err(|error| error.on(verb, &reference)) },
+                )
+            }
+        }
+    }
 }
 
 impl<T> From<Result<T>> for Answer<T> {
@@ -66,7 +80,8 @@ impl<T> Future for Answer<T> {
         match &mut *self {
             Answer::Later(future) => future.as_mut().poll(context),
             Answer::Ready(result) => {
-                let spent = Err(crate::Error::new(crate::Kind::Failed, "an answer was taken twice"));
+                let spent =
+                    Err(crate::Error::new(crate::Kind::Failed, "an answer was taken twice"));
                 Poll::Ready(std::mem::replace(result, spent))
             }
         }

@@ -7,18 +7,28 @@
 //!
 //! Reading order: `reference`, `content`, `store`, then any store or combinator.
 
+pub mod json;
+
 mod answer;
+mod compare;
 mod content;
+mod csv;
+mod encode;
 mod error;
+mod memory;
 mod query;
+mod query_run;
 mod reference;
 mod store;
 mod value;
 
 pub use answer::Answer;
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
+pub use encode::COLLECT_LIMIT;
 pub use error::{Error, Kind, Result};
+pub use memory::Memory;
 pub use query::{Comparison, Field, FieldType, Filter, Query, Shape, Sort};
+pub use query_run::run_query;
 pub use reference::{Reference, Text};
 pub use store::{Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use value::Value;

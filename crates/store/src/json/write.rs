@@ -1,0 +1,148 @@
+//! Values to JSON text.
+
+use crate::Value;
+
+/// Appends a value as compact JSON.
+///
+/// Bytes are written as base64 text (RFC 4648 section 4), and numbers that JSON cannot say (not a
+/// number, infinities) as `null`. A float keeps a `.0` or an exponent, so that it is read back as
+/// a float.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Nil => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Int(number) => write_int(*number, out),
+        Value::Big(digits) => out.extend_from_slice(digits.as_bytes()),
+        Value::Float(number) => write_float(*number, out),
+        Value::Text(text) => write_text(text, out),
+        Value::Bytes(bytes) => write_bytes(bytes, out),
+        Value::List(elements) => {
+            out.push(b'[');
+            for (at, element) in elements.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write(element, out);
+            }
+            out.push(b']');
+        }
+        Value::Record(fields) => {
+            out.push(b'{');
+            for (at, (name, value)) in fields.iter().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_text(name, out);
+                out.push(b':');
+                write(value, out);
+            }
+            out.push(b'}');
+        }
+    }
+}
+
+/// A value as compact JSON text.
+pub fn text(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(64);
+    write(value, &mut out);
+    out
+}
+
+/// Appends text as a JSON string with its quotes. Only what must be escaped is: the quote, the
+/// backslash and control characters.
+pub fn write_text(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text.as_bytes();
+    out.reserve(rest.len() + 2);
+    out.push(b'"');
+    loop {
+        let plain = plain_prefix(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some(&byte) = rest.get(plain) else { break };
+        write_escape(byte, out);
+        rest = &rest[plain + 1..];
+    }
+    out.push(b'"');
+}
+
+fn write_escape(byte: u8, out: &mut Vec<u8>) {
+    let short = match byte {
+        b'"' => b'"',
+        b'\\' => b'\\',
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        _ => {
+            const HEX: &[u8; 16] = b"0123456789abcdef";
+            out.extend_from_slice(b"\\u00");
+            out.push(HEX[usize::from(byte >> 4)]);
+            out.push(HEX[usize::from(byte & 15)]);
+            return;
+        }
+    };
+    out.extend_from_slice(&[b'\\', short]);
+}
+
+/// How many bytes at the beginning need no escape in a JSON string. Looks at eight at a time: the
+/// usual trick of subtracting and looking at the high bits ("Bit Twiddling Hacks", hasless and
+/// haszero); a borrow can only disturb bytes above the first hit, which is the one taken.
+pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = ONES << 7;
+    let mut chunks = bytes.chunks_exact(8);
+    let mut at = 0;
+    for chunk in &mut chunks {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(chunk);
+        let word = u64::from_le_bytes(eight);
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        let hits = ((word.wrapping_sub(ONES * 0x20) & !word)
+            | (quote.wrapping_sub(ONES) & !quote)
+            | (backslash.wrapping_sub(ONES) & !backslash))
+            & HIGH;
+        if hits != 0 {
+            return at + hits.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = chunks.remainder();
+    at + rest.iter().position(|&byte| needs_escape(byte)).unwrap_or(rest.len())
+}
+
+fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Appends an integer in decimal.
+pub fn write_int(number: i64, out: &mut Vec<u8>) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends a float: the shortest digits that are read back as the same number, `null` for what
+/// JSON cannot say.
+pub fn write_float(number: f64, out: &mut Vec<u8>) {
+    if number.is_finite() {
+        out.extend_from_slice(zmij::Buffer::new().format_finite(number).as_bytes());
+    } else {
+        out.extend_from_slice(b"null");
+    }
+}
+
+/// Appends bytes as a JSON string of base64 with padding (RFC 4648 section 4).
+pub fn write_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    out.reserve(bytes.len().div_ceil(3) * 4 + 2);
+    out.push(b'"');
+    for chunk in bytes.chunks(3) {
+        let part = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
+        let bits = part(0) << 16 | part(1) << 8 | part(2);
+        for place in 0..4 {
+            let index = (bits >> (18 - 6 * place) & 63) as usize;
+            out.push(if place <= chunk.len() { ALPHABET[index] } else { b'=' });
+        }
+    }
+    out.push(b'"');
+}
