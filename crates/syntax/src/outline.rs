@@ -1,0 +1,363 @@
+//! A tree as one line of text without places, to compare trees and to look at them.
+
+use crate::ast::{
+    Block, Class, ClassKeyword, Expression, ExpressionKind, Member, MemberKind, Message, Pair,
+    Parameter, Path, PathPart, Program, PropertyPath, Segment, Selector, Signature, Statement,
+    StatementKind, TextPart, VariableDeclaration, Word,
+};
+
+/// The tree as text. Two programs have the same outline exactly when they differ in nothing but
+/// places and comments.
+pub fn outline(program: &Program) -> String {
+    let mut out = Outline::default();
+    if let Some(signature) = &program.signature {
+        out.signature(signature);
+        out.text(" . ");
+    }
+    out.statements(&program.statements);
+    out.text
+}
+
+#[derive(Default)]
+struct Outline {
+    text: String,
+}
+
+impl Outline {
+    fn text(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn quoted(&mut self, text: &str) {
+        self.text.push_str(&format!("{text:?}"));
+    }
+
+    fn list<T>(&mut self, items: &[T], between: &str, mut each: impl FnMut(&mut Self, &T)) {
+        for (at, item) in items.iter().enumerate() {
+            if at > 0 {
+                self.text(between);
+            }
+            each(self, item);
+        }
+    }
+
+    fn optional_type(&mut self, kind: Option<&Word>) {
+        if let Some(kind) = kind {
+            self.text(&format!("<{}>", kind.text));
+        }
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) {
+        self.optional_type(parameter.kind.as_ref());
+        self.text(&parameter.name.text);
+    }
+
+    fn signature(&mut self, signature: &Signature) {
+        self.text("#-");
+        self.optional_type(signature.result.as_ref());
+        self.selector(&signature.selector);
+    }
+
+    fn selector(&mut self, selector: &Selector) {
+        match selector {
+            Selector::Unary(word) => self.text(&word.text),
+            Selector::Binary(word, parameter) => {
+                self.text(&word.text);
+                self.text(" ");
+                self.parameter(parameter);
+            }
+            Selector::Keyword(parts) => self.list(parts, " ", |out, (word, parameter)| {
+                out.text(&word.text);
+                out.text(": ");
+                out.parameter(parameter);
+            }),
+        }
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        self.list(statements, " . ", Self::statement);
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match &statement.kind {
+            StatementKind::Expression(expression) => self.expression(expression),
+            StatementKind::Return(expression) => {
+                self.text("^ ");
+                self.expression(expression);
+            }
+            StatementKind::Class(class) => self.class(class),
+            StatementKind::Template { name, value } => {
+                self.text(&format!("object {} : ", name.text));
+                self.expression(value);
+            }
+            StatementKind::Variables(variables) => self.variables(variables),
+            StatementKind::Temporaries(names) => {
+                self.text("| ");
+                self.list(names, " ", |out, name| out.text(&name.text));
+                self.text(" |");
+            }
+            StatementKind::Test { name, body } => {
+                self.text("test ");
+                self.quoted(&name.text);
+                self.text(" ");
+                self.block(body);
+            }
+            StatementKind::Shell(command) => {
+                self.text("!");
+                self.quoted(command);
+            }
+            StatementKind::Error => self.text("error"),
+        }
+    }
+
+    fn variables(&mut self, variables: &VariableDeclaration) {
+        self.text("var ");
+        self.optional_type(variables.kind.as_ref());
+        self.list(&variables.names, ", ", |out, name| out.text(&name.text));
+    }
+
+    fn class(&mut self, class: &Class) {
+        self.text(match class.keyword {
+            ClassKeyword::Class => "class ",
+            ClassKeyword::Extension => "extension ",
+            ClassKeyword::Scheme => "scheme ",
+            ClassKeyword::Filter => "filter ",
+            ClassKeyword::System => "system ",
+            ClassKeyword::Protocol => "protocol ",
+            ClassKeyword::Connector => "connector ",
+            ClassKeyword::Notification => "notification ",
+        });
+        self.text(&class.name.text);
+        if let Some(superclass) = &class.superclass {
+            self.text(" : ");
+            self.text(&superclass.text);
+        }
+        self.text(" { ");
+        self.list(&class.members, " . ", Self::member);
+        self.text(" }");
+    }
+
+    fn member(&mut self, member: &Member) {
+        match &member.kind {
+            MemberKind::Variables(variables) => self.variables(variables),
+            MemberKind::Method(method) => {
+                self.text(if method.class_side { "+" } else { "-" });
+                self.optional_type(method.result.as_ref());
+                self.selector(&method.selector);
+                if let Some(body) = &method.body {
+                    self.text(" ");
+                    self.block(body);
+                }
+            }
+            MemberKind::PropertyPath(path) => self.property_path(path),
+            MemberKind::FilterBody(body) => {
+                self.text("|");
+                self.block(body);
+            }
+            MemberKind::Error => self.text("error"),
+        }
+    }
+
+    fn property_path(&mut self, path: &PropertyPath) {
+        self.text("path ");
+        self.quoted(&path.pattern.text);
+        self.text(" [");
+        self.list(&path.segments, " ", |out, segment| match segment {
+            Segment::Literal(word) => out.quoted(&word.text),
+            Segment::Parameter(parameter) => {
+                out.text(":");
+                out.parameter(parameter);
+            }
+            Segment::Rest(name) => {
+                out.text("*");
+                out.text(name.as_ref().map_or("", |name| &name.text));
+            }
+        });
+        self.text("]");
+        for (verb, word, body) in &path.verbs {
+            self.text(&format!(" {verb:?} {} ", word.text));
+            self.block(body);
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        self.text("{");
+        for parameter in &block.parameters {
+            self.text(" :");
+            self.parameter(parameter);
+        }
+        if !block.parameters.is_empty() {
+            self.text(" |");
+        }
+        self.text(" ");
+        self.statements(&block.statements);
+        self.text(" }");
+    }
+
+    fn expression(&mut self, expression: &Expression) {
+        match &expression.kind {
+            ExpressionKind::Integer(digits) => self.text(digits),
+            ExpressionKind::Float(value) => self.text(&format!("{value:?}")),
+            ExpressionKind::Text(text) => self.quoted(text),
+            ExpressionKind::Interpolated(parts) => {
+                self.text("(text");
+                for part in parts {
+                    self.text(" ");
+                    match part {
+                        TextPart::Text(text) => self.quoted(text),
+                        TextPart::Expression(expression) => self.braced(expression),
+                    }
+                }
+                self.text(")");
+            }
+            ExpressionKind::Symbol(name) => {
+                self.text("#");
+                self.quoted(name);
+            }
+            ExpressionKind::Name(name) => self.text(name),
+            ExpressionKind::Implicit(name) => self.text(&format!("${name}")),
+            ExpressionKind::Reference(path) => self.path(path),
+            ExpressionKind::ReferenceTo(path) => {
+                self.text("&");
+                self.path(path);
+            }
+            ExpressionKind::Error => self.text("error"),
+            ExpressionKind::Array { .. }
+            | ExpressionKind::Dictionary(_)
+            | ExpressionKind::Object { .. }
+            | ExpressionKind::Block(_)
+            | ExpressionKind::Parenthesized(_) => self.bracketed(&expression.kind),
+            kind => {
+                self.text("(");
+                self.operation(kind);
+                self.text(")");
+            }
+        }
+    }
+
+    fn braced(&mut self, expression: &Expression) {
+        self.text("{");
+        self.expression(expression);
+        self.text("}");
+    }
+
+    fn bracketed(&mut self, kind: &ExpressionKind) {
+        match kind {
+            ExpressionKind::Array { class, elements } => {
+                self.text(class.as_ref().map_or("", |class| &class.text));
+                self.elements(elements);
+            }
+            ExpressionKind::Dictionary(pairs) => {
+                self.text("#");
+                self.pairs(pairs);
+            }
+            ExpressionKind::Object { class, pairs, children } => {
+                self.text("#");
+                self.text(&class.text);
+                if let Some(pairs) = pairs {
+                    self.pairs(pairs);
+                }
+                if let Some(children) = children {
+                    self.elements(children);
+                }
+            }
+            ExpressionKind::Block(block) => self.block(block),
+            ExpressionKind::Parenthesized(inner) => {
+                self.text("((");
+                self.expression(inner);
+                self.text("))");
+            }
+            _ => {}
+        }
+    }
+
+    fn elements(&mut self, elements: &[Expression]) {
+        self.text("[");
+        self.list(elements, ", ", Self::expression);
+        self.text("]");
+    }
+
+    fn pairs(&mut self, pairs: &[Pair]) {
+        self.text("{");
+        self.list(pairs, ", ", |out, pair| {
+            out.expression(&pair.key);
+            out.text(": ");
+            out.expression(&pair.value);
+        });
+        self.text("}");
+    }
+
+    fn path(&mut self, path: &Path) {
+        self.text("<");
+        self.text(path.scheme.as_ref().map_or("", |scheme| &scheme.text));
+        self.text(":");
+        for part in &path.parts {
+            self.text(" ");
+            match part {
+                PathPart::Text(text) => self.quoted(text),
+                PathPart::Expression(expression) => self.braced(expression),
+            }
+        }
+        self.text(">");
+    }
+
+    fn operation(&mut self, kind: &ExpressionKind) {
+        match kind {
+            ExpressionKind::Send { receiver, message } => {
+                self.expression(receiver);
+                self.text(" ");
+                self.message(message);
+            }
+            ExpressionKind::Cascade { receiver, messages } => {
+                self.expression(receiver);
+                for message in messages {
+                    self.text(" ; ");
+                    self.message(message);
+                }
+            }
+            ExpressionKind::Pipe { left, message } => {
+                self.expression(left);
+                self.text(" | ");
+                self.message(message);
+            }
+            ExpressionKind::Subscript { receiver, index } => {
+                self.text("at ");
+                self.expression(receiver);
+                self.text(" [");
+                self.expression(index);
+                self.text("]");
+            }
+            ExpressionKind::Next(receiver) => {
+                self.text("? ");
+                self.expression(receiver);
+            }
+            ExpressionKind::Assign { target, mark, value, .. } => {
+                self.expression(target);
+                self.text(&format!(" {} ", mark.text));
+                self.expression(value);
+            }
+            ExpressionKind::Connect { left, mark, right } => {
+                self.expression(left);
+                self.text(&format!(" {} ", mark.text));
+                self.expression(right);
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, message: &Message) {
+        match message {
+            Message::Unary(word) => self.text(&word.text),
+            Message::Binary(word, argument) => {
+                self.text(&word.text);
+                self.text(" ");
+                self.expression(argument);
+            }
+            Message::Keyword(parts) => self.list(parts, " ", |out, (word, argument)| {
+                out.text(&word.text);
+                out.text(": ");
+                out.expression(argument);
+            }),
+        }
+    }
+}
