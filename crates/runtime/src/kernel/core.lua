@@ -1,0 +1,464 @@
+-- The object model: classes, messages, nil, truth, arithmetic, errors.
+-- Loaded first. Every kernel file is a chunk that gets the kernel table `K`.
+--
+-- Messages are Lua methods: `recv at: k put: v` is `recv:at_put_(k, v)`. `K.mangle` says how a
+-- selector becomes a Lua name (the compiler does the same). Names that begin with one underscore
+-- (`_class`) are internal fields: no selector mangles to them. Instance variables are fields
+-- `i_NAME`.
+--
+-- A class is a table: `_name`, `_super`, `_methods` (the metatable of its instances, flattened:
+-- it holds the inherited methods too), `_own` (what it defines itself), `_meta` (the same for
+-- messages to the class), `_metaOwn`, `_subs`, `_ivars` (ordered names), `_types`.
+local K = ...
+local type, getmetatable, setmetatable, rawget, rawset, rawequal =
+  type, getmetatable, setmetatable, rawget, rawset, rawequal
+local floor, huge = math.floor, math.huge
+-- Strings of the language get a metatable of their own (text.lua), so kernel code never writes
+-- `s:find(…)`: it calls Lua's string functions by name.
+local find, gsub, sub, byte, format = string.find, string.gsub, string.sub, string.byte, string.format
+
+K.classes = {}
+local classes = K.classes
+
+-- Selectors ------------------------------------------------------------------------------------
+
+local reserved = {}
+for word in string.gmatch([[and break do else elseif end false for function goto if in local nil not
+  or repeat return then true until while]], "%a+") do reserved[word] = true end
+
+-- Whether a Lua name is an internal field rather than a selector.
+function K.isInternal(name)
+  return find(name, "^_%l") ~= nil and not reserved[sub(name, 2)]
+end
+
+local function escape(char)
+  if char == "_" then return "__" end
+  if char == "-" then return "_0" end
+  if char == "." then return "_1" end
+  return format("_x%02x", byte(char))
+end
+
+local binary = {
+  ["+"] = "add:", ["-"] = "sub:", ["*"] = "mul:", ["/"] = "div:", ["="] = "isEqual:",
+  ["×"] = "mul:", ["÷"] = "div:",
+  ["=="] = "isEqual:", ["≠"] = "isNotEqualTo:", ["~="] = "isNotEqualTo:", ["!="] = "isNotEqualTo:",
+  ["<"] = "isLessThan:", [">"] = "isGreaterThan:", ["≤"] = "isLessThanOrEqualTo:",
+  ["<="] = "isLessThanOrEqualTo:", ["≥"] = "isGreaterThanOrEqualTo:",
+  [">="] = "isGreaterThanOrEqualTo:", [","] = "concat:", ["@"] = "pointWith:",
+  ["!"] = "writeObject:", ["!!"] = "sendmsg:", ["%"] = "mod:", ["&"] = "and:",
+}
+
+local mangled, spelled = {}, {}
+
+-- The Lua name of a selector such as `at:put:`, `count`, `+`.
+function K.mangle(selector)
+  local name = mangled[selector]
+  if name then return name end
+  local spelling = binary[selector] or selector
+  if find(spelling, ":", 1, true) then
+    name = gsub(spelling, "[^:]*:", function(part)
+      return gsub(sub(part, 1, -2), "[^%w]", escape) .. "_"
+    end)
+  elseif find(spelling, "^[%a_\128-\255]") then
+    name = reserved[spelling] and "_" .. spelling or gsub(spelling, "[^%w]", escape)
+  else
+    name = "op" .. gsub(spelling, "[^%w]", escape) .. "_"
+  end
+  mangled[selector] = name
+  spelled[name] = spelled[name] or spelling
+  return name
+end
+local mangle = K.mangle
+
+-- The selector of a Lua name, for messages to people.
+function K.selector(name)
+  if spelled[name] then return spelled[name] end
+  if find(name, "^_%l") and reserved[sub(name, 2)] then return sub(name, 2) end
+  local text = gsub(name, "__", "\1")
+  text = gsub(text, "_x(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+  text = gsub(gsub(text, "_0", "-"), "_1", ".")
+  text = gsub(gsub(text, "_", ":"), "\1", "_")
+  return text
+end
+
+-- Errors ---------------------------------------------------------------------------------------
+
+-- A raised error is always a table of class Error: kind, message, trace, plus whatever its maker
+-- adds. `K.throw` raises; the trace is taken where it is raised.
+local Error
+
+function K.newError(kind, message, fields)
+  local err = fields or {}
+  err.i_kind, err.i_message = kind, message
+  return setmetatable(err, Error._methods)
+end
+
+function K.throw(kind, message, fields)
+  local err = K.newError(kind, message, fields)
+  err._trace = K.traceback(2)
+  error(err, 0)
+end
+local throw = K.throw
+
+-- Turns whatever `pcall` caught into an Error (Lua's own run-time errors are strings).
+function K.asError(raised)
+  if type(raised) == "table" and getmetatable(raised) then return raised end
+  return K.fromLua(tostring(raised))
+end
+
+-- The frames of the program, innermost first: a list of { place, line }. Kernel frames left out.
+function K.traceback(level)
+  local frames, at = {}, (level or 1) + 1
+  local getinfo = debug.getinfo
+  while #frames < 64 do
+    local info = getinfo(at, "Sl")
+    if not info then break end
+    local source = info.source
+    if info.currentline > 0 and byte(source) == 64 then -- "@": the program's own chunks
+      frames[#frames + 1] = { sub(source, 2), info.currentline }
+    end
+    at = at + 1
+  end
+  return frames
+end
+
+-- Classes --------------------------------------------------------------------------------------
+
+local nilKeys = {} -- fields that may be absent without being a message
+K.nilKeys = nilKeys
+local understands -- set below: what an absent method answers
+
+local missing = { __index = function(_, key) return understands(key, false) end }
+local missingMeta = { __index = function(_, key) return understands(key, true) end }
+
+local function propagate(class, field, own, name, method)
+  rawset(class[field], name, method)
+  for _, sub in ipairs(class._subs) do
+    if rawget(sub[own], name) == nil then propagate(sub, field, own, name, method) end
+  end
+end
+
+-- Adds (or replaces) a method; subclasses without their own get it too.
+function K.method(class, name, method)
+  rawset(class._own, name, method)
+  propagate(class, "_methods", "_own", name, method)
+end
+
+-- Adds a method to the class itself.
+function K.classMethod(class, name, method)
+  rawset(class._metaOwn, name, method)
+  propagate(class, "_meta", "_metaOwn", name, method)
+end
+
+local function flatten(into, from)
+  for name, method in pairs(from) do
+    if type(name) == "string" and sub(name, 1, 2) ~= "__" and name ~= "_class" then
+      into[name] = method
+    end
+  end
+end
+
+-- Makes a class; `super` is a class or nil for the root. Registers it under its name.
+function K.newClass(name, super)
+  local class = { _name = name, _super = super, _own = {}, _metaOwn = {}, _subs = {}, _ivars = {}, _types = {} }
+  local methods, meta = { _class = class }, { }
+  if super then
+    flatten(methods, super._methods)
+    flatten(meta, super._meta)
+    for i, ivar in ipairs(super._ivars) do class._ivars[i] = ivar end
+    for ivar, kind in pairs(super._types) do class._types[ivar] = kind end
+    super._subs[#super._subs + 1] = class
+  end
+  methods.__index, methods.__class = methods, class
+  meta.__index, meta._isClass = meta, true
+  for event, handler in pairs(K.events or {}) do methods[event] = handler end
+  class._methods, class._meta = setmetatable(methods, missing), setmetatable(meta, missingMeta)
+  classes[name] = class
+  return setmetatable(class, meta)
+end
+
+-- Declares an instance variable with its accessors. The kind is a type name or nil.
+function K.ivar(class, name, kind)
+  local key = "i_" .. gsub(name, "[^%w]", escape)
+  nilKeys[key] = true
+  for _, existing in ipairs(class._ivars) do
+    if existing == name then class._types[name] = kind or class._types[name] return end
+  end
+  local function declare(in_class)
+    in_class._ivars[#in_class._ivars + 1] = name
+    in_class._types[name] = kind
+    for _, sub in ipairs(in_class._subs) do declare(sub) end
+  end
+  declare(class)
+  local getter, setter = mangle(name), mangle(K.setterName(name))
+  if rawget(class._own, getter) == nil then K.method(class, getter, function(self) return self[key] end) end
+  if rawget(class._own, setter) == nil then
+    K.method(class, setter, function(self, value) self[key] = value end)
+  end
+end
+
+-- The field of an instance variable.
+function K.ivarKey(name)
+  return "i_" .. gsub(name, "[^%w]", escape)
+end
+
+-- The selector that sets a property: `setTitle:` for `title`.
+function K.setterName(name)
+  return "set" .. string.upper(sub(name, 1, 1)) .. sub(name, 2) .. ":"
+end
+
+-- Methods by selector: K.methods(class, { ["at:put:"] = function … }). Kernel files use this.
+function K.methods(class, list)
+  for selector, method in pairs(list) do K.method(class, mangle(selector), method) end
+end
+
+function K.classMethods(class, list)
+  for selector, method in pairs(list) do K.classMethod(class, mangle(selector), method) end
+end
+
+-- Another name for a class. The first one in the original's style (`NSString`, `MPWDictStore`,
+-- `STSystem`) is what `className` answers.
+function K.alias(name, class)
+  classes[name] = class
+  local prefix = find(name, "^NS%u") or find(name, "^MPW%u") or find(name, "^ST%u")
+  if prefix and not rawget(class, "_original") then class._original = name end
+end
+
+-- The class of any value.
+local typeClasses = {} -- Lua type name → class, filled by the files that define them
+K.typeClasses = typeClasses
+function K.classOf(value)
+  local kind = type(value)
+  if kind == "table" then
+    local class = rawget(value, "_name") and rawget(value, "_methods") and classes.Class
+    if class then return class end
+    local meta = getmetatable(value)
+    return meta and rawget(meta, "_class") or classes.Object
+  end
+  return typeClasses[kind]
+end
+local classOf = K.classOf
+
+function K.isClass(value)
+  return type(value) == "table" and rawget(value, "_methods") ~= nil
+end
+
+-- Whether the value's class is the class or below it.
+function K.isKind(value, class)
+  local at = classOf(value)
+  while at do
+    if at == class then return true end
+    at = at._super
+  end
+  return false
+end
+
+local Object = K.newClass("Object")
+K.alias("NSObject", Object)
+K.newClass("Class", Object)
+Error = K.newClass("Error", Object)
+K.alias("NSException", Error)
+for _, name in ipairs { "kind", "message", "reference", "detail" } do K.ivar(Error, name) end
+for _, key in ipairs {
+  "_trace", "_temporary", "_native", "_uncatchable", "_isBig", "_equalsPlain", "_keyText", "_original",
+  "_over",
+} do nilKeys[key] = true end
+
+-- Messages nobody understands --------------------------------------------------------------------
+
+local refusals = {}
+
+-- What an absent method answers: a function that sends `doesNotUnderstand:`. Internal fields and
+-- instance variables that were never set are nil.
+function understands(key)
+  if nilKeys[key] then return nil end
+  local refusal = refusals[key]
+  if refusal then return refusal end
+  if type(key) ~= "string" then return nil end
+  if K.isInternal(key) then return nil end
+  if find(key, "^i_%w") and sub(key, -1) ~= "_" then return nil end
+  refusal = function(self, ...)
+    return self:doesNotUnderstand_(K.newMessage(K.selector(key), key, ...))
+  end
+  refusals[key] = refusal
+  return refusal
+end
+
+function K.newMessage(selector, name, ...)
+  local message = setmetatable({ i_selector = selector, _selectorName = name }, classes.Message._methods)
+  message.i_arguments = K.array and K.array { ... }
+  return message
+end
+local Message = K.newClass("Message", Object)
+K.ivar(Message, "selector")
+K.ivar(Message, "arguments")
+
+function K.typeMetatable(kind, class, sample)
+  typeClasses[kind] = class
+  debug.setmetatable(sample, class._methods)
+end
+
+-- nil: any message answers nil, except what is defined here.
+local Nil = K.newClass("Nil", nil)
+K.methods(Nil, {
+  ["isNil"] = function() return true end,
+  ["isNotNil"] = function() return false end,
+  ["notNil"] = function() return false end,
+  ["ifNil:"] = function(_, block) return K.valueOf(block) end,
+  ["ifNotNil:"] = function() return nil end,
+  ["ifNil:ifNotNil:"] = function(_, block) return K.valueOf(block) end,
+  ["ifNotNil:ifNil:"] = function(_, _, block) return K.valueOf(block) end,
+  ["isEqual:"] = function(_, other) return other == nil end,
+  ["isNotEqualTo:"] = function(_, other) return other ~= nil end,
+})
+typeClasses["nil"] = Nil
+local function nothing() return nil end
+local nilMethods = Nil._own
+debug.setmetatable(nil, {
+  _class = Nil,
+  __index = function(_, key)
+    if type(key) ~= "string" then return nil end
+    return rawget(nilMethods, key) or nothing
+  end,
+})
+function K.nilMethodAdded() end -- nil's own methods are looked up at each message
+
+-- Truth ----------------------------------------------------------------------------------------
+
+-- true, false, or nil (for nil): what `ifTrue:` looks at. Numbers are true unless 0.
+function K.truth(value)
+  if value == true then return true end
+  if value == false then return false end
+  if value == nil then return nil end
+  if type(value) == "number" then return value ~= 0 end
+  return K.truthSlow(value)
+end
+
+function K.truthSlow(value)
+  if type(value) == "table" and value._isBig then return true end
+  K.refuse(value, "ifTrue:", "only true, false and numbers can be asked")
+end
+
+-- Arithmetic -----------------------------------------------------------------------------------
+-- One number: integers are exact. A sum or product of two integers that leaves ±(2^53 - 1) becomes
+-- a big integer; anything with a fraction, an exponent or beyond that as a float stays a float.
+
+-- 2^53 - 1: 2^53 itself may be the rounding of a larger exact result.
+local LIMIT = 9007199254740991
+
+local function integral(x) return x == floor(x) and x <= LIMIT and x >= -LIMIT end
+K.integral = integral
+
+local function slow(name, a, b)
+  if a == nil then return nil end
+  if a == true then a = 1 elseif a == false then a = 0 end
+  return a[name](a, b)
+end
+
+function K.add(a, b)
+  if type(a) == "number" and type(b) == "number" then
+    local r = a + b
+    if r <= LIMIT and r >= -LIMIT then return r end
+    if integral(a) and integral(b) then return K.bigAdd(a, b) end
+    return r
+  end
+  return slow("add_", a, b)
+end
+
+function K.sub(a, b)
+  if type(a) == "number" and type(b) == "number" then
+    local r = a - b
+    if r <= LIMIT and r >= -LIMIT then return r end
+    if integral(a) and integral(b) then return K.bigSub(a, b) end
+    return r
+  end
+  return slow("sub_", a, b)
+end
+
+function K.mul(a, b)
+  if type(a) == "number" and type(b) == "number" then
+    local r = a * b
+    if r <= LIMIT and r >= -LIMIT then return r end
+    if integral(a) and integral(b) then return K.bigMul(a, b) end
+    return r
+  end
+  return slow("mul_", a, b)
+end
+
+function K.div(a, b)
+  if type(a) == "number" and type(b) == "number" and b ~= 0 then return a / b end
+  -- `/` and `div:` are one message, except that numbers divide exactly with the one and round
+  -- down with the other: what tells them apart has a method `_over`.
+  if a == nil then return nil end
+  if type(a) ~= "table" then return K.divide(a, b) end
+  local over = a._over
+  if over then return over(a, b) end
+  return a:div_(b)
+end
+
+function K.lt(a, b)
+  if type(a) == "number" and type(b) == "number" then return a < b end
+  return slow("isLessThan_", a, b)
+end
+
+function K.gt(a, b)
+  if type(a) == "number" and type(b) == "number" then return a > b end
+  return slow("isGreaterThan_", a, b)
+end
+
+function K.le(a, b)
+  if type(a) == "number" and type(b) == "number" then return a <= b end
+  return slow("isLessThanOrEqualTo_", a, b)
+end
+
+function K.ge(a, b)
+  if type(a) == "number" and type(b) == "number" then return a >= b end
+  return slow("isGreaterThanOrEqualTo_", a, b)
+end
+
+function K.eq(a, b)
+  if rawequal(a, b) then return true end
+  if type(a) == "table" then return a:isEqual_(b) end
+  -- Big integers and mutable strings may equal plain values.
+  if type(b) == "table" and a ~= nil and b._equalsPlain then return b:isEqual_(a) end
+  return false
+end
+
+function K.ne(a, b)
+  if type(a) == "table" then return a:isNotEqualTo_(b) end
+  return not K.eq(a, b)
+end
+
+-- Calls: blocks and what stands for a block -------------------------------------------------------
+
+-- The value of a block, or of anything else itself: `ifNil: 3` and `ifNil: { 3 }`.
+function K.valueOf(thing, ...)
+  if type(thing) == "function" then return thing(...) end
+  return thing
+end
+
+-- Sends a message by selector with a list of arguments.
+function K.perform(receiver, selector, ...)
+  local name = mangle(selector)
+  return receiver[name](receiver, ...)
+end
+
+-- Refuses a message in words. `why` may be nil.
+function K.refuse(receiver, selector, why)
+  throw("doesNotUnderstand", format("%s does not understand %s%s",
+    K.nameOf(receiver), selector, why and ": " .. why or ""))
+end
+
+-- What to call a value in an error message: its class, or nil, with its value when short.
+function K.nameOf(value)
+  if value == nil then return "nil" end
+  if K.isClass(value) then return "the class " .. value._name end
+  local class = classOf(value)
+  local name = class and class._name or type(value)
+  local article = find(name, "^[AEIOU]") and "an " or "a "
+  if type(value) == "number" or type(value) == "boolean" then
+    return article .. name .. " (" .. K.str(value) .. ")"
+  end
+  if type(value) == "string" and #value <= 40 then return article .. name .. " ('" .. value .. "')" end
+  return article .. name
+end

@@ -1,0 +1,262 @@
+-- Fibers, errors, and leaving methods from inside blocks.
+local K = ...
+local yield, error, xpcall, pcall, type, getmetatable = coroutine.yield, error, xpcall, pcall, type, getmetatable
+local setmetatable, rawget = setmetatable, rawget
+local Error = K.classes.Error
+
+-- What a coroutine yields to its driver.
+local DONE, WAITS = 1, 2
+
+-- Natives: `K.native.name(...)` answers the value, raises the error, or waits without holding up
+-- other fibers.
+K.native = {}
+local function settle(state, value)
+  if state == nil then state, value = yield(WAITS) end
+  if state then return value end
+  K.raise(value)
+end
+K.settle = settle
+for name, raw in pairs(K.rawNative) do
+  K.native[name] = function(...) return settle(raw(...)) end
+end
+
+-- Raises an Error object as it is, with a trace when it has none.
+function K.raise(err)
+  if type(err) == "table" and rawget(err, "_trace") == nil then err._trace = K.traceback(2) end
+  error(err, 0)
+end
+
+-- LuaJIT's own messages, in words about programs.
+local friends = {
+  { "stack overflow", "recursion", "the recursion is too deep", "does the method that calls itself come to an end?" },
+  { "not enough memory", "memory", "the program used up the memory it may have", "work on parts, or on a stream" },
+  { "string length overflow", "memory", "a text became too long", "work on parts, or on a stream" },
+  { "attempt to compare", "typeError", "these two cannot be compared", "compare numbers with numbers and texts with texts" },
+  { "attempt to perform arithmetic", "typeError", "arithmetic needs numbers", nil },
+  { "attempt to concatenate", "typeError", "this cannot be joined to a text", nil },
+  { "attempt to call", "typeError", "this is not a block, it cannot be called", nil },
+  { "attempt to index", "typeError", "this has no parts", nil },
+  { "bad argument", "typeError", "an argument is of the wrong kind", nil },
+  { "attempt to yield across", "failed", "waiting is not possible inside this callback", nil },
+}
+
+function K.fromLua(text, trace)
+  local err
+  for _, friend in ipairs(friends) do
+    if text:find(friend[1], 1, true) then
+      err = K.newError(friend[2], friend[3], { i_hint = friend[4], i_detail = text })
+      break
+    end
+  end
+  if not err then err = K.newError("failed", (text:gsub("^%S-:%d+: ", "")), { i_detail = text }) end
+  err._trace = trace
+  return err
+end
+
+-- The handler of every protected call: makes an Error of what was raised, where it was raised.
+local function handler(raised)
+  if type(raised) == "table" then return raised end
+  local ok, trace = pcall(K.traceback, 2)
+  return K.fromLua(tostring(raised), ok and trace or {})
+end
+K.handler = handler
+
+-- The function of every coroutine of the pool.
+function K.worker(f, a, b, c, d, e, g)
+  while true do
+    local ok, value, more = xpcall(f, handler, a, b, c, d, e, g)
+    f, a, b, c, d, e, g = yield(DONE, ok, value, more)
+  end
+end
+
+function K.deadlineError()
+  local err = K.newError("timeout", "the request took longer than its deadline", { _uncatchable = true })
+  err.i_hint = "look for a loop that does not end, or give the server a longer `timeout`"
+  err._trace = K.traceback(2)
+  return err
+end
+
+-- Leaving a method from a block in it: `^` ------------------------------------------------------
+
+function K.home(body)
+  local token = {}
+  local ok, value = xpcall(body, handler, token)
+  if ok then return value end
+  token.left = true
+  if rawequal(value, token) then return token.value end
+  error(value, 0)
+end
+
+function K.leave(token, value)
+  if token.left then
+    K.throw("returned", "this block returns from a method that has already returned",
+      { i_hint = "use `^` only while the method is still running" })
+  end
+  token.value = value
+  error(token, 0)
+end
+
+-- Ends the whole script with a value.
+function K.endScript(value)
+  error({ _end = true, value = value }, 0)
+end
+
+-- Whether a handler of the program may take it.
+local function catchable(raised)
+  return getmetatable(raised) ~= nil and not rawget(raised, "_uncatchable")
+end
+
+-- Errors in programs ------------------------------------------------------------------------------
+
+local Block = K.classes.Block or K.newClass("Block", K.classes.Object)
+
+K.methods(Block, {
+  -- The value of the block, or what the handler answers when the block raises an error.
+  ["onError:"] = function(block, on)
+    local ok, value = xpcall(block, handler)
+    if ok then return value end
+    if not catchable(value) then error(value, 0) end
+    return K.valueOf(on, value)
+  end,
+  -- Only for errors of a kind, or of a class of errors.
+  ["on:do:"] = function(block, kind, on)
+    local ok, value = xpcall(block, handler)
+    if ok then return value end
+    local matches = catchable(value)
+      and (kind == value.i_kind or (K.isClass(kind) and K.isKind(value, kind)))
+    if not matches then error(value, 0) end
+    return K.valueOf(on, value)
+  end,
+  -- Runs the other block afterwards, whatever happens.
+  ["ensure:"] = function(block, always)
+    local ok, value = xpcall(block, handler)
+    always()
+    if ok then return value end
+    error(value, 0)
+  end,
+  -- Tries again: the whole number of tries is the argument.
+  ["retry:"] = function(block, times)
+    local pause = 0.01
+    for attempt = 1, times do
+      local ok, value = xpcall(block, handler)
+      if ok then return value end
+      if attempt == times or not catchable(value) then error(value, 0) end
+      K.native.sleep(pause * (0.5 + math.random()))
+      pause = math.min(pause * 2, 5)
+    end
+  end,
+})
+
+K.methods(Error, {
+  ["description"] = function(self) return self.i_kind .. ": " .. tostring(self.i_message) end,
+  ["signal"] = function(self)
+    self._trace = K.traceback(1)
+    error(self, 0)
+  end,
+  ["raise"] = function(self) return self:signal() end,
+  ["isTemporary"] = function(self) return self._temporary == true end,
+  ["hint"] = function(self) return rawget(self, "i_hint") end,
+  ["trace"] = function(self)
+    local lines = {}
+    for i, place in ipairs(rawget(self, "_trace") or {}) do lines[i] = place[1] .. ":" .. place[2] end
+    return K.array(lines, #lines)
+  end,
+})
+K.classMethods(Error, {
+  ["signal:"] = function(class, message)
+    local err = setmetatable({ i_kind = "error", i_message = message }, class._methods)
+    if class ~= Error then err.i_kind = class._name end
+    return err:signal()
+  end,
+  ["kind:message:"] = function(class, kind, message)
+    return setmetatable({ i_kind = kind, i_message = message }, class._methods)
+  end,
+})
+
+-- Fibers of the program --------------------------------------------------------------------------
+
+local Fiber = K.newClass("Fiber", K.classes.Object)
+K.nilKeys._task = true
+
+function K.fork(block, milliseconds)
+  local fiber = setmetatable({ _task = K.native.fork(block, milliseconds) }, Fiber._methods)
+  return fiber
+end
+
+K.methods(Fiber, {
+  ["value"] = function(self) return K.native.join(self._task) end,
+  ["join"] = function(self) return K.native.join(self._task) end,
+  ["cancel"] = function(self) K.native.cancel(self._task) return self end,
+  ["isDone"] = function(self) return K.native.isDone(self._task) end,
+})
+
+local function milliseconds(time)
+  if type(time) == "number" then return time end
+  return time:milliseconds()
+end
+K.milliseconds = milliseconds
+
+-- Runs a block in a fiber that ends by a time, and waits for it.
+local function within(block, time)
+  local fiber = K.fork(block, milliseconds(time))
+  local ok, value = xpcall(K.native.join, handler, fiber._task)
+  if ok then return value end
+  K.native.cancel(fiber._task)
+  error(value, 0)
+end
+
+K.methods(Block, {
+  ["fork"] = function(block) return K.fork(block) end,
+  ["async"] = function(block) return K.fork(block) end,
+  ["timeout:"] = within,
+  ["timeout:onError:"] = function(block, time, on)
+    local ok, value = xpcall(within, handler, block, time)
+    if ok then return value end
+    if not catchable(value) then error(value, 0) end
+    return K.valueOf(on, value)
+  end,
+})
+
+-- The results of blocks that run at the same time, in order. The first error ends the others.
+function K.concurrently(blocks, most)
+  local fibers, count = {}, #blocks
+  local results, started = {}, 0
+  local function start()
+    started = started + 1
+    fibers[started] = K.fork(blocks[started])
+  end
+  while started < count and started < most do start() end
+  local ok, failure = true, nil
+  for i = 1, count do
+    local good, value = xpcall(K.native.join, handler, fibers[i]._task)
+    if not good then
+      ok, failure = false, value
+      break
+    end
+    results[i] = value == nil and K.NULL or value
+    if started < count then start() end
+  end
+  if not ok then
+    for i = 1, started do K.native.cancel(fibers[i]._task) end
+    error(failure, 0)
+  end
+  return K.array(results, count)
+end
+
+function K.wait(time)
+  K.native.sleep(milliseconds(time) / 1000)
+end
+
+-- After a time, once; every time, until it is cancelled.
+function K.after(time, block)
+  return K.fork(function() K.wait(time) return block() end)
+end
+
+function K.every(time, block)
+  return K.fork(function()
+    while true do
+      K.wait(time)
+      block()
+    end
+  end)
+end

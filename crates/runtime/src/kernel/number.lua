@@ -1,0 +1,288 @@
+-- Numbers: arithmetic as messages, comparison, rounding, and what scripts ask of them.
+local K = ...
+local type, floor, ceil, abs, fmod = type, math.floor, math.ceil, math.abs, math.fmod
+local throw, truth, format = K.throw, K.truth, string.format
+local Object = K.classes.Object
+
+local Number = K.newClass("Number", Object)
+for _, name in ipairs { "NSNumber", "MPWInteger", "MPWFloat", "Integer", "Float" } do
+  K.alias(name, Number)
+end
+K.typeMetatable("number", Number, 0)
+
+-- Operands ---------------------------------------------------------------------------------------
+
+local verbs = {
+  add_ = "%s cannot add %s", sub_ = "%s cannot subtract %s", mul_ = "%s cannot be multiplied by %s",
+  div_ = "%s cannot be divided by %s", divFloor_ = "%s cannot be divided by %s",
+  mod_ = "%s has no remainder by %s", rem_ = "%s has no remainder by %s",
+}
+
+local function wrong(name, a, b)
+  throw("typeError", format(verbs[name] or "%s cannot be compared with %s",
+    K.nameOf(a), K.nameOf(b)))
+end
+
+-- The number that an argument counts as: nil is 0, booleans are 1 and 0; nil when it is none.
+local function counted(value)
+  if type(value) == "number" then return value end
+  if value == nil or value == false then return 0 end
+  if value == true then return 1 end
+  return nil
+end
+
+-- The number an argument must be, for messages that have no other operand kinds.
+local function expectNumber(value, selector)
+  local number = counted(value)
+  if number then return number end
+  if type(value) == "table" and value._isBig then return K.bigToNumber(value) end
+  throw("typeError", selector .. " expects a Number, got " .. K.nameOf(value))
+end
+K.expectNumber = expectNumber
+
+-- A whole number as an argument: a position or a count.
+function K.expectInteger(value, selector)
+  local number = expectNumber(value, selector)
+  if number ~= floor(number) then
+    throw("typeError", selector .. " expects a whole number, got " .. K.str(number))
+  end
+  return number
+end
+
+-- The bounds and the step of a counted loop.
+K.bound = expectNumber
+function K.step(value, selector)
+  local step = expectNumber(value, selector)
+  if step == 0 or step ~= step then throw("outOfRange", selector .. " needs a step other than 0") end
+  return step
+end
+
+-- Operators whose right side is not a plain number: each kind of operand that can stand there has
+-- a method `_reverse` which is given the operator's name and the left side.
+local function operator(name, fast)
+  return function(self, other)
+    local number = counted(other)
+    if number then return fast(self, number) end
+    if type(other) == "table" and other._reverse then return other:_reverse(name, self) end
+    wrong(name, self, other)
+  end
+end
+K.operandError = wrong
+
+-- Division ---------------------------------------------------------------------------------------
+
+local function dividedByZero(a)
+  throw("divisionByZero", K.str(a) .. " cannot be divided by 0")
+end
+
+-- `%` computes a - floor(a / b) * b, which is exact only while the quotient is.
+local EXACT_QUOTIENT = 4503599627370496
+
+-- The remainder with the sign of the divisor: `-7 mod: 3` is 2.
+local function modulo(a, b)
+  if b == 0 then throw("divisionByZero", K.str(a) .. " has no remainder by 0") end
+  if a < EXACT_QUOTIENT and a > -EXACT_QUOTIENT then return a % b end
+  local rest = fmod(a, b)
+  if rest ~= 0 and (rest < 0) ~= (b < 0) then return rest + b end
+  return rest
+end
+
+-- The quotient rounded down.
+local function floorDivide(a, b)
+  if b == 0 then dividedByZero(a) end
+  if a < EXACT_QUOTIENT and a > -EXACT_QUOTIENT then return floor(a / b) end
+  return floor((a - modulo(a, b)) / b)
+end
+
+local exactDivide = operator("div_", function(a, b)
+  if b == 0 then dividedByZero(a) end
+  return a / b
+end)
+
+-- `a / b` where one side is not a plain number, or b is 0.
+function K.divide(a, b)
+  if type(a) == "boolean" then a = a and 1 or 0 end
+  if type(a) ~= "number" then return a:div_(b) end
+  return exactDivide(a, b)
+end
+
+K.methods(Number, {
+  ["add:"] = operator("add_", K.add),
+  ["sub:"] = operator("sub_", K.sub),
+  ["mul:"] = operator("mul_", K.mul),
+  ["div:"] = operator("divFloor_", floorDivide),
+  ["mod:"] = operator("mod_", modulo),
+  ["rem:"] = operator("rem_", function(a, b)
+    if b == 0 then throw("divisionByZero", K.str(a) .. " has no remainder by 0") end
+    return fmod(a, b)
+  end),
+  ["isLessThan:"] = operator("isLessThan_", function(a, b) return a < b end),
+  ["isGreaterThan:"] = operator("isGreaterThan_", function(a, b) return a > b end),
+  ["isLessThanOrEqualTo:"] = operator("isLessThanOrEqualTo_", function(a, b) return a <= b end),
+  ["isGreaterThanOrEqualTo:"] = operator("isGreaterThanOrEqualTo_", function(a, b) return a >= b end),
+  ["isEqual:"] = function(self, other) return K.eq(self, other) end,
+  ["isEqualToNumber:"] = function(self, other) return K.eq(self, other) end,
+  ["compare:"] = function(self, other) return K.order(self, other) end,
+  ["max:"] = function(self, other) return K.lt(self, other) and other or self end,
+  ["min:"] = function(self, other) return K.gt(self, other) and other or self end,
+  ["min:max:"] = function(self, low, high)
+    return K.lt(self, low) and low or K.gt(self, high) and high or self
+  end,
+  ["between:and:"] = function(self, low, high) return K.ge(self, low) and K.le(self, high) end,
+  ["pointWith:"] = function(self, y) return K.point(self, y) end,
+  ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
+})
+
+-- Conversion and rounding ----------------------------------------------------------------------------
+
+local function truncate(x)
+  if x ~= x or x == math.huge or x == -math.huge then
+    throw("typeError", K.str(x) .. " has no whole part")
+  end
+  return x >= 0 and floor(x) or ceil(x)
+end
+
+-- Halves are rounded away from zero.
+local function round(x)
+  if x < 0 then return -round(-x) end
+  local whole = floor(x)
+  return x - whole >= 0.5 and whole + 1 or whole
+end
+
+local function itself(self) return self end
+
+K.methods(Number, {
+  ["intValue"] = truncate, ["integerValue"] = truncate, ["longValue"] = truncate,
+  ["asInteger"] = truncate, ["truncated"] = truncate,
+  ["floatValue"] = itself, ["doubleValue"] = itself, ["asFloat"] = itself, ["asNumber"] = itself,
+  ["numberValue"] = itself,
+  ["boolValue"] = function(self) return self ~= 0 end,
+  ["description"] = function(self) return K.numberText(self) end,
+  ["rounded"] = round,
+  ["round"] = round,
+  ["floor"] = function(self) return floor(self) end,
+  ["ceiling"] = function(self) return ceil(self) end,
+  ["ceil"] = function(self) return ceil(self) end,
+  ["roundTo:"] = function(self, step)
+    -- A step such as 0.01 is not exact in binary, but its reciprocal 100 is.
+    local perUnit = 1 / expectNumber(step, "roundTo:")
+    if perUnit == floor(perUnit) then return round(self * perUnit) / perUnit end
+    return round(self / step) * step
+  end,
+  ["fractionPart"] = function(self) return self - truncate(self) end,
+  ["abs"] = function(self) return abs(self) end,
+  ["negated"] = function(self) return 0 - self end,
+  ["squared"] = function(self) return K.mul(self, self) end,
+  ["cubed"] = function(self) return K.mul(K.mul(self, self), self) end,
+  ["reciprocal"] = function(self) return K.div(1, self) end,
+  ["sign"] = function(self) return self > 0 and 1 or self < 0 and -1 or 0 end,
+})
+
+-- Functions ------------------------------------------------------------------------------------------
+
+-- The largest result of a power or factorial, in bits: a million, about 300,000 digits.
+local MAX_BITS = 1e6
+
+local function power(base, exponent)
+  exponent = expectNumber(exponent, "raisedTo:")
+  local result = base ^ exponent
+  if result <= 9007199254740991 and result >= -9007199254740991 then return result end
+  if not (K.integral(base) and K.integral(exponent) and exponent > 0) then return result end
+  if exponent * math.log(abs(base)) / math.log(2) > MAX_BITS then
+    throw("limitExceeded", K.str(base) .. " raisedTo: " .. K.str(exponent)
+      .. " has more than " .. K.str(MAX_BITS) .. " bits")
+  end
+  return K.bigPower(base, exponent)
+end
+
+local function factorial(self)
+  if self < 0 or self ~= floor(self) then
+    throw("typeError", K.str(self) .. " has no factorial: only whole numbers from 0 on have one")
+  end
+  if self > 20000 then throw("limitExceeded", "factorial is limited to 20000, not " .. K.str(self)) end
+  local product = 1
+  for i = 2, self do product = K.mul(product, i) end
+  return product
+end
+
+local function gcd(a, b)
+  b = K.expectInteger(b, "gcd:")
+  a, b = abs(a), abs(b)
+  while b ~= 0 do a, b = b, modulo(a, b) end
+  return a
+end
+
+K.methods(Number, {
+  ["sqrt"] = function(self) return math.sqrt(self) end,
+  ["sin"] = function(self) return math.sin(self) end,
+  ["cos"] = function(self) return math.cos(self) end,
+  ["tan"] = function(self) return math.tan(self) end,
+  ["arcSin"] = function(self) return math.asin(self) end,
+  ["arcCos"] = function(self) return math.acos(self) end,
+  ["arcTan"] = function(self) return math.atan(self) end,
+  ["arcTan:"] = function(self, x) return math.atan2(self, expectNumber(x, "arcTan:")) end,
+  ["log"] = function(self) return math.log(self) end,
+  ["ln"] = function(self) return math.log(self) end,
+  ["log10"] = function(self) return math.log10(self) end,
+  ["log2"] = function(self) return math.log(self) / math.log(2) end,
+  ["log:"] = function(self, base) return math.log(self) / math.log(expectNumber(base, "log:")) end,
+  ["exp"] = function(self) return math.exp(self) end,
+  ["pow:"] = power,
+  ["raisedTo:"] = power,
+  ["factorial"] = factorial,
+  ["gcd:"] = gcd,
+  ["lcm:"] = function(self, other)
+    if self == 0 or other == 0 then return 0 end
+    return abs(K.mul(floorDivide(self, gcd(self, other)), other))
+  end,
+  ["random"] = function(self)
+    if self == floor(self) and self >= 1 then return math.random(0, self - 1) end
+    return math.random() * self
+  end,
+  ["isZero"] = function(self) return self == 0 end,
+  ["isNumber"] = function() return true end,
+  ["isInteger"] = function(self) return self == floor(self) and abs(self) < math.huge end,
+  ["isNaN"] = function(self) return self ~= self end,
+  ["isInfinite"] = function(self) return abs(self) == math.huge end,
+  ["isNegative"] = function(self) return self < 0 end,
+  ["isPositive"] = function(self) return self > 0 end,
+  ["negative"] = function(self) return self < 0 end,
+  ["positive"] = function(self) return self >= 0 end,
+  ["strictlyPositive"] = function(self) return self > 0 end,
+  ["even"] = function(self) return self % 2 == 0 end,
+  ["isEven"] = function(self) return self % 2 == 0 end,
+  ["odd"] = function(self) return self % 2 == 1 end,
+  ["isOdd"] = function(self) return self % 2 == 1 end,
+  ["isDivisibleBy:"] = function(self, other) return modulo(self, expectNumber(other, "isDivisibleBy:")) == 0 end,
+  ["kilobytes"] = function(self) return self * 1024 end,
+  ["megabytes"] = function(self) return self * 1048576 end,
+  ["gigabytes"] = function(self) return self * 1073741824 end,
+  ["bytes"] = itself,
+})
+K.classMethods(Number, {
+  ["new"] = function() return 0 end,
+  ["alloc"] = function() return 0 end,
+  ["random"] = function() return math.random() end,
+  ["pi"] = function() return math.pi end,
+  ["infinity"] = function() return math.huge end,
+  ["numberWithInt:"] = function(_, value) return truncate(expectNumber(value, "numberWithInt:")) end,
+  ["numberWithInteger:"] = function(_, value) return truncate(expectNumber(value, "numberWithInteger:")) end,
+  ["numberWithFloat:"] = function(_, value) return expectNumber(value, "numberWithFloat:") end,
+  ["numberWithDouble:"] = function(_, value) return expectNumber(value, "numberWithDouble:") end,
+  ["numberWithBool:"] = function(_, value) return truth(value) == true end,
+})
+
+-- Control --------------------------------------------------------------------------------------------
+
+K.methods(Number, {
+  ["to:"] = function(self, last) return K.interval(self, last, 1) end,
+  ["to:by:"] = function(self, last, step) return K.interval(self, last, step) end,
+  ["to:do:"] = function(self, last, block)
+    for i = self, expectNumber(last, "to:do:") do block(i) end
+  end,
+  ["to:by:do:"] = function(self, last, step, block)
+    for i = self, expectNumber(last, "to:by:do:"), K.step(step, "to:by:do:") do block(i) end
+  end,
+  ["timesRepeat:"] = function(self, block) for i = 0, self - 1 do block(i) end end,
+  ["repeat:"] = function(self, block) for i = 0, self - 1 do block(i) end end,
+})

@@ -1,0 +1,98 @@
+-- How values read as text: `K.str` for people (strings bare), `K.repr` as a programmer would write
+-- them (strings quoted).
+local K = ...
+local type, tostring, tonumber, floor = type, tostring, tonumber, math.floor
+local format, gsub, find, concat = string.format, string.gsub, string.find, table.concat
+
+-- Containers inside containers, deeper than this, print as an ellipsis.
+local DEPTH = 40
+
+local function numberText(x)
+  if x == floor(x) and x < 1e14 and x > -1e14 then
+    if x == 0 then return "0" end -- also for minus zero
+    return tostring(x)
+  end
+  if x ~= x then return "nan" end
+  if x == math.huge then return "inf" end
+  if x == -math.huge then return "-inf" end
+  if x == floor(x) and x <= 9007199254740991 and x >= -9007199254740991 then
+    return format("%.0f", x)
+  end
+  local text = format("%.14g", x)
+  if tonumber(text) ~= x then
+    text = format("%.15g", x)
+    if tonumber(text) ~= x then
+      text = format("%.16g", x)
+      if tonumber(text) ~= x then text = format("%.17g", x) end
+    end
+  end
+  if find(text, "e", 1, true) then text = gsub(gsub(text, "e%+0*", "e"), "e%-0*", "e-") end
+  return text
+end
+
+-- The shortest text that reads back as the same number: `3`, `0.1`, `1e20`.
+K.numberText = numberText
+
+local function quote(text)
+  return "'" .. gsub(text, "'", "''") .. "'"
+end
+
+local function described(value)
+  local text = value:description()
+  if type(text) == "string" then return text end
+  if type(text) == "table" and text._isText then return text:_string() end
+  K.throw("typeError", "description of " .. K.nameOf(value) .. " must answer a String, not "
+    .. K.nameOf(text))
+end
+
+-- Appends the text of a value to the list of parts. `path` holds the containers being printed.
+local function write(parts, value, quoted, path, depth)
+  local kind = type(value)
+  if kind == "string" then
+    parts[#parts + 1] = quoted and quote(value) or value
+  elseif kind == "number" then
+    parts[#parts + 1] = numberText(value)
+  elseif kind == "boolean" then
+    parts[#parts + 1] = value and "true" or "false"
+  elseif value == nil then
+    parts[#parts + 1] = "nil"
+  elseif kind ~= "table" then
+    parts[#parts + 1] = kind == "function" and "a Block" or "a " .. kind
+  elseif value._writeText then
+    if path[value] or depth > DEPTH then
+      parts[#parts + 1] = "…"
+    else
+      path[value] = true
+      value:_writeText(parts, quoted, path, depth + 1)
+      path[value] = nil
+    end
+  elseif quoted and value._isText then
+    parts[#parts + 1] = quote(value:_string())
+  else
+    parts[#parts + 1] = described(value)
+  end
+end
+K.writeText = write
+
+-- The text of a value, as `stringValue`, interpolation and printing use it.
+function K.str(value)
+  local kind = type(value)
+  if kind == "string" then return value end
+  if kind == "number" then return numberText(value) end
+  if value == nil then return "nil" end
+  if kind == "boolean" then return value and "true" or "false" end
+  if kind == "table" and not value._writeText then return described(value) end
+  local parts = {}
+  write(parts, value, false, {}, 0)
+  return concat(parts)
+end
+
+-- The text of a value with strings in quotes, as `printString` and failed expectations use it.
+function K.repr(value)
+  local parts = {}
+  write(parts, value, true, {}, 0)
+  return concat(parts)
+end
+
+-- The pieces of an interpolated text as one.
+K.join = concat
