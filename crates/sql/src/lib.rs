@@ -1,1 +1,47 @@
-//! SQLite tables as stores.
+//! SQLite databases and their tables as stores.
+//!
+//! - [`Database`] is a file (or memory): its root lists the tables, it makes the table of a class,
+//!   and it runs statements in SQL.
+//! - [`Table`] is one table: reading answers rows that encode themselves straight from SQLite's
+//!   columns, and the other verbs insert, replace, change and delete rows.
+//!
+//! Reads run on each worker's own connection within a budget; writes go to one thread for each
+//! database, which commits many of them at once and then answers.
+//!
+//! Reading order: `database`, `table`, `select`, `rows`, `encode`; then `reader` and `pool` for how
+//! reads run, `writer` for how writes do.
+
+mod cell;
+mod change;
+mod content;
+mod database;
+mod define;
+mod encode;
+mod fault;
+mod kept;
+mod options;
+mod parameters;
+mod place;
+mod pool;
+mod reader;
+mod row;
+mod rows;
+mod schema;
+mod select;
+mod shared;
+mod statement;
+mod stop;
+mod table;
+mod writer;
+
+pub use database::Database;
+pub use encode::ENCODING_LIMIT;
+pub use kept::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
+pub use options::{Options, Synchronous};
+pub use place::VALUE_LIMIT;
+pub use pool::{CHUNK, POOL_CONNECTIONS, POOL_WAITING, STREAM_PATIENCE};
+pub use reader::{READ_BUDGET, READ_SIZE};
+pub use select::FILTER_DEPTH;
+pub use statement::RETURNING_LIMIT;
+pub use table::{LIST_LIMIT, Table};
+pub use writer::{WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE};

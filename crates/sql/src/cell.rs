@@ -1,0 +1,228 @@
+//! One value on its way into a column, and out of one.
+//!
+//! Nothing is rounded, cut or converted behind the caller's back: a value that a column would
+//! change is refused. SQLite itself would turn the text `007` into 7 in an integer column, an
+//! integer beyond 64 bits into a float, and a NaN into NULL.
+
+use crate::fault::Fault;
+use crate::schema::{Affinity, ColumnInfo};
+use bytes::Bytes;
+use runnel_store::{FieldType, Value};
+use rusqlite::ToSql;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use std::hash::{Hash, Hasher};
+
+/// A value in one of SQLite's five storage classes.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(String),
+    Blob(Bytes),
+}
+
+impl Hash for Cell {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Cell::Null => {}
+            Cell::Integer(number) => number.hash(state),
+            Cell::Real(number) => number.to_bits().hash(state),
+            Cell::Text(text) => text.hash(state),
+            Cell::Blob(bytes) => bytes.hash(state),
+        }
+    }
+}
+
+impl ToSql for Cell {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Cell::Null => ValueRef::Null,
+            Cell::Integer(number) => ValueRef::Integer(*number),
+            Cell::Real(number) => ValueRef::Real(*number),
+            Cell::Text(text) => ValueRef::Text(text.as_bytes()),
+            Cell::Blob(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+impl Cell {
+    /// A value where no column says what it should be: a parameter of a statement. Booleans are
+    /// 0 and 1.
+    pub(crate) fn of(value: Value) -> Result<Self, Fault> {
+        match value {
+            Value::Nil => Ok(Cell::Null),
+            Value::Bool(flag) => Ok(Cell::Integer(i64::from(flag))),
+            Value::Int(number) => Ok(Cell::Integer(number)),
+            Value::Float(number) if !number.is_nan() => Ok(Cell::Real(number)),
+            Value::Text(text) => Ok(Cell::Text(text)),
+            Value::Bytes(bytes) => Ok(Cell::Blob(bytes)),
+            other => Err(Fault::invalid(format!("{} {}", describe(&other), remedy(&other)))),
+        }
+    }
+
+    /// A value for a column, which takes what it is declared to hold and keeps it as it is.
+    pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, Fault> {
+        let name = &column.name;
+        let cell = match (column.kind, value) {
+            (FieldType::Int, Value::Float(number)) if exact_integer(number).is_some() => {
+                Cell::Integer(number as i64)
+            }
+            (FieldType::Float, Value::Int(number)) if exact_float(number).is_some() => {
+                Cell::Real(number as f64)
+            }
+            (FieldType::Bool, value @ (Value::Bool(_) | Value::Int(0 | 1)))
+            | (FieldType::Int, value @ (Value::Int(_) | Value::Bool(_)))
+            | (FieldType::Float, value @ Value::Float(_))
+            | (FieldType::Text, value @ Value::Text(_))
+            | (FieldType::Bytes, value @ Value::Bytes(_))
+            | (FieldType::Any, value)
+            | (_, value @ (Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_))) => {
+                Cell::of(value)
+                    .map_err(|fault| Fault::invalid(format!("{name}: {}", fault.message)))?
+            }
+            (kind, value) => return Err(column.refuse(holds(kind), &describe(&value))),
+        };
+        match (&cell, column.affinity) {
+            (Cell::Integer(_) | Cell::Real(_), Affinity::Text) => {
+                Err(column.refuse("text", "a number"))
+            }
+            (Cell::Text(text), Affinity::Number | Affinity::Real) if looks_numeric(text) => {
+                Err(column.refuse("numbers", "text that looks like one"))
+            }
+            (Cell::Integer(number), Affinity::Real) => match exact_float(*number) {
+                Some(number) => Ok(Cell::Real(number)),
+                None => Err(column.refuse(holds(FieldType::Float), "an integer beyond 2^53")),
+            },
+            _ => Ok(cell),
+        }
+    }
+}
+
+/// What a row holds, as plain data. Text that is not UTF-8 (other programs can write such) has its
+/// bad bytes replaced by U+FFFD.
+pub(crate) fn read(cell: ValueRef<'_>, boolean: bool) -> Value {
+    match cell {
+        ValueRef::Null => Value::Nil,
+        ValueRef::Integer(number @ (0 | 1)) if boolean => Value::Bool(number == 1),
+        ValueRef::Integer(number) => Value::Int(number),
+        ValueRef::Real(number) => Value::Float(number),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
+    }
+}
+
+/// The integer that a float is, when it is one and of 64 bits.
+pub(crate) fn exact_integer(number: f64) -> Option<i64> {
+    // 2^63 is a float, i64::MAX is not: hence the open upper end.
+    let within = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    (within && number.fract() == 0.0).then_some(number as i64)
+}
+
+/// The float that is exactly this integer, when there is one.
+fn exact_float(number: i64) -> Option<f64> {
+    let float = number as f64;
+    (exact_integer(float) == Some(number)).then_some(float)
+}
+
+/// Whether a column with numeric affinity would turn this text into a number.
+fn looks_numeric(text: &str) -> bool {
+    let digits = text.bytes().any(|byte| byte.is_ascii_digit());
+    digits && text.trim_ascii().parse::<f64>().is_ok()
+}
+
+impl ColumnInfo {
+    fn refuse(&self, holds: &str, given: &str) -> Fault {
+        Fault::invalid(format!("{} holds {holds}, not {given}", self.name))
+    }
+}
+
+fn holds(kind: FieldType) -> &'static str {
+    match kind {
+        FieldType::Any => "anything",
+        FieldType::Int => "integers of 64 bits",
+        FieldType::Float => "floating-point numbers",
+        FieldType::Bool => "true or false",
+        FieldType::Text => "text",
+        FieldType::Bytes => "bytes",
+    }
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Nil => "nil".into(),
+        Value::Bool(flag) => format!("{flag}"),
+        Value::Int(number) => format!("the integer {number}"),
+        Value::Big(_) => "an integer beyond 64 bits".into(),
+        Value::Float(number) => format!("the number {number}"),
+        Value::Text(_) => "text".into(),
+        Value::Bytes(_) => "bytes".into(),
+        Value::List(_) => "a list".into(),
+        Value::Record(_) => "a record".into(),
+    }
+}
+
+fn remedy(value: &Value) -> &'static str {
+    match value {
+        Value::Big(_) => "does not fit a column; store its digits as text",
+        Value::List(_) | Value::Record(_) => "does not fit a column; store it as JSON text",
+        _ => "cannot be stored",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn column(kind: FieldType, affinity: Affinity) -> ColumnInfo {
+        ColumnInfo { name: "n".into(), kind, affinity, generated: false, default: None }
+    }
+
+    #[test]
+    fn numbers_are_exact_or_refused() {
+        let int = |value| Cell::for_column(&column(FieldType::Int, Affinity::Number), value);
+        assert_eq!(int(Value::Int(i64::MIN)).unwrap(), Cell::Integer(i64::MIN));
+        assert_eq!(int(Value::Float(3.0)).unwrap(), Cell::Integer(3));
+        assert!(int(Value::Float(3.5)).is_err());
+        assert!(int(Value::Float(9_223_372_036_854_775_808.0)).is_err());
+        assert!(int(Value::Text("7".into())).is_err());
+        for kind in [FieldType::Float, FieldType::Any] {
+            let float = |value| Cell::for_column(&column(kind, Affinity::Real), value);
+            assert_eq!(float(Value::Int(1 << 53)).unwrap(), Cell::Real(9_007_199_254_740_992.0));
+            assert!(float(Value::Int((1 << 53) + 1)).is_err());
+            assert!(float(Value::Int(i64::MAX)).is_err());
+            assert!(float(Value::Float(f64::NAN)).is_err());
+        }
+    }
+
+    #[test]
+    fn what_the_database_would_convert_is_refused() {
+        let numeric = |text: &str| {
+            let column = column(FieldType::Any, Affinity::Number);
+            Cell::for_column(&column, Value::Text(text.into()))
+        };
+        for converted in ["007", " 7", "1e3", "+7.", "-.5"] {
+            assert!(numeric(converted).is_err(), "{converted}");
+        }
+        for kept in ["", "2026-01-31", "x7", "inf", "nan", "0x7"] {
+            assert!(numeric(kept).is_ok(), "{kept}");
+        }
+        let text = column(FieldType::Any, Affinity::Text);
+        assert!(Cell::for_column(&text, Value::Int(5)).is_err());
+    }
+
+    #[test]
+    fn refusals_name_the_column_and_a_way_out() {
+        for kind in [FieldType::Any, FieldType::Int, FieldType::Text] {
+            let big = Value::Big("100000000000000000000".into());
+            let fault = Cell::for_column(&column(kind, Affinity::None), big).unwrap_err();
+            assert!(fault.message.starts_with("n: "), "{}", fault.message);
+            assert!(fault.message.contains("digits as text"), "{}", fault.message);
+        }
+        let flag = column(FieldType::Bool, Affinity::Number);
+        let fault = Cell::for_column(&flag, Value::Int(2)).unwrap_err();
+        assert_eq!(fault.message, "n holds true or false, not the integer 2");
+    }
+}

@@ -1,0 +1,294 @@
+//! Inserting, replacing, changing and deleting rows: what the writer runs for the verbs.
+//!
+//! The values are checked on the worker, where a mistake costs the writer nothing; the statements
+//! run on the writer's connection.
+
+use crate::cell::Cell;
+use crate::encode::record;
+use crate::fault::Fault;
+use crate::schema::{ColumnInfo, Key, TableInfo, quoted};
+use crate::select::{Columns, column};
+use runnel_store::{FieldType, Kind, Value};
+use rusqlite::{Connection, params_from_iter};
+use std::sync::Arc;
+
+/// A table as writing sees it.
+pub(crate) struct Target {
+    pub(crate) info: TableInfo,
+    pub(crate) columns: Arc<Columns>,
+}
+
+/// One row for some of the columns.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Positions of columns, in the order of the values.
+    columns: Vec<usize>,
+    cells: Vec<Cell>,
+}
+
+/// Many rows, those with the same columns one after the other.
+pub(crate) struct Batch {
+    groups: Vec<(Vec<usize>, Vec<Cell>)>,
+    pub(crate) count: usize,
+}
+
+/// A row that was inserted: the key, where the table has one, and what the row holds now.
+pub(crate) struct Inserted {
+    pub(crate) key: Option<Value>,
+    pub(crate) row: Value,
+}
+
+impl Row {
+    /// Checks a record against the columns of a table.
+    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, Fault> {
+        let fields = fields(value)?;
+        let columns = positions(table, &fields)?;
+        let cells = columns
+            .iter()
+            .zip(fields)
+            .map(|(position, (_, value))| Cell::for_column(&table.columns[*position], value))
+            .collect::<Result<_, _>>()?;
+        Ok(Row { columns, cells })
+    }
+
+    /// Takes the key out, which has to be the one of the reference when it is there.
+    fn without_key(mut self, table: &TableInfo, key: &Cell) -> Result<Self, Fault> {
+        let Key::Column(column) = &table.key else { return Ok(self) };
+        let place =
+            self.columns.iter().position(|position| table.columns[*position].name == column.name);
+        let Some(place) = place else { return Ok(self) };
+        if self.cells[place] != *key && self.cells[place] != Cell::Null {
+            let name = &column.name;
+            return Err(Fault::invalid(format!(
+                "the {name} of the record is not the {name} of the reference; a row keeps its {name}"
+            )));
+        }
+        self.columns.remove(place);
+        self.cells.remove(place);
+        Ok(self)
+    }
+}
+
+impl Batch {
+    /// Checks a list of records. What is wrong is said with the position in the list, from 1.
+    pub(crate) fn of(table: &TableInfo, values: Vec<Value>) -> Result<Self, Fault> {
+        let mut batch = Batch { groups: Vec::new(), count: values.len() };
+        let mut names: Vec<String> = Vec::new();
+        for (index, value) in values.into_iter().enumerate() {
+            let place = |fault: Fault| Fault {
+                message: format!("record {}: {}", index + 1, fault.message),
+                ..fault
+            };
+            let fields = fields(value).map_err(place)?;
+            // Records of one kind come together: looking the columns up once is enough.
+            let same = fields.len() == names.len()
+                && !batch.groups.is_empty()
+                && fields.iter().zip(&names).all(|(field, name)| field.0 == *name);
+            if !same {
+                let columns = positions(table, &fields).map_err(place)?;
+                names = fields.iter().map(|field| field.0.clone()).collect();
+                batch.groups.push((columns, Vec::new()));
+            }
+            let Some((columns, cells)) = batch.groups.last_mut() else { continue };
+            if columns.is_empty() {
+                return Err(place(Fault::invalid("an empty record in a list of them")));
+            }
+            for (position, (_, value)) in columns.iter().zip(fields) {
+                cells.push(Cell::for_column(&table.columns[*position], value).map_err(place)?);
+            }
+        }
+        Ok(batch)
+    }
+}
+
+fn fields(value: Value) -> Result<Vec<(String, Value)>, Fault> {
+    match value {
+        Value::Record(fields) => Ok(fields),
+        other => {
+            let message = format!("a row is made of a record, and this is {}", other.kind_name());
+            Err(Fault::new(Kind::Unsupported, message))
+        }
+    }
+}
+
+fn positions(table: &TableInfo, fields: &[(String, Value)]) -> Result<Vec<usize>, Fault> {
+    let mut positions = Vec::with_capacity(fields.len());
+    for (name, _) in fields {
+        let found = column(table, name)?;
+        if found.generated {
+            let message = format!("{name} is computed from other columns and cannot be stored");
+            return Err(Fault::invalid(message));
+        }
+        let position = table.position(name).unwrap_or_default();
+        if positions.contains(&position) {
+            return Err(Fault::invalid(format!("{name} comes twice in the record")));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}
+
+/// The key that the last part of a reference names; `None` when no row can have it.
+pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
+    // Only the usual writing: `007` and `+7` do not name row 7.
+    let integer = || text.parse::<i64>().ok().filter(|number| number.to_string() == text);
+    match &table.key {
+        Key::None => None,
+        Key::Rowid(_) => integer().map(Cell::Integer),
+        Key::Column(column) => match column.kind {
+            FieldType::Int | FieldType::Bool => integer().map(Cell::Integer),
+            FieldType::Float => text.parse().ok().map(Cell::Real),
+            FieldType::Text => Some(Cell::Text(text.to_string())),
+            FieldType::Bytes => None,
+            FieldType::Any => {
+                Some(integer().map_or_else(|| Cell::Text(text.to_string()), Cell::Integer))
+            }
+        },
+    }
+}
+
+impl Target {
+    /// Inserts a row; what it does not name gets the column's default or NULL.
+    pub(crate) fn insert(&self, connection: &Connection, row: &Row) -> Result<Inserted, Fault> {
+        let shown: Vec<&ColumnInfo> = self.info.columns.iter().collect();
+        let mut returned = crate::select::list(&shown);
+        let key = self.info.key_sql();
+        if let Some(key) = &key {
+            returned = format!("{returned}, {key}");
+        }
+        let sql = format!("{} RETURNING {returned}", self.insert_sql(&row.columns));
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(&row.cells))?;
+        let inserted = match rows.next()? {
+            Some(found) => Inserted {
+                row: record(&self.columns, found, &mut 0)?,
+                key: match key {
+                    Some(_) => Some(crate::cell::read(found.get_ref(shown.len())?, false)),
+                    None => None,
+                },
+            },
+            // A trigger that ignores the row.
+            None => Inserted { key: None, row: Value::Nil },
+        };
+        // The statement ends only when it has been stepped to its end.
+        while rows.next()?.is_some() {}
+        Ok(inserted)
+    }
+
+    /// Inserts many rows.
+    pub(crate) fn insert_all(&self, connection: &Connection, batch: &Batch) -> Result<(), Fault> {
+        for (columns, cells) in &batch.groups {
+            let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
+            for row in cells.chunks_exact(columns.len()) {
+                for (index, cell) in row.iter().enumerate() {
+                    statement.raw_bind_parameter(index + 1, cell)?;
+                }
+                statement.raw_execute()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the row of a key as a whole, or inserts it. Answers whether it was inserted.
+    pub(crate) fn put(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+    ) -> Result<bool, Fault> {
+        if self.update(connection, key, row, true)? {
+            return Ok(false);
+        }
+        let (names, places) = self.insert_parts(&row.columns);
+        let name = self.key_name()?;
+        let table = quoted(&self.info.name);
+        let comma = if names.is_empty() { "" } else { ", " };
+        let last = row.columns.len() + 1;
+        let sql =
+            format!("INSERT INTO {table} ({names}{comma}{name}) VALUES ({places}{comma}?{last})");
+        let values = row.cells.iter().chain(std::iter::once(key));
+        connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+        Ok(true)
+    }
+
+    /// Changes the columns of a row that the record names. Answers whether there is such a row.
+    pub(crate) fn merge(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+    ) -> Result<bool, Fault> {
+        self.update(connection, key, row, false)
+    }
+
+    /// Deletes the row of a key. Answers whether there was one.
+    pub(crate) fn delete(&self, connection: &Connection, key: &Cell) -> Result<bool, Fault> {
+        let name = self.key_name()?;
+        let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
+        Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
+    }
+
+    /// Takes the key out of a record for put and merge.
+    pub(crate) fn keyed(&self, key: &Cell, value: Value) -> Result<Row, Fault> {
+        Row::of(&self.info, value)?.without_key(&self.info, key)
+    }
+
+    /// Sets the columns of the row; with `whole` those that it does not name to their defaults.
+    fn update(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+        whole: bool,
+    ) -> Result<bool, Fault> {
+        let (table, name) = (quoted(&self.info.name), self.key_name()?);
+        let mut parts: Vec<String> = Vec::new();
+        for (index, position) in row.columns.iter().enumerate() {
+            let column = quoted(&self.info.columns[*position].name);
+            parts.push(format!("{column} = ?{}", index + 1));
+        }
+        let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
+            whole
+                && !column.generated
+                && !row.columns.contains(position)
+                && quoted(&column.name) != name
+        });
+        for (_, column) in missing {
+            let default = column.default.as_deref().unwrap_or("NULL");
+            parts.push(format!("{} = ({default})", quoted(&column.name)));
+        }
+        let last = row.columns.len() + 1;
+        if parts.is_empty() {
+            let sql = format!("SELECT 1 FROM {table} WHERE {name} = ?1");
+            return Ok(connection.prepare_cached(&sql)?.exists([key])?);
+        }
+        let sql = format!("UPDATE {table} SET {} WHERE {name} = ?{last}", parts.join(", "));
+        let values = row.cells.iter().chain(std::iter::once(key));
+        Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
+    }
+
+    fn key_name(&self) -> Result<String, Fault> {
+        self.info.key_sql().ok_or_else(|| no_key(&self.info))
+    }
+
+    fn insert_sql(&self, columns: &[usize]) -> String {
+        let table = quoted(&self.info.name);
+        if columns.is_empty() {
+            return format!("INSERT INTO {table} DEFAULT VALUES");
+        }
+        let (names, places) = self.insert_parts(columns);
+        format!("INSERT INTO {table} ({names}) VALUES ({places})")
+    }
+
+    fn insert_parts(&self, columns: &[usize]) -> (String, String) {
+        let names: Vec<String> =
+            columns.iter().map(|position| quoted(&self.info.columns[*position].name)).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+        (names.join(", "), places.join(", "))
+    }
+}
+
+pub(crate) fn no_key(table: &TableInfo) -> Fault {
+    let message = format!("the rows of {} have no single key to be addressed by", table.name);
+    Fault::new(Kind::NotAllowed, message)
+}

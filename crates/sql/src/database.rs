@@ -1,0 +1,275 @@
+//! A database as a store: its tables, their rows, and statements in SQL.
+
+use crate::cell::Cell;
+use crate::define;
+use crate::fault::Fault;
+use crate::options::Options;
+use crate::place::Place;
+use crate::reader::{Reader, Traits};
+use crate::rows::Rows;
+use crate::schema::TableInfo;
+use crate::select::Select;
+use crate::shared::Shared;
+use crate::statement;
+use crate::table::Table;
+use runnel_store::{
+    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
+    Value, Verb, Verbs,
+};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// An SQLite database: the root lists its tables, `tasks` is the rows of a table, `tasks/7` one of
+/// them; see [`Table`] for what the verbs do there.
+///
+/// - Reads run on the worker's own connection at once, within [`crate::READ_BUDGET`]; what takes
+///   longer runs again on threads that may wait. Dropping an answer or reaching the deadline of the
+///   context stops it.
+/// - Writes of all workers go to one thread, which commits those that wait together and then
+///   answers: an answered write is durable ([`crate::Synchronous`]), and the next read sees it.
+/// - Encoded rows are kept while the database has not changed, by whichever process; the entity
+///   tag of rows says the same.
+pub struct Database {
+    reader: Rc<Reader>,
+    tables: RefCell<FxHashMap<String, Table>>,
+}
+
+impl Database {
+    /// Opens a database file and makes it if it is not there (its directory has to be).
+    /// `:memory:` is a new database in memory, `:memory:name` one that all who open that name in
+    /// this process share; it lasts as long as one of them. In memory, readers wait for writers.
+    ///
+    /// # Errors
+    /// Each names the path: no such directory, a directory in its place, a file that is no SQLite
+    /// database ([`Kind::Invalid`]), missing rights, or open in this process with other options
+    /// ([`Kind::Conflict`]).
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Rc<Database>> {
+        let path = path.as_ref();
+        let opened = Place::resolve(path)
+            .and_then(|place| Shared::open(place, options))
+            .and_then(Reader::open);
+        match opened {
+            Ok(reader) => {
+                Ok(Rc::new(Database { reader: Rc::new(reader), tables: RefCell::default() }))
+            }
+            Err(fault) => {
+                let mut error = Error::from(fault);
+                error.reference = Some(path.display().to_string());
+                Err(error)
+            }
+        }
+    }
+
+    /// A table by its name, whether it is there or not.
+    pub fn table(&self, name: &str) -> Table {
+        if let Some(known) = self.tables.borrow().get(name) {
+            return known.clone();
+        }
+        let table = Table::new(self.reader.clone(), name.to_string(), None);
+        let found = self.reader.snapshot(|_, _| self.reader.table(name));
+        if let Ok(Some(info)) = found
+            && info.name == name
+        {
+            self.tables.borrow_mut().insert(name.to_string(), table.clone());
+        }
+        table
+    }
+
+    /// The table of a class: made if it is not there, extended by the columns that it lacks. Its
+    /// name is the path of the reference, or the lower-case plural of the class's name where that
+    /// is empty (`Task` → `tasks`). An `id` that is an integer is the primary key.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
+    /// [`Kind::Conflict`] when an existing table contradicts the class.
+    pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<Table> {
+        let name = match reference.relative_path().trim_end_matches('/') {
+            "" => define::table_name(&shape.name),
+            name => name.to_string(),
+        };
+        if let Err(fault) = define::check(&name, shape) {
+            return Answer::Ready(Err(fault.into()));
+        }
+        let (wanted, looked) = (shape.clone(), name.clone());
+        let complete = self.reader.patiently(None, move |reader| {
+            let info = reader.snapshot(|_, _| reader.table(&looked))?;
+            Ok(match info {
+                Some(info) => {
+                    define::missing(&info, &wanted)?.is_empty().then(|| info.name.clone())
+                }
+                None => None,
+            })
+        });
+        let (shared, wanted) = (self.reader.shared.clone(), shape.clone());
+        let made = complete.and_then(move |complete| match complete {
+            Some(name) => Answer::ok(name),
+            None => shared.write(None, move |connection| {
+                define::make(connection, &name, &wanted)?;
+                Ok(TableInfo::read(connection, &name)?.map_or(name.clone(), |info| info.name))
+            }),
+        });
+        let (reader, shape) = (self.reader.clone(), shape.clone());
+        made.map(move |name| Table::new(reader, name, Some(shape)))
+    }
+
+    /// Runs one SQL statement with its parameters (`?1`, `?2` …, in order). A statement that only
+    /// reads answers its rows, lazily; one that writes answers the number of rows that it changed,
+    /// or, with a `RETURNING` clause, these rows as records.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for wrong SQL, more than one statement or the wrong number of parameters;
+    /// [`Kind::NotAllowed`] for transactions, settings, attached files and temporary tables, which
+    /// would change the connections under everyone else.
+    pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
+        let cells: std::result::Result<Vec<Cell>, Fault> =
+            parameters.into_iter().map(Cell::of).collect();
+        let cells = match cells {
+            Ok(cells) => cells,
+            Err(fault) => return Answer::Ready(Err(fault.into())),
+        };
+        let (text, count) = (sql.to_string(), cells.len());
+        let traits = self.reader.patiently(context.deadline, move |reader| {
+            let traits = reader.snapshot(|_, _| reader.traits(&text))?;
+            statement::check(&traits, count)?;
+            Ok(traits)
+        });
+        let (reader, sql, context) = (self.reader.clone(), sql.to_string(), context.clone());
+        traits.and_then(move |traits| match traits {
+            Traits { reads_only: true, steady, .. } => {
+                let select = Arc::new(Select::new(sql, cells, None, steady));
+                reader.clone().patiently(context.deadline, move |reader_| {
+                    reader_.snapshot(|_, stamp| {
+                        Ok(Rows::content(&reader, stamp, select.clone(), &context))
+                    })
+                })
+            }
+            Traits { columns, .. } => reader
+                .shared
+                .write(context.deadline, move |connection| {
+                    statement::write(connection, &sql, &cells, columns > 0)
+                })
+                .map(Content::value),
+        })
+    }
+
+    /// Transactions that this process has committed to the database since it was opened: with
+    /// group commit fewer than the writes.
+    pub fn commits(&self) -> u64 {
+        self.reader.shared.commits()
+    }
+
+    /// The table that a reference leads to, and the reference within it; `None` at the root.
+    fn split(&self, reference: &Reference) -> Option<(Table, Reference)> {
+        let path = reference.relative_path();
+        let (name, rest) = path.split_once('/').unwrap_or((path, ""));
+        if name.is_empty() {
+            return None;
+        }
+        Some((self.table(name), reference.with_path(rest)))
+    }
+
+    fn names(&self, context: &Context) -> Answer<Vec<String>> {
+        let names = |connection: &rusqlite::Connection, _| TableInfo::names(connection);
+        self.reader.read(context.deadline, names, |_, _, _| {})
+    }
+}
+
+fn at_root<T>(verb: Verb) -> Answer<T> {
+    let message = format!("a database does not {}; name one of its tables", verb.name());
+    Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
+}
+
+impl Store for Database {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.get(&rest, context),
+            None => self.names(context).map(|names| {
+                Some(Content::value(Value::List(names.into_iter().map(Value::Text).collect())))
+            }),
+        };
+        answer.on(Verb::Get, reference)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.put(&rest, content, context),
+            None => at_root(Verb::Put),
+        };
+        answer.on(Verb::Put, reference)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => {
+                let name = table.name().to_string();
+                table.post(&rest, content, context).map(move |posted| Posted {
+                    reference: posted
+                        .reference
+                        .map(|key| Reference::from_path(format!("{name}/{}", key.path()))),
+                    ..posted
+                })
+            }
+            None => at_root(Verb::Post),
+        };
+        answer.on(Verb::Post, reference)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.merge(&rest, content, context),
+            None => at_root(Verb::Merge),
+        };
+        answer.on(Verb::Merge, reference)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.delete(&rest, context),
+            None => at_root(Verb::Delete),
+        };
+        answer.on(Verb::Delete, reference)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.list(&rest, context),
+            None => self.names(context).map(|mut names| {
+                names.sort_unstable();
+                let entry = |name| Entry { name, collection: true };
+                Some(names.into_iter().map(entry).collect())
+            }),
+        };
+        answer.on(Verb::List, reference)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.query(&rest, query, context),
+            None => at_root(Verb::Query),
+        };
+        answer.on(Verb::Query, reference)
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let table = self.define_table(reference, shape);
+        table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        match self.split(reference) {
+            Some((table, rest)) => table.verbs(&rest),
+            None => Verbs::NONE.with(Verb::Get).with(Verb::List).with(Verb::Define),
+        }
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        format!("sqlite {}", self.reader.shared.place)
+    }
+}

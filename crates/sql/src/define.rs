@@ -1,0 +1,263 @@
+//! From the shape of a class to its table: made when it is missing, extended when the class has
+//! grown, refused when the two contradict each other.
+
+use crate::fault::Fault;
+use crate::schema::{Affinity, ColumnInfo, Key, TableInfo, quoted};
+use runnel_store::{FieldType, Kind, Shape};
+use rusqlite::Connection;
+
+/// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
+pub(crate) fn table_name(class: &str) -> String {
+    let name = class.to_lowercase();
+    let vowel_before_y = ["ay", "ey", "iy", "oy", "uy"].iter().any(|end| name.ends_with(end));
+    if let Some(stem) = name.strip_suffix('y')
+        && !vowel_before_y
+    {
+        return format!("{stem}ies");
+    }
+    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
+    if hisses { format!("{name}es") } else { format!("{name}s") }
+}
+
+/// Checks that a shape can be a table at all.
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+    if name.is_empty() || name.contains(['/', '\0']) {
+        return Err(Fault::invalid("the name of a table has at least one character and no '/'"));
+    }
+    if name.to_ascii_lowercase().starts_with("sqlite_") {
+        return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
+    }
+    if shape.fields.is_empty() {
+        let class = &shape.name;
+        return Err(Fault::invalid(format!(
+            "the class {class} has no variables; a table needs at least one column"
+        )));
+    }
+    for (index, field) in shape.fields.iter().enumerate() {
+        if field.name.is_empty() || field.name.contains('\0') {
+            return Err(Fault::invalid("a column needs a name without NUL characters"));
+        }
+        let twin = |other: &runnel_store::Field| other.name.eq_ignore_ascii_case(&field.name);
+        if shape.fields[..index].iter().any(twin) {
+            let message = format!(
+                "the column {} would come twice (upper and lower case are the same in SQL)",
+                field.name
+            );
+            return Err(Fault::invalid(message));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the table, or adds the columns that it does not have.
+pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), Fault> {
+    let Some(table) = TableInfo::read(connection, name)? else {
+        let columns: Vec<String> = shape
+            .fields
+            .iter()
+            .map(|field| match is_key(&field.name, field.kind) {
+                true => format!("{} INTEGER PRIMARY KEY", quoted(&field.name)),
+                false => declaration(&field.name, field.kind),
+            })
+            .collect();
+        let sql = format!("CREATE TABLE {} ({})", quoted(name), columns.join(", "));
+        connection.execute(&sql, [])?;
+        return Ok(());
+    };
+    for field in missing(&table, shape)? {
+        let column = declaration(&field.name, field.kind);
+        connection
+            .execute(&format!("ALTER TABLE {} ADD COLUMN {column}", quoted(&table.name)), [])?;
+    }
+    Ok(())
+}
+
+/// The fields that an existing table has no column for. Contradictions are conflicts.
+pub(crate) fn missing<'a>(
+    table: &TableInfo,
+    shape: &'a Shape,
+) -> Result<Vec<&'a runnel_store::Field>, Fault> {
+    let conflict = |message: String| Err(Fault::new(Kind::Conflict, message));
+    let (class, name) = (&shape.name, &table.name);
+    let mut missing = Vec::new();
+    for field in &shape.fields {
+        let Some(position) = table.position(&field.name) else {
+            if table.view {
+                return conflict(format!("{name} is a view and has no column {}", field.name));
+            }
+            if is_key(&field.name, field.kind) {
+                return conflict(format!(
+                    "the table {name} is there without the column {}, and a primary key cannot \
+                     be added; name another table for {class}",
+                    field.name
+                ));
+            }
+            missing.push(field);
+            continue;
+        };
+        let column = &table.columns[position];
+        if !compatible(field.kind, column) {
+            return conflict(format!(
+                "{class} declares {} as {}, but the column {} of the table {name} holds {}",
+                field.name,
+                word(field.kind),
+                column.name,
+                word(column.kind)
+            ));
+        }
+        let keyed = matches!(&table.key, Key::Column(key) if key.name == column.name);
+        if is_key(&field.name, field.kind) && !keyed && !table.view {
+            return conflict(format!(
+                "the column {} of the table {name} is not its primary key",
+                column.name
+            ));
+        }
+    }
+    Ok(missing)
+}
+
+/// The table as a class sees it: its own fields in its own order, with its types.
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fault> {
+    let lacking = missing(table, shape)?;
+    if let Some(field) = lacking.first() {
+        let message = format!("the table {} has lost its column {}", table.name, field.name);
+        return Err(Fault::new(Kind::Conflict, message));
+    }
+    let column = |field: &runnel_store::Field| {
+        let column = table.columns[table.position(&field.name)?].clone();
+        let kind = if field.kind == FieldType::Any { column.kind } else { field.kind };
+        Some(ColumnInfo { name: field.name.clone(), kind, ..column })
+    };
+    let columns = shape.fields.iter().filter_map(column).collect();
+    Ok(TableInfo { columns, ..table.clone() })
+}
+
+fn is_key(name: &str, kind: FieldType) -> bool {
+    name == "id" && kind == FieldType::Int
+}
+
+fn declaration(name: &str, kind: FieldType) -> String {
+    let declared = match kind {
+        FieldType::Any => "",
+        FieldType::Int => " INTEGER",
+        FieldType::Float => " REAL",
+        FieldType::Bool => " BOOLEAN",
+        FieldType::Text => " TEXT",
+        FieldType::Bytes => " BLOB",
+    };
+    format!("{}{declared}", quoted(name))
+}
+
+/// Whether values of a declared type come back from the column as they were.
+fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
+    let integers = |kind| matches!(kind, FieldType::Int | FieldType::Bool);
+    wanted == FieldType::Any
+        || wanted == column.kind
+        || (integers(wanted) && integers(column.kind))
+        || (column.kind == FieldType::Any && column.affinity == Affinity::None)
+        || (column.kind == FieldType::Any && wanted != FieldType::Text)
+}
+
+fn word(kind: FieldType) -> &'static str {
+    match kind {
+        FieldType::Any => "anything",
+        FieldType::Int => "an integer",
+        FieldType::Float => "a float",
+        FieldType::Bool => "a boolean",
+        FieldType::Text => "text",
+        FieldType::Bytes => "bytes",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use runnel_store::Field;
+
+    fn shape(fields: &[(&str, FieldType)]) -> Shape {
+        let field =
+            |(name, kind): &(&str, FieldType)| Field { name: name.to_string(), kind: *kind };
+        Shape { name: "Task".into(), fields: fields.iter().map(field).collect() }
+    }
+
+    #[test]
+    fn plurals() {
+        for (class, table) in [
+            ("Task", "tasks"),
+            ("Category", "categories"),
+            ("Day", "days"),
+            ("Address", "addresses"),
+            ("Box", "boxes"),
+            ("Batch", "batches"),
+            ("UserProfile", "userprofiles"),
+        ] {
+            assert_eq!(table_name(class), table);
+        }
+    }
+
+    #[test]
+    fn a_table_grows_with_its_class() {
+        let connection = Connection::open_in_memory().unwrap();
+        let small = shape(&[("id", FieldType::Int), ("done", FieldType::Bool)]);
+        make(&connection, "tasks", &small).unwrap();
+        let large = shape(&[
+            ("id", FieldType::Int),
+            ("title", FieldType::Text),
+            ("done", FieldType::Bool),
+            ("odd \"name\"", FieldType::Any),
+        ]);
+        make(&connection, "tasks", &large).unwrap();
+        make(&connection, "TASKS", &large).unwrap();
+        let table = TableInfo::read(&connection, "tasks").unwrap().unwrap();
+        let seen = seen_by(&table, &large).unwrap();
+        let names: Vec<&str> = seen.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["id", "title", "done", "odd \"name\""]);
+        assert_eq!(seen.columns[2].kind, FieldType::Bool);
+        assert_eq!(seen.key_sql().unwrap(), "\"id\"");
+    }
+
+    #[test]
+    fn contradictions_are_conflicts() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "create table a(id integer primary key, n integer, d date); create table b(id integer); \
+                 create table c(x)",
+            )
+            .unwrap();
+        let refuse = |table: &str, fields: &[(&str, FieldType)]| {
+            let fault = make(&connection, table, &shape(fields)).unwrap_err();
+            assert_eq!(fault.kind, Kind::Conflict, "{fault:?}");
+            fault.message
+        };
+        let message = refuse("a", &[("n", FieldType::Text)]);
+        assert_eq!(
+            message,
+            "Task declares n as text, but the column n of the table a holds an integer"
+        );
+        refuse("a", &[("d", FieldType::Text)]);
+        refuse("b", &[("id", FieldType::Int)]);
+        refuse("c", &[("id", FieldType::Int)]);
+        let over_integers = shape(&[("id", FieldType::Int), ("n", FieldType::Bool)]);
+        make(&connection, "a", &over_integers).unwrap();
+        let table = TableInfo::read(&connection, "a").unwrap().unwrap();
+        assert_eq!(seen_by(&table, &over_integers).unwrap().columns[1].kind, FieldType::Bool);
+    }
+
+    #[test]
+    fn shapes_that_are_no_tables() {
+        let good = [("a", FieldType::Any)];
+        for (name, fields) in [
+            ("", &good[..]),
+            ("a/b", &good),
+            ("sqlite_x", &good),
+            ("t", &[]),
+            ("t", &[("a", FieldType::Any), ("A", FieldType::Int)]),
+            ("t", &[("", FieldType::Any)]),
+            ("t", &[("a\0", FieldType::Any)]),
+        ] {
+            assert_eq!(check(name, &shape(fields)).unwrap_err().kind, Kind::Invalid, "{name}");
+        }
+    }
+}

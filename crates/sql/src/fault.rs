@@ -1,0 +1,216 @@
+//! Failures inside this crate: they cross threads, and say calmly what SQLite said tersely.
+
+use runnel_store::{Error, Kind};
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+/// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
+/// this one is plain data, because the writer and the pool answer from theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    /// What SQLite said, for the log.
+    pub(crate) detail: Option<String>,
+    pub(crate) cause: Cause,
+}
+
+/// What the crate itself reacts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Another connection holds a lock; the same call works once it lets go.
+    Busy,
+    /// The progress handler stopped the statement: over budget, past its deadline, cancelled.
+    Interrupted,
+    /// A constraint of the schema.
+    Constraint,
+    /// Anything else.
+    Other,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Fault { kind, message: message.into(), detail: None, cause: Cause::Other }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Fault::new(Kind::Invalid, message)
+    }
+
+    pub(crate) fn timeout() -> Self {
+        Fault::new(Kind::Timeout, "the database did not answer before the deadline")
+    }
+
+    /// What the progress handler makes of a statement, for limits that it does not see.
+    pub(crate) fn interrupted() -> Self {
+        Fault { cause: Cause::Interrupted, ..Fault::timeout() }
+    }
+
+    pub(crate) fn stopped() -> Self {
+        Fault::new(Kind::Unavailable, "the database has been closed")
+    }
+
+    fn with(mut self, detail: impl Into<String>, cause: Cause) -> Self {
+        self.detail = Some(detail.into());
+        self.cause = cause;
+        self
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.cause == Cause::Busy
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cause == Cause::Interrupted
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let mut error = Error::new(fault.kind, fault.message);
+        error.detail = fault.detail;
+        error
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error as Sqlite;
+        match error {
+            Sqlite::SqliteFailure(code, text) => from_code(code, text.unwrap_or_default()),
+            Sqlite::SqlInputError { error, msg, .. } => from_code(error, msg),
+            Sqlite::MultipleStatement => {
+                Fault::invalid("this is more than one statement; run them one by one")
+            }
+            Sqlite::InvalidParameterCount(given, wanted) => Fault::invalid(format!(
+                "the statement has {wanted} parameters, but {given} values were given"
+            )),
+            Sqlite::NulError(_) => Fault::invalid("a name or a statement holds a NUL character"),
+            other => Fault::new(Kind::Failed, "the database could not do this")
+                .with(other.to_string(), Cause::Other),
+        }
+    }
+}
+
+fn from_code(error: ffi::Error, text: String) -> Fault {
+    let new = Fault::new;
+    match error.code {
+        ErrorCode::ConstraintViolation => constraint(error.extended_code, &text),
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+            new(Kind::Unavailable, "the database is busy with another writer")
+                .with(text, Cause::Busy)
+        }
+        ErrorCode::SchemaChanged => {
+            new(Kind::Unavailable, "the tables are being changed").with(text, Cause::Busy)
+        }
+        ErrorCode::OperationInterrupted => Fault::timeout().with(text, Cause::Interrupted),
+        ErrorCode::ReadOnly => {
+            new(Kind::Denied, "the database can only be read").with(text, Cause::Other)
+        }
+        ErrorCode::PermissionDenied => {
+            new(Kind::Denied, "permission denied").with(text, Cause::Other)
+        }
+        ErrorCode::DiskFull => new(Kind::Unavailable, "the disk is full").with(text, Cause::Other),
+        ErrorCode::CannotOpen => {
+            new(Kind::Denied, "the database file cannot be opened; check its path and its rights")
+                .with(text, Cause::Other)
+        }
+        ErrorCode::NotADatabase => {
+            Fault::invalid("the file is not an SQLite database").with(text, Cause::Other)
+        }
+        ErrorCode::DatabaseCorrupt => {
+            new(Kind::Failed, "the database file is damaged; restore it from a backup")
+                .with(text, Cause::Other)
+        }
+        ErrorCode::SystemIoFailure => {
+            new(Kind::Failed, "reading or writing the database file failed")
+                .with(text, Cause::Other)
+        }
+        ErrorCode::TooBig | ErrorCode::OutOfMemory => {
+            new(Kind::TooLarge, "the statement or a value in it is too large")
+                .with(text, Cause::Other)
+        }
+        ErrorCode::AuthorizationForStatementDenied => new(
+            Kind::NotAllowed,
+            "transactions, settings, attached files and temporary tables belong to the store; \
+             a statement may read and write the tables and change the schema",
+        )
+        .with(text, Cause::Other),
+        ErrorCode::TypeMismatch => {
+            Fault::invalid("the primary key of this table is an integer").with(text, Cause::Other)
+        }
+        // SQLITE_ERROR: a fault of the statement, which SQLite words well itself.
+        _ => Fault::invalid(sentence(&text)).with(text, Cause::Other),
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim().trim_end_matches('.');
+    if text.is_empty() { "the statement failed".into() } else { text.to_string() }
+}
+
+/// SQLite names the columns as `UNIQUE constraint failed: tasks.title, tasks.owner`.
+fn constraint(extended: i32, text: &str) -> Fault {
+    let subject = text.split_once(": ").map_or("", |(_, rest)| rest);
+    let columns: Vec<&str> =
+        subject.split(", ").map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
+    let columns = columns.join(" and ");
+    let (kind, message) = match extended {
+        ffi::SQLITE_CONSTRAINT_UNIQUE
+        | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+        | ffi::SQLITE_CONSTRAINT_ROWID => {
+            (Kind::Conflict, format!("another row has the same {columns}"))
+        }
+        ffi::SQLITE_CONSTRAINT_NOTNULL => (Kind::Invalid, format!("{columns} must have a value")),
+        ffi::SQLITE_CONSTRAINT_CHECK => {
+            (Kind::Invalid, format!("the table does not accept this: {subject} does not hold"))
+        }
+        ffi::SQLITE_CONSTRAINT_FOREIGNKEY => (
+            Kind::Conflict,
+            "the row refers to one that is not there, or others still refer to it".to_string(),
+        ),
+        ffi::SQLITE_CONSTRAINT_DATATYPE => (Kind::Invalid, sentence(text)),
+        _ => (Kind::Conflict, sentence(text)),
+    };
+    Fault::new(kind, message).with(text, Cause::Constraint)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    fn fault(setup: &str, statement: &str) -> Fault {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(setup).unwrap();
+        connection.execute(statement, []).unwrap_err().into()
+    }
+
+    #[test]
+    fn constraints_are_worded_for_people() {
+        let table = "create table t(id integer primary key, a text unique, b not null default 1, \
+                     check (id < 10)); insert into t(id, a) values (1, 'x')";
+        let twice = fault(table, "insert into t(a) values ('x')");
+        assert_eq!(
+            (twice.kind, twice.message.as_str()),
+            (Kind::Conflict, "another row has the same a")
+        );
+        let key = fault(table, "insert into t(id) values (1)");
+        assert_eq!(key.message, "another row has the same id");
+        let nil = fault(table, "insert into t(b) values (null)");
+        assert_eq!((nil.kind, nil.message.as_str()), (Kind::Invalid, "b must have a value"));
+        let check = fault(table, "insert into t(id) values (11)");
+        assert_eq!(check.kind, Kind::Invalid);
+        assert!(check.message.contains("id < 10"), "{}", check.message);
+        assert_eq!(check.cause, Cause::Constraint);
+    }
+
+    #[test]
+    fn statements_that_are_wrong_say_where() {
+        let wrong = fault("", "selec 1");
+        assert_eq!(wrong.kind, Kind::Invalid);
+        assert!(wrong.message.contains("selec"), "{}", wrong.message);
+        assert_eq!(fault("", "select 1; select 2").kind, Kind::Invalid);
+    }
+}

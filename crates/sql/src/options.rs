@@ -1,0 +1,45 @@
+//! How a database is opened.
+
+use std::time::Duration;
+
+/// How a database is opened. All openings of one file in a process share its writer, so they have
+/// to agree on these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What an answered write survives.
+    pub synchronous: Synchronous,
+    /// How long to wait for the locks of other processes before a verb fails as temporarily
+    /// unavailable.
+    pub busy_timeout: Duration,
+    /// Whether writing is refused. A file without write permission is read-only by itself.
+    pub read_only: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            synchronous: Synchronous::Full,
+            busy_timeout: Duration::from_secs(5),
+            read_only: false,
+        }
+    }
+}
+
+/// What an answered write survives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Synchronous {
+    /// A loss of power: the write-ahead log is flushed to the disk before the answer.
+    #[default]
+    Full,
+    /// A crash of the process, but not of the machine: the log is flushed at checkpoints only.
+    Normal,
+}
+
+impl Synchronous {
+    pub(crate) fn pragma(self) -> &'static str {
+        match self {
+            Synchronous::Full => "full",
+            Synchronous::Normal => "normal",
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! A worker's own reading connection: reads run on it at once, within a budget.
+
+use crate::encode;
+use crate::fault::Fault;
+use crate::kept::{Kept, Shelf};
+use crate::place::{Role, Volatile, watch};
+use crate::schema::TableInfo;
+use crate::select::{SEED, Select};
+use crate::shared::Shared;
+use crate::stop::{Stop, is_over};
+use bytes::Bytes;
+use runnel_store::{Answer, EntityTag, Form, Value};
+use rusqlite::Connection;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::hash::BuildHasher;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a read may run on a worker's own thread. What takes longer is stopped and runs again,
+/// from the start, where waiting is allowed: so the worst delay for the worker's other requests
+/// is this, and what is done twice is never more than this.
+pub const READ_BUDGET: Duration = Duration::from_millis(2);
+
+/// The largest result that is encoded on a worker's own thread, in bytes.
+pub const READ_SIZE: usize = 1 << 20;
+
+/// Pages (of usually 4 KiB) of a database up to which all rows are counted on the worker's own
+/// thread: the count is one step of SQLite and cannot be interrupted by the budget.
+const COUNT_PAGES: i64 = 2_000;
+
+/// Statements of programs whose properties are remembered.
+const REMEMBERED: usize = 256;
+
+/// The first and the longest pause before a read is tried again while another process holds a
+/// lock that excludes readers. (With a write-ahead log this is rare: recovery, or the last
+/// connection closing. A database in memory excludes readers during every write.)
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
+
+/// The version of a database as one connection sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// Another number after each change by another connection (the reader itself never writes).
+    pub(crate) data: i64,
+    /// Another number after each change of the tables' form.
+    pub(crate) schema: i64,
+}
+
+/// Where a read runs, for reads that do less on a thread that must not wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Site {
+    Worker,
+    Pool,
+}
+
+/// A worker's own reading connection.
+pub(crate) struct Reader {
+    pub(crate) shared: Arc<Shared>,
+    connection: Connection,
+    stop: Stop,
+    /// Tells the versions of different connections apart in entity tags.
+    number: u64,
+    stamp: Cell<Stamp>,
+    tables: RefCell<FxHashMap<String, Rc<TableInfo>>>,
+    statements: RefCell<FxHashMap<Box<str>, Traits>>,
+    volatile: Volatile,
+    shelf: RefCell<Shelf>,
+}
+
+/// What is known of a statement of a program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Traits {
+    pub(crate) reads_only: bool,
+    pub(crate) columns: usize,
+    pub(crate) parameters: usize,
+    /// Whether its answer can change only when the database does.
+    pub(crate) steady: bool,
+}
+
+impl Reader {
+    pub(crate) fn open(shared: Arc<Shared>) -> Result<Self, Fault> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
+        let volatile = watch(&mut connection)?;
+        let stop = Stop::install(&mut connection)?;
+        Ok(Reader {
+            shared,
+            connection,
+            stop,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            stamp: Cell::default(),
+            tables: RefCell::default(),
+            statements: RefCell::default(),
+            volatile,
+            shelf: RefCell::default(),
+        })
+    }
+
+    /// Runs work in one read transaction, told the version of the database in it.
+    pub(crate) fn snapshot<T>(
+        &self,
+        work: impl FnOnce(&Connection, Stamp) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        // While this statement has not come to its end, everything else that the connection
+        // reads belongs to the same transaction.
+        let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
+        let mut rows = statement.query([])?;
+        let data = match rows.next()? {
+            Some(row) => row.get(0)?,
+            None => 0,
+        };
+        let mut stamp = self.stamp.get();
+        if data != stamp.data {
+            let mut schema = self.connection.prepare_cached("PRAGMA schema_version")?;
+            let schema = schema.query_row([], |row| row.get(0))?;
+            if schema != stamp.schema {
+                self.tables.borrow_mut().clear();
+                self.statements.borrow_mut().clear();
+            }
+            stamp = Stamp { data, schema };
+            self.stamp.set(stamp);
+        }
+        work(&self.connection, stamp)
+    }
+
+    /// The description of a table; to be asked within [`Reader::snapshot`].
+    pub(crate) fn table(&self, name: &str) -> Result<Option<Rc<TableInfo>>, Fault> {
+        if let Some(known) = self.tables.borrow().get(name) {
+            return Ok(Some(known.clone()));
+        }
+        let found = TableInfo::read(&self.connection, name)?.map(Rc::new);
+        if let Some(info) = &found {
+            // Under its own name only: what else a client calls it must not fill the memory.
+            self.tables.borrow_mut().insert(info.name.clone(), info.clone());
+        }
+        Ok(found)
+    }
+
+    /// What a statement of a program is.
+    pub(crate) fn traits(&self, sql: &str) -> Result<Traits, Fault> {
+        if let Some(known) = self.statements.borrow().get(sql) {
+            return Ok(*known);
+        }
+        self.volatile.store(false, Ordering::Relaxed);
+        let statement = self.connection.prepare(sql)?;
+        let traits = Traits {
+            reads_only: statement.readonly(),
+            columns: statement.column_count(),
+            parameters: statement.parameter_count(),
+            steady: !self.volatile.load(Ordering::Relaxed),
+        };
+        let mut statements = self.statements.borrow_mut();
+        if statements.len() >= REMEMBERED {
+            statements.clear();
+        }
+        statements.insert(sql.into(), traits);
+        Ok(traits)
+    }
+
+    /// The validator of an answer at a version. It is weak, because the answer may be wanted in
+    /// several forms.
+    pub(crate) fn tag(&self, stamp: Stamp, select: &Select) -> EntityTag {
+        let hash = SEED.hash_one((self.number, stamp.data, select.fingerprint));
+        EntityTag { text: format!("{hash:016x}").into(), weak: true }
+    }
+
+    /// The kept answer at a version.
+    pub(crate) fn kept(&self, stamp: Stamp, select: &Arc<Select>) -> Option<Kept> {
+        self.shelf.borrow_mut().find(stamp.data, select)
+    }
+
+    /// Does something on this connection at once; while it is locked for readers, tries again
+    /// until the busy timeout or the deadline.
+    pub(crate) fn patiently<T: 'static>(
+        self: &Rc<Self>,
+        deadline: Option<Instant>,
+        work: impl Fn(&Reader) -> Result<T, Fault> + 'static,
+    ) -> Answer<T> {
+        match work(self) {
+            Err(fault) if fault.is_busy() => {}
+            done => return Answer::Ready(done.map_err(Into::into)),
+        }
+        let reader = self.clone();
+        Answer::later(async move {
+            let started = Instant::now();
+            let mut pause = PAUSES.0;
+            loop {
+                tokio::time::sleep(pause).await;
+                pause = PAUSES.1.min(pause * 2);
+                match work(&reader) {
+                    Err(fault) if fault.is_busy() => {
+                        if is_over(deadline) {
+                            return Err(Fault::timeout().into());
+                        }
+                        if started.elapsed() >= reader.shared.options.busy_timeout {
+                            return Err(fault.into());
+                        }
+                    }
+                    done => return done.map_err(Into::into),
+                }
+            }
+        })
+    }
+
+    /// Reads at once within the budget, or later where waiting is allowed. `done` is told of an
+    /// answer at once and the version it belongs to.
+    pub(crate) fn read<T, W>(
+        self: &Rc<Self>,
+        deadline: Option<Instant>,
+        work: W,
+        done: impl Fn(&Reader, Stamp, &T) + 'static,
+    ) -> Answer<T>
+    where
+        T: Send + 'static,
+        W: Fn(&Connection, Site) -> Result<T, Fault> + Clone + Send + 'static,
+    {
+        let (pool, again) = (self.shared.pool.clone(), work.clone());
+        let inline = self.patiently(deadline, move |reader| {
+            let limit = Instant::now() + READ_BUDGET;
+            let limit = deadline.map_or(limit, |deadline| limit.min(deadline));
+            let found = reader.snapshot(|connection, stamp| {
+                let found = reader.stop.during(Some(limit), || work(connection, Site::Worker))?;
+                done(reader, stamp, &found);
+                Ok(found)
+            });
+            match found {
+                Err(fault) if fault.is_interrupted() && !is_over(deadline) => Ok(None),
+                found => found.map(Some),
+            }
+        });
+        inline.and_then(move |found| match found {
+            Some(found) => Answer::ok(found),
+            None => pool.read(deadline, move |connection| again(connection, Site::Pool)),
+        })
+    }
+
+    /// The rows of a statement in a form.
+    pub(crate) fn encode(
+        self: &Rc<Self>,
+        select: &Arc<Select>,
+        form: Form,
+        deadline: Option<Instant>,
+    ) -> Answer<Bytes> {
+        let (run, keep) = (select.clone(), select.clone());
+        let work = move |connection: &Connection, site| {
+            let limit = if site == Site::Worker { small } else { encode::within_limit };
+            encode::encode(connection, &run, form, &mut { limit }).map(Bytes::from)
+        };
+        self.read(deadline, work, move |reader, stamp, bytes| {
+            if form != Form::Csv {
+                let answer = Kept::Json(bytes.clone());
+                reader.shelf.borrow_mut().keep(stamp.data, &keep, answer);
+            }
+        })
+    }
+
+    /// The rows of a statement as records.
+    pub(crate) fn records(
+        self: &Rc<Self>,
+        select: &Arc<Select>,
+        deadline: Option<Instant>,
+    ) -> Answer<Value> {
+        let run = select.clone();
+        let work = move |connection: &Connection, _| encode::records(connection, &run);
+        self.read(deadline, work, |_, _, _| {}).map(Value::List)
+    }
+
+    /// The number that a counting statement answers.
+    pub(crate) fn count(
+        self: &Rc<Self>,
+        select: &Arc<Select>,
+        deadline: Option<Instant>,
+    ) -> Answer<i64> {
+        let (run, keep) = (select.clone(), select.clone());
+        let work = move |connection: &Connection, site| {
+            let pages = "PRAGMA page_count";
+            let pages: i64 = connection.prepare_cached(pages)?.query_row([], |row| row.get(0))?;
+            if site == Site::Worker && pages > COUNT_PAGES {
+                return Err(Fault::interrupted());
+            }
+            encode::count(connection, &run)
+        };
+        self.read(deadline, work, move |reader, stamp, count| {
+            reader.shelf.borrow_mut().keep(stamp.data, &keep, Kept::Count(*count));
+        })
+    }
+}
+
+/// Ends encoding on the worker's thread once the result is no small one.
+fn small(out: &mut Vec<u8>) -> Result<(), Fault> {
+    if out.len() > READ_SIZE { Err(Fault::interrupted()) } else { Ok(()) }
+}

@@ -1,0 +1,456 @@
+//! One table as a store: the root is all rows, a key is one row.
+
+use crate::change::{Batch, Row, Target, key_cell, no_key};
+use crate::content::to_value;
+use crate::define::seen_by;
+use crate::fault::Fault;
+use crate::kept::Kept;
+use crate::parameters;
+use crate::reader::{Reader, Stamp};
+use crate::row::row_content;
+use crate::rows::Rows;
+use crate::schema::{Key, TableInfo, quoted};
+use crate::select::{Columns, Select, list, translate};
+use runnel_store::{
+    Answer, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Reference, Shape,
+    Store, Value, Verb, Verbs,
+};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The most keys that listing a table answers.
+pub const LIST_LIMIT: usize = 100_000;
+
+/// A table of a database, seen as it is or as a class sees it.
+///
+/// - Reading the root answers all rows in the order of the primary key, lazily: JSON, CSV or a list
+///   of records. A query in the reference chooses: `?done=0&sort=-id&limit=10&offset=20&fields=id`.
+/// - Reading a key answers one record; `None` where there is no such row, or where the text cannot
+///   be a key of this table. Tables without a primary key of one column go by SQLite's row numbers.
+/// - Posting a record inserts a row, posting a list of them inserts all or none.
+/// - Putting a record at a key replaces or inserts that row; columns that it does not name get their
+///   defaults. Merging changes the named columns. Putting nil deletes.
+/// - Deleting the root is not allowed: that would be all rows at once.
+///
+/// Booleans are stored as 0 and 1 and shown as `false` and `true` where the class or the column
+/// says `Bool`. Numbers keep their 64 bits; a value that the column would change is refused.
+#[derive(Clone)]
+pub struct Table(Rc<Inner>);
+
+struct Inner {
+    reader: Rc<Reader>,
+    name: String,
+    shape: Option<Shape>,
+    class: Option<Rc<str>>,
+    plan: RefCell<Option<(i64, Rc<Plan>)>>,
+}
+
+/// What was made of the table's description, while that does not change.
+struct Plan {
+    target: Arc<Target>,
+    all: Arc<Select>,
+    /// The statement that reads one row, where rows have a key.
+    one: Option<String>,
+}
+
+impl Table {
+    pub(crate) fn new(reader: Rc<Reader>, name: String, shape: Option<Shape>) -> Self {
+        let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
+        Table(Rc::new(Inner { reader, name, shape, class, plan: RefCell::default() }))
+    }
+
+    /// Its name in the database.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The shape of the class that it was defined with.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.0.shape.as_ref()
+    }
+
+    /// The plan for writing; a table that is not there is an error.
+    fn plan(&self, context: &Context) -> Answer<Rc<Plan>> {
+        let inner = self.0.clone();
+        self.0.reader.patiently(context.deadline, move |reader| {
+            let plan = reader.snapshot(|_, stamp| inner.plan(stamp))?;
+            plan.ok_or_else(|| inner.missing())
+        })
+    }
+
+    pub(crate) fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        match self.0.get(reference, context) {
+            Err(fault) if fault.is_busy() => {}
+            done => return Answer::Ready(done.map_err(Into::into)),
+        }
+        let (inner, reference, later) = (self.0.clone(), reference.clone(), context.clone());
+        let again = move |_: &Reader| inner.get(&reference, &later);
+        self.0.reader.patiently(context.deadline, again)
+    }
+
+    pub(crate) fn query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        if !reference.relative_path().is_empty() {
+            let message = "a query runs over the table, not over one of its rows";
+            return Error::new(Kind::NotAllowed, message).into();
+        }
+        let (inner, query, later) = (self.0.clone(), query.clone(), context.clone());
+        let (reader, deadline) = (self.0.reader.clone(), context.deadline);
+        let found = reader.patiently(deadline, move |reader| {
+            reader.snapshot(|_, stamp| {
+                let plan = inner.plan(stamp)?.ok_or_else(|| inner.missing())?;
+                let select = Arc::new(translate(&plan.target.info, &query)?);
+                if !query.count {
+                    let content = Rows::content(&inner.reader, stamp, select, &later);
+                    return Ok(Found::Content(inner.classed(content)));
+                }
+                Ok(match reader.kept(stamp, &select) {
+                    Some(Kept::Count(count)) => Found::Content(Content::value(Value::Int(count))),
+                    _ => Found::Count(select),
+                })
+            })
+        });
+        found.and_then(move |found| match found {
+            Found::Content(content) => Answer::ok(content),
+            Found::Count(select) => {
+                reader.count(&select, deadline).map(|count| Content::value(Value::Int(count)))
+            }
+        })
+    }
+
+    pub(crate) fn post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Posted> {
+        if !reference.relative_path().is_empty() {
+            let message = "a row cannot be added to a row; post to the table itself";
+            return Error::new(Kind::NotAllowed, message).into();
+        }
+        let (table, context) = (self.clone(), context.clone());
+        to_value(content).and_then(move |value| match value {
+            Value::List(values) => table.insert_all(values, &context),
+            value => table.insert(value, &context),
+        })
+    }
+
+    fn insert(&self, value: Value, context: &Context) -> Answer<Posted> {
+        let (table, deadline) = (self.clone(), context.deadline);
+        self.plan(context).and_then(move |plan| {
+            let row = match Row::of(&plan.target.info, value) {
+                Ok(row) => row,
+                Err(fault) => return Answer::Ready(Err(fault.into())),
+            };
+            let target = plan.target.clone();
+            let work = move |connection: &_| target.insert(connection, &row);
+            let class = table.0.class.clone();
+            table.0.reader.shared.write(deadline, work).map(|inserted| Posted {
+                reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
+                content: Some(Content { class, ..Content::value(inserted.row) }),
+            })
+        })
+    }
+
+    fn insert_all(&self, values: Vec<Value>, context: &Context) -> Answer<Posted> {
+        let (table, deadline) = (self.clone(), context.deadline);
+        self.plan(context).and_then(move |plan| {
+            let batch = match Batch::of(&plan.target.info, values) {
+                Ok(batch) => batch,
+                Err(fault) => return Answer::Ready(Err(fault.into())),
+            };
+            let (target, count) = (plan.target.clone(), batch.count as i64);
+            let work = move |connection: &_| target.insert_all(connection, &batch);
+            table.0.reader.shared.write(deadline, work).map(move |()| Posted {
+                reference: None,
+                content: Some(Content::value(Value::Int(count))),
+            })
+        })
+    }
+
+    pub(crate) fn put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<bool> {
+        let key = match self.row_key(reference, "put replaces one row; name it by its key") {
+            Ok(key) => key,
+            Err(error) => return error.into(),
+        };
+        let (table, context) = (self.clone(), context.clone());
+        to_value(content).and_then(move |value| {
+            if value.is_nil() {
+                return table.delete_row(key, &context).map(|_| false);
+            }
+            table.write_row(key, value, &context, Target::put)
+        })
+    }
+
+    pub(crate) fn merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<()> {
+        let key = match self.row_key(reference, "merge changes one row; name it by its key") {
+            Ok(key) => key,
+            Err(error) => return error.into(),
+        };
+        let (table, context) = (self.clone(), context.clone());
+        to_value(content)
+            .and_then(move |value| table.write_row(key, value, &context, Target::merge))
+            .and_then(|found| match found {
+                true => Answer::ok(()),
+                false => Error::new(Kind::NotFound, "there is no such row; put creates it").into(),
+            })
+    }
+
+    fn write_row(
+        &self,
+        key: String,
+        value: Value,
+        context: &Context,
+        write: fn(&Target, &rusqlite::Connection, &crate::cell::Cell, &Row) -> Result<bool, Fault>,
+    ) -> Answer<bool> {
+        let (table, deadline) = (self.clone(), context.deadline);
+        self.plan(context).and_then(move |plan| {
+            let target = plan.target.clone();
+            let checked = target_key(&target.info, &key)
+                .and_then(|key| target.keyed(&key, value).map(|row| (key, row)));
+            match checked {
+                Err(fault) => Answer::Ready(Err(fault.into())),
+                Ok((key, row)) => {
+                    let work = move |connection: &_| write(&target, connection, &key, &row);
+                    table.0.reader.shared.write(deadline, work)
+                }
+            }
+        })
+    }
+
+    pub(crate) fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let refusal = "this would delete all rows at once; delete them by their keys, or run a \
+                       DELETE statement on the database";
+        match self.row_key(reference, refusal) {
+            Ok(key) => self.delete_row(key, context),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn delete_row(&self, key: String, context: &Context) -> Answer<bool> {
+        let (table, deadline) = (self.clone(), context.deadline);
+        self.plan(context).and_then(move |plan| {
+            let target = plan.target.clone();
+            if target.info.key == Key::None {
+                return Answer::Ready(Err(no_key(&target.info).into()));
+            }
+            let Some(key) = key_cell(&target.info, &key) else { return Answer::ok(false) };
+            let work = move |connection: &_| target.delete(connection, &key);
+            table.0.reader.shared.write(deadline, work)
+        })
+    }
+
+    pub(crate) fn list(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Vec<Entry>>> {
+        if !reference.relative_path().is_empty() {
+            return Answer::ok(None);
+        }
+        let (inner, deadline) = (self.0.clone(), context.deadline);
+        let reader = self.0.reader.clone();
+        let keys = reader.patiently(deadline, move |reader| {
+            let plan = reader.snapshot(|_, stamp| inner.plan(stamp))?;
+            Ok(plan.map(|plan| keys_sql(&plan.target.info)))
+        });
+        keys.and_then(move |sql| match sql {
+            None => Answer::ok(None),
+            Some(None) => Answer::ok(Some(Vec::new())),
+            Some(Some(sql)) => {
+                let work = move |connection: &rusqlite::Connection, _| {
+                    let mut statement = connection.prepare_cached(&sql)?;
+                    let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
+                    Ok(names.collect::<rusqlite::Result<Vec<String>>>()?)
+                };
+                reader.read(deadline, work, |_, _, _| {}).and_then(entries)
+            }
+        })
+    }
+
+    fn row_key(&self, reference: &Reference, refusal: &str) -> Result<String, Error> {
+        match reference.relative_path() {
+            "" => Err(Error::new(Kind::NotAllowed, refusal)),
+            key => Ok(key.to_string()),
+        }
+    }
+
+    pub(crate) fn verbs(&self, reference: &Reference) -> Verbs {
+        let verbs = if reference.relative_path().is_empty() {
+            [Verb::Get, Verb::Post, Verb::List, Verb::Query].as_slice()
+        } else {
+            &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete]
+        };
+        verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
+    }
+}
+
+/// What a query comes to before anything long has run.
+enum Found {
+    Content(Content),
+    Count(Arc<Select>),
+}
+
+impl Inner {
+    fn get(
+        self: &Rc<Self>,
+        reference: &Reference,
+        context: &Context,
+    ) -> Result<Option<Content>, Fault> {
+        self.reader.snapshot(|connection, stamp| {
+            let Some(plan) = self.plan(stamp)? else { return Ok(None) };
+            let key = reference.relative_path();
+            if !key.is_empty() {
+                let (Some(sql), Some(key)) = (&plan.one, key_cell(&plan.target.info, key)) else {
+                    return Ok(None);
+                };
+                let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
+                return Ok(content.map(|content| self.classed(content)));
+            }
+            let select = match reference.query() {
+                None | Some("") => plan.all.clone(),
+                Some(text) => {
+                    let query = parameters::parse(&plan.target.info, text)?;
+                    Arc::new(translate(&plan.target.info, &query)?)
+                }
+            };
+            Ok(Some(self.classed(Rows::content(&self.reader, stamp, select, context))))
+        })
+    }
+
+    /// The plan at a version of the schema; `None` when there is no such table.
+    fn plan(&self, stamp: Stamp) -> Result<Option<Rc<Plan>>, Fault> {
+        if let Some((schema, plan)) = &*self.plan.borrow()
+            && *schema == stamp.schema
+        {
+            return Ok(Some(plan.clone()));
+        }
+        let Some(info) = self.reader.table(&self.name)? else { return Ok(None) };
+        let info = match &self.shape {
+            Some(shape) => seen_by(&info, shape)?,
+            None => (*info).clone(),
+        };
+        let plan = Rc::new(Plan::new(info)?);
+        *self.plan.borrow_mut() = Some((stamp.schema, plan.clone()));
+        Ok(Some(plan))
+    }
+
+    fn missing(&self) -> Fault {
+        let message = format!("there is no table {}; define it with a class", self.name);
+        Fault::new(Kind::NotFound, message)
+    }
+
+    fn classed(&self, content: Content) -> Content {
+        Content { class: self.class.clone(), ..content }
+    }
+}
+
+impl Plan {
+    fn new(info: TableInfo) -> Result<Self, Fault> {
+        let all = Arc::new(translate(&info, &Query::default())?);
+        let shown: Vec<_> = info.columns.iter().collect();
+        let columns = Arc::new(Columns::of(shown.iter().copied()));
+        let (names, table) = (list(&shown), quoted(&info.name));
+        let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
+        Ok(Plan { target: Arc::new(Target { info, columns }), all, one })
+    }
+}
+
+/// The key of a row to be written; text that no row's key can be is an error.
+fn target_key(table: &TableInfo, text: &str) -> Result<crate::cell::Cell, Fault> {
+    match key_cell(table, text) {
+        Some(key) => Ok(key),
+        None if table.key == Key::None => Err(no_key(table)),
+        None => {
+            let name = &table.name;
+            Err(Fault::invalid(format!("'{text}' cannot be the key of a row of {name}")))
+        }
+    }
+}
+
+/// The statement that reads the keys as text, in bytewise order. Keys with a slash are not names
+/// of children.
+fn keys_sql(table: &TableInfo) -> Option<String> {
+    if matches!(&table.key, Key::Column(column) if column.kind == FieldType::Bytes) {
+        return None;
+    }
+    let (key, name) = (table.key_sql()?, quoted(&table.name));
+    Some(format!(
+        "SELECT CAST({key} AS TEXT) AS name FROM {name} \
+         WHERE {key} IS NOT NULL AND instr(name, '/') = 0 ORDER BY name LIMIT ?1"
+    ))
+}
+
+fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
+    if names.len() > LIST_LIMIT {
+        let message = format!("the table has more than {LIST_LIMIT} rows; query it instead");
+        return Error::new(Kind::TooLarge, message).into();
+    }
+    let entry = |name| Entry { name, collection: false };
+    Answer::ok(Some(names.into_iter().map(entry).collect()))
+}
+
+fn key_text(key: &Value) -> Option<String> {
+    match key {
+        Value::Int(number) => Some(number.to_string()),
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+impl Store for Table {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.get(reference, context).on(Verb::Get, reference)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        self.put(reference, content, context).on(Verb::Put, reference)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        self.post(reference, content, context).on(Verb::Post, reference)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        self.merge(reference, content, context).on(Verb::Merge, reference)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.delete(reference, context).on(Verb::Delete, reference)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.list(reference, context).on(Verb::List, reference)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        self.query(reference, query, context).on(Verb::Query, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        self.verbs(reference)
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        format!("table {}", self.0.name)
+    }
+}

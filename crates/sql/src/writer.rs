@@ -1,0 +1,310 @@
+//! The one thread that writes to a database, and the group commit.
+//!
+//! Jobs of all workers wait in one bounded queue. The thread takes those that wait, runs each in a
+//! savepoint of its own inside one transaction, commits, and only then answers: each answer is
+//! durable, and many of them share one flush of the disk. A job that fails undoes its own work
+//! only. Where a failure takes the whole transaction with it (a deferred constraint at the commit,
+//! a conflict clause `ROLLBACK`), the jobs run again one by one, so that each has its own fate.
+
+use crate::fault::{Cause, Fault};
+use crate::options::Options;
+use crate::place::{Place, Role};
+use crate::stop::{Stop, is_over};
+use runnel_store::{Answer, Kind};
+use rusqlite::Connection;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// Writes that wait for the writer of one database. When it is full, the next ones wait for room.
+pub const WRITE_QUEUE: usize = 1024;
+
+/// The most writes that share one transaction.
+pub const WRITE_GROUP: usize = 1024;
+
+/// How long a transaction takes up further writes before it commits.
+pub const WRITE_GROUP_TIME: Duration = Duration::from_millis(10);
+
+/// Pages in the write-ahead log from which on it is carried over into the database file, between
+/// two transactions.
+const CHECKPOINT_PAGES: i32 = 1000;
+
+/// The writer of one database. Dropping it runs what waits, closes the database and ends the
+/// thread.
+pub(crate) struct Writer {
+    sender: Option<mpsc::Sender<Box<dyn Job>>>,
+    thread: Option<JoinHandle<()>>,
+    counters: Arc<Counters>,
+}
+
+#[derive(Default)]
+struct Counters {
+    /// Counted by SQLite's commit hook, that is just before a commit is done.
+    commits: AtomicU64,
+    /// Counted when a commit is done and before anybody is told.
+    generation: AtomicU64,
+    log_pages: AtomicI32,
+}
+
+/// A piece of writing, from the queue to its answer. It may run more than once; only what its
+/// last run did is committed and answered.
+trait Job: Send {
+    /// Whether nobody waits for it any more, or nobody will when it is done.
+    fn is_obsolete(&self) -> bool;
+    fn deadline(&self) -> Option<Instant>;
+    /// Runs it and remembers its result; answers whether it went well.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Replaces the result by a failure.
+    fn fail(&mut self, fault: Fault);
+    /// Gives the result to whoever waits.
+    fn answer(self: Box<Self>);
+}
+
+struct Write<T, F> {
+    work: F,
+    result: Result<T, Fault>,
+    sender: oneshot::Sender<Result<T, Fault>>,
+    deadline: Option<Instant>,
+}
+
+impl<T, F> Job for Write<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> Result<T, Fault> + Send,
+{
+    fn is_obsolete(&self) -> bool {
+        self.sender.is_closed() || is_over(self.deadline)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        // A fault of ours in one write must not take the writer away from all others.
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)));
+        self.result = result.unwrap_or_else(|_| Err(Fault::new(Kind::Failed, "the write failed")));
+        self.result.is_ok()
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.result = Err(fault);
+    }
+
+    fn answer(self: Box<Self>) {
+        // Nobody waits any more: the write happened all the same.
+        let _ = self.sender.send(self.result);
+    }
+}
+
+impl Writer {
+    /// Opens the database, on this thread so that errors are answered at once, and starts the
+    /// writer.
+    pub(crate) fn start(place: &Place, options: &Options) -> Result<Self, Fault> {
+        let mut connection = place.connect(Role::Writer, options)?;
+        let counters = Arc::new(Counters::default());
+        let counted = counters.clone();
+        let count = move || {
+            counted.commits.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.commit_hook(Some(count))?;
+        let logged = counters.clone();
+        let log = move |_: &mut rusqlite::hooks::Wal, pages| {
+            logged.log_pages.store(pages, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(log))?;
+        let stop = Stop::install(&mut connection)?;
+        let (sender, receiver) = mpsc::channel(WRITE_QUEUE);
+        let counts = counters.clone();
+        let thread = std::thread::Builder::new()
+            .name("sqlite writer".into())
+            .spawn(move || Session { connection, stop, receiver, counters: counts }.serve())
+            .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
+        Ok(Writer { sender: Some(sender), thread: Some(thread), counters })
+    }
+
+    /// Runs work in the writer's next transaction. It is queued now, in the order of the calls;
+    /// dropping the answer before it runs takes it back. The work may be run more than once, of
+    /// which only the last counts.
+    pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let Some(queue) = &self.sender else { return Answer::Ready(Err(Fault::stopped().into())) };
+        let (sender, receiver) = oneshot::channel();
+        let result = Err(Fault::timeout());
+        let job: Box<dyn Job> = Box::new(Write { work, result, sender, deadline });
+        let full = match queue.try_send(job) {
+            Ok(()) => None,
+            Err(mpsc::error::TrySendError::Full(job)) => Some((queue.clone(), job)),
+            Err(mpsc::error::TrySendError::Closed(_)) => {
+                return Answer::Ready(Err(Fault::stopped().into()));
+            }
+        };
+        Answer::later(async move {
+            if let Some((queue, job)) = full {
+                queue.send(job).await.map_err(|_| Fault::stopped())?;
+            }
+            Ok(receiver.await.map_err(|_| Fault::stopped())??)
+        })
+    }
+
+    /// Transactions committed since the writer was started.
+    pub(crate) fn commits(&self) -> u64 {
+        self.counters.commits.load(Ordering::Relaxed)
+    }
+
+    /// A number that is another one after every write that was answered.
+    pub(crate) fn generation(&self) -> u64 {
+        self.counters.generation.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's own state.
+struct Session {
+    connection: Connection,
+    stop: Stop,
+    receiver: mpsc::Receiver<Box<dyn Job>>,
+    counters: Arc<Counters>,
+}
+
+type Jobs = Vec<Box<dyn Job>>;
+
+impl Session {
+    fn serve(mut self) {
+        while let Some(first) = self.receiver.blocking_recv() {
+            self.round(first);
+            self.checkpoint();
+        }
+        if let Err((_, error)) = self.connection.close() {
+            tracing::warn!(%error, "the database was not closed cleanly");
+        }
+    }
+
+    /// One transaction with all jobs that wait.
+    fn round(&mut self, first: Box<dyn Job>) {
+        if let Err(fault) = self.execute("BEGIN IMMEDIATE") {
+            // Whoever waits behind would wait as long again and fail as well.
+            let mut jobs = vec![first];
+            while let Ok(job) = self.receiver.try_recv() {
+                jobs.push(job);
+            }
+            return answer_all(jobs, Some(fault));
+        }
+        let started = Instant::now();
+        let mut jobs = Jobs::new();
+        let mut next = Some(first);
+        while let Some(mut job) = next.take() {
+            let kept = self.attempt(job.as_mut());
+            jobs.push(job);
+            if !kept {
+                return self.one_by_one(jobs);
+            }
+            if jobs.len() < WRITE_GROUP && started.elapsed() < WRITE_GROUP_TIME {
+                next = self.receiver.try_recv().ok();
+            }
+        }
+        match self.commit() {
+            Ok(()) => answer_all(jobs, None),
+            Err(fault) if fault.cause == Cause::Constraint && jobs.len() > 1 => {
+                self.one_by_one(jobs);
+            }
+            Err(fault) => answer_all(jobs, Some(fault)),
+        }
+    }
+
+    /// Each job in a transaction of its own.
+    fn one_by_one(&mut self, jobs: Jobs) {
+        for mut job in jobs {
+            let done = self
+                .execute("BEGIN IMMEDIATE")
+                .and_then(|()| if self.attempt(job.as_mut()) { self.commit() } else { Ok(()) });
+            if let Err(fault) = done {
+                job.fail(fault);
+            }
+            job.answer();
+        }
+    }
+
+    /// Runs a job in a savepoint. Answers whether the transaction still stands.
+    fn attempt(&self, job: &mut dyn Job) -> bool {
+        if job.is_obsolete() {
+            job.fail(Fault::timeout());
+            return true;
+        }
+        if let Err(fault) = self.execute("SAVEPOINT job") {
+            job.fail(fault);
+            return !self.connection.is_autocommit();
+        }
+        let good = self.stop.during(job.deadline(), || job.run(&self.connection));
+        if self.connection.is_autocommit() {
+            return false;
+        }
+        let undone = if good { Ok(()) } else { self.execute("ROLLBACK TO job") };
+        match undone.and_then(|()| self.execute("RELEASE job")) {
+            Ok(()) => true,
+            Err(fault) => {
+                job.fail(fault);
+                self.roll_back();
+                false
+            }
+        }
+    }
+
+    fn commit(&self) -> Result<(), Fault> {
+        self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
+        self.counters.generation.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(fault) = self.execute("ROLLBACK")
+        {
+            tracing::error!(?fault, "a transaction could not be rolled back");
+        }
+    }
+
+    fn execute(&self, sql: &str) -> Result<(), Fault> {
+        self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+
+    /// Carries a long log over into the file, after the answers, so that none waits for it.
+    /// Readers are not disturbed; what they still need stays in the log.
+    fn checkpoint(&self) {
+        if self.counters.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
+            return;
+        }
+        self.counters.log_pages.store(0, Ordering::Relaxed);
+        let done = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = done {
+            tracing::warn!(%error, "the write-ahead log was not carried over");
+        }
+    }
+}
+
+/// Answers jobs after their transaction: with their results, or with what became of them all.
+fn answer_all(jobs: Jobs, fault: Option<Fault>) {
+    for mut job in jobs {
+        if let Some(fault) = &fault {
+            job.fail(fault.clone());
+        }
+        job.answer();
+    }
+}
