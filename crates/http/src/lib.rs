@@ -1,1 +1,37 @@
 //! HTTP: any store served, and a client that is a store.
+//!
+//! - [`serve`] answers requests from a store; a [`Server`] can be given another store while it
+//!   runs, and stops gracefully.
+//! - [`Options`] and [`Limits`] say where it listens and what a client may do.
+//! - [`client`] is the web as a store: the schemes `http:` and `https:`.
+//!
+//! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
+//! (hyper and its time limits), `server`; then `client`.
+
+mod body;
+mod client;
+mod conditions;
+mod connection;
+mod exchange;
+mod form;
+mod guard;
+mod head;
+mod listen;
+mod listing;
+mod media;
+mod meter;
+mod negotiate;
+mod options;
+mod problem;
+mod reply;
+mod server;
+mod service;
+mod socket;
+mod target;
+mod turn;
+mod upload;
+mod write;
+
+pub use client::{ClientOptions, client};
+pub use options::{DEFAULT_PORT, Limits, Options};
+pub use server::{Server, serve, serve_on};

@@ -1,0 +1,128 @@
+//! The body of an answer: one piece, or a stream that is asked for its next piece only when the
+//! client has room for it.
+
+use crate::meter::Meter;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use runnel_store::{ByteStream, Error, Kind};
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// The body of an answer. Dropping it tells the meter that the answer is over.
+pub(crate) struct AnswerBody {
+    source: Source,
+    meter: Rc<Meter>,
+}
+
+enum Source {
+    Whole(Bytes),
+    Stream(ByteStream, Option<u64>),
+    Done,
+}
+
+impl AnswerBody {
+    /// Bytes in memory.
+    pub(crate) fn whole(bytes: Bytes, meter: &Rc<Meter>) -> Self {
+        AnswerBody { source: Source::Whole(bytes), meter: meter.clone() }
+    }
+
+    /// A stream; with a length where it is known, in chunks otherwise.
+    pub(crate) fn stream(stream: ByteStream, length: Option<u64>, meter: &Rc<Meter>) -> Self {
+        AnswerBody { source: Source::Stream(stream, length), meter: meter.clone() }
+    }
+
+    /// The meter of the connection that this body belongs to.
+    pub(crate) fn meter(&self) -> &Rc<Meter> {
+        &self.meter
+    }
+
+    /// No body.
+    pub(crate) fn empty(meter: &Rc<Meter>) -> Self {
+        AnswerBody::whole(Bytes::new(), meter)
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        self.meter.finish();
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match &mut self.source {
+            Source::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.source = Source::Done;
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+            }
+            Source::Stream(stream, _) => {
+                let polled = next(stream, context);
+                if let Poll::Ready(None | Some(Err(_))) = &polled {
+                    self.source = Source::Done;
+                }
+                polled.map(|piece| piece.map(|bytes| bytes.map(Frame::data)))
+            }
+            Source::Done => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            Source::Whole(bytes) => bytes.is_empty(),
+            Source::Stream(_, length) => *length == Some(0),
+            Source::Done => true,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            Source::Stream(_, Some(length)) => SizeHint::with_exact(*length),
+            Source::Stream(_, None) => SizeHint::default(),
+            Source::Done => SizeHint::with_exact(0),
+        }
+    }
+}
+
+/// The next piece of a store's stream. By then the head has left, so that a failure can only be
+/// logged and the connection broken off, which the client sees as an incomplete answer.
+fn next(
+    stream: &mut ByteStream,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+    let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
+    let polled = guarded.unwrap_or_else(|panic| {
+        let error = Error::new(Kind::Failed, "a stream of an answer broke down");
+        Poll::Ready(Some(Err(error.with_detail(crate::guard::reason(&*panic)))))
+    });
+    if let Poll::Ready(Some(Err(error))) = &polled {
+        tracing::error!(
+            error = %error,
+            detail = error.detail.as_deref().unwrap_or_default(),
+            "an answer broke off"
+        );
+    }
+    polled.map(|piece| piece.map(|bytes| bytes.map_err(|_| BrokenOff)))
+}
+
+/// A stream of an answer failed; the log says why.
+#[derive(Debug)]
+pub(crate) struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an answer broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}

@@ -1,0 +1,215 @@
+//! The web as a store: the schemes `http:` and `https:`.
+
+mod address;
+mod call;
+mod fault;
+mod incoming;
+mod outgoing;
+
+use call::{Call, Wire};
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use outgoing::Outgoing;
+use runnel_store::{
+    Answer, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb, Verbs,
+};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How the client behaves.
+#[derive(Clone, Debug)]
+pub struct ClientOptions {
+    /// From the first attempt to a connection. Default 10 s.
+    pub connect_time: Duration,
+    /// From the whole request to the head of the answer, the connection included; a deadline of
+    /// the context counts when it is earlier. Default 30 s.
+    pub answer_time: Duration,
+    /// Between two pieces of an answer that is collected. Default 30 s.
+    pub body_idle: Duration,
+    /// How many redirects are followed. Default 10.
+    pub redirects: usize,
+    /// Answers up to this size are collected, in bytes; larger ones are streams, so that no
+    /// answer is ever held in memory as a whole without the caller asking. Default 1 MiB.
+    pub collect: u64,
+    /// How many idle connections are kept for each host. Default 64.
+    pub idle_connections: usize,
+    /// Headers of every request, such as `Authorization`. One that a redirect to another host
+    /// must not see (`Authorization`, `Cookie`, `Proxy-Authorization`) is left out there.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Default for ClientOptions {
+    fn default() -> Self {
+        ClientOptions {
+            connect_time: Duration::from_secs(10),
+            answer_time: Duration::from_secs(30),
+            body_idle: Duration::from_secs(30),
+            redirects: 10,
+            collect: 1024 * 1024,
+            idle_connections: 64,
+            headers: Vec::new(),
+        }
+    }
+}
+
+/// A store of all that HTTP reaches. A reference is a URL: its scheme is `http` or `https`
+/// (`http` when there is none), its path is `//host:port/path`.
+///
+/// | verb | method | answer |
+/// | --- | --- | --- |
+/// | get | GET | `None` for 404 and 410; `Body::Empty` for 204, and for 304 when a tag was known |
+/// | put | PUT | created when the answer is 201 |
+/// | post | POST | the place from `Location`, the content of the answer |
+/// | merge | PATCH | |
+/// | delete | DELETE | `false` for 404 and 410 |
+///
+/// An answer of text (`text/…`, JSON, XML; in UTF-8) is text, everything else is bytes; larger
+/// than [`ClientOptions::collect`] it is a stream. Values go out as JSON, text as `text/plain`
+/// unless the content says otherwise. In a path, an escape that was written stays as it is.
+/// TLS certificates are always verified, against the roots that Mozilla trusts.
+///
+/// Connections are kept and used again. A get that meets a connection which the server had
+/// closed meanwhile is sent once more. Must be used within a [`tokio::task::LocalSet`].
+///
+/// # Errors
+/// Every status from 400 on that has no meaning above is an error of the kind that fits it, such
+/// as [`Kind::Denied`] for 403. A host that cannot be reached is [`Kind::Unavailable`], one that
+/// does not answer in time [`Kind::Timeout`]; both are temporary.
+pub fn client(options: ClientOptions) -> Rc<dyn Store> {
+    let headers = request_headers(&options);
+    Rc::new(Client { wire: Rc::new(Wire::new(options)), headers })
+}
+
+struct Client {
+    wire: Rc<Wire>,
+    /// What every request says; an error when an option cannot stand in a header.
+    headers: Result<HeaderMap>,
+}
+
+fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    headers.insert("accept", HeaderValue::from_static("*/*"));
+    headers.insert("user-agent", HeaderValue::from_static(USER_AGENT));
+    for (name, value) in &options.headers {
+        let (Ok(key), Ok(value)) =
+            (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
+        else {
+            let name = name.escape_debug();
+            return Err(Error::new(Kind::Invalid, format!("`{name}` cannot be sent as a header")));
+        };
+        headers.insert(key, value);
+    }
+    Ok(headers)
+}
+
+const USER_AGENT: &str = concat!("runnel/", env!("CARGO_PKG_VERSION"));
+
+impl Client {
+    /// What is needed for one verb.
+    fn call(
+        &self,
+        method: Method,
+        verb: Verb,
+        reference: &Reference,
+        content: Option<Content>,
+        context: &Context,
+    ) -> Result<Call> {
+        let target = address::target(reference).map_err(|error| error.on(verb, reference))?;
+        let mut headers = self.headers.clone().map_err(|error| error.on(verb, reference))?;
+        if let (true, Some(tag)) = (method == Method::GET, &context.known)
+            && let Some(tag) = crate::conditions::tag_header(tag)
+        {
+            headers.insert("if-none-match", tag);
+        }
+        Ok(Call {
+            wire: self.wire.clone(),
+            method,
+            target,
+            headers,
+            body: content.map_or(Outgoing::Nothing, Outgoing::Content),
+            deadline: context.deadline,
+            verb,
+            reference: reference.clone(),
+        })
+    }
+}
+
+impl Store for Client {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        match self.call(Method::GET, Verb::Get, reference, None, context) {
+            Ok(call) => Answer::later(async move {
+                let response = call.send().await?;
+                match response.status() {
+                    StatusCode::NOT_FOUND | StatusCode::GONE => {
+                        response.discard().await;
+                        Ok(None)
+                    }
+                    _ => response.accepted().await?.content().await.map(Some),
+                }
+            }),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        match self.call(Method::PUT, Verb::Put, reference, Some(content), context) {
+            Ok(call) => Answer::later(async move {
+                let response = call.send().await?.accepted().await?;
+                let created = response.status() == StatusCode::CREATED;
+                response.discard().await;
+                Ok(created)
+            }),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        match self.call(Method::POST, Verb::Post, reference, Some(content), context) {
+            Ok(call) => Answer::later(async move {
+                let response = call.send().await?.accepted().await?;
+                let reference = response.location();
+                let content = response.content().await?;
+                let content =
+                    (!matches!(content.body, runnel_store::Body::Empty)).then_some(content);
+                Ok(Posted { reference, content })
+            }),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        match self.call(Method::PATCH, Verb::Merge, reference, Some(content), context) {
+            Ok(call) => Answer::later(async move {
+                call.send().await?.accepted().await?.discard().await;
+                Ok(())
+            }),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        match self.call(Method::DELETE, Verb::Delete, reference, None, context) {
+            Ok(call) => Answer::later(async move {
+                let response = call.send().await?;
+                let missing = matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE);
+                let response = if missing { response } else { response.accepted().await? };
+                response.discard().await;
+                Ok(!missing)
+            }),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn verbs(&self, _reference: &Reference) -> Verbs {
+        Verbs::NONE
+            .with(Verb::Get)
+            .with(Verb::Put)
+            .with(Verb::Post)
+            .with(Verb::Merge)
+            .with(Verb::Delete)
+    }
+
+    fn describe(&self) -> String {
+        "http client".to_string()
+    }
+}

@@ -1,0 +1,177 @@
+//! One verb on its way: connections, time limits, redirects, and the second attempt.
+
+use super::incoming::Reception;
+use super::outgoing::{Feed, Outgoing, Payload};
+use super::{ClientOptions, address, fault};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, Uri};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use runnel_store::{Error, Kind, Reference, Result, Verb};
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How long an idle connection is kept: less than most servers keep theirs.
+const KEPT: Duration = Duration::from_secs(50);
+
+/// Headers that only the host for which they were meant may see.
+const SECRET: [HeaderName; 3] =
+    [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
+
+/// The connections of one client.
+pub(super) struct Wire {
+    http: legacy::Client<HttpsConnector<HttpConnector>, Payload>,
+    pub(super) options: ClientOptions,
+}
+
+impl Wire {
+    pub(super) fn new(options: ClientOptions) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_connect_timeout(Some(options.connect_time));
+        let connector = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(tcp);
+        let http = legacy::Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(KEPT)
+            .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(options.idle_connections)
+            .build(connector);
+        Wire { http, options }
+    }
+}
+
+/// One verb.
+pub(super) struct Call {
+    pub(super) wire: Rc<Wire>,
+    pub(super) method: Method,
+    pub(super) target: Uri,
+    pub(super) headers: HeaderMap,
+    pub(super) body: Outgoing,
+    pub(super) deadline: Option<Instant>,
+    pub(super) verb: Verb,
+    pub(super) reference: Reference,
+}
+
+impl Call {
+    /// Sends the request and follows redirects, up to an answer of another kind.
+    pub(super) async fn send(mut self) -> Result<Reception> {
+        let result = self.follow().await;
+        result.map_err(|error| error.on(self.verb, &self.reference))
+    }
+
+    async fn follow(&mut self) -> Result<Reception> {
+        for _ in 0..=self.wire.options.redirects {
+            let response = self.attempts().await?;
+            let Some(next) = self.redirect(&response)? else {
+                return Ok(Reception {
+                    response,
+                    wire: self.wire.clone(),
+                    target: self.target.clone(),
+                    verb: self.verb,
+                    reference: self.reference.clone(),
+                });
+            };
+            super::incoming::discard(response.into_body()).await;
+            if !address::same_origin(&self.target, &next) {
+                for name in &SECRET {
+                    self.headers.remove(name);
+                }
+            }
+            self.target = next;
+        }
+        Err(Error::new(
+            Kind::Failed,
+            format!("there are more than {} redirects", self.wire.options.redirects),
+        ))
+    }
+
+    /// Sends the request; once more where a read met a connection that had died.
+    async fn attempts(&mut self) -> Result<Response<Incoming>> {
+        let (payload, kind, feed) = self.body.payload().await?;
+        match self.attempt(payload, kind.clone(), feed).await? {
+            Err(error) if self.method == Method::GET && fault::was_stale(&error) => {
+                tracing::debug!(target_uri = %self.target, "a kept connection had been closed");
+                let again = self.attempt(Payload::Whole(None), kind, None).await?;
+                again.map_err(|error| fault::of_wire(error, &self.target))
+            }
+            Err(error) => Err(fault::of_wire(error, &self.target)),
+            Ok(response) => Ok(response),
+        }
+    }
+
+    async fn attempt(
+        &self,
+        payload: Payload,
+        kind: Option<HeaderValue>,
+        feed: Option<Rc<Feed>>,
+    ) -> Result<std::result::Result<Response<Incoming>, legacy::Error>> {
+        let mut request = Request::new(payload);
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        if let Some(kind) = kind {
+            request.headers_mut().insert(header::CONTENT_TYPE, kind);
+        }
+        let mut response = pin!(self.wire.http.request(request));
+        let limit = self.wire.options.answer_time;
+        let mut start = Instant::now();
+        loop {
+            let until = [start.checked_add(limit), self.deadline].into_iter().flatten().min();
+            let Some(until) = until else { return Ok(response.await) };
+            match tokio::time::timeout_at(until.into(), response.as_mut()).await {
+                Ok(Err(error)) => {
+                    // A stream that failed is its own cause.
+                    let own = feed.and_then(|feed| feed.error.borrow_mut().take());
+                    return own.map_or(Ok(Err(error)), Err);
+                }
+                Ok(Ok(response)) => return Ok(Ok(response)),
+                Err(_) => match &feed {
+                    // As long as the content is being sent, the time has not begun.
+                    Some(feed) if feed.last.get() > start && self.is_before_deadline() => {
+                        start = feed.last.get();
+                    }
+                    _ => {
+                        let message = fault::too_long(&self.target, "answer");
+                        return Err(Error::new(Kind::Timeout, message));
+                    }
+                },
+            }
+        }
+    }
+
+    fn is_before_deadline(&self) -> bool {
+        self.deadline.is_none_or(|deadline| deadline > Instant::now())
+    }
+
+    /// Where a redirect leads, with the method that is used there (Fetch standard, section 4.4).
+    fn redirect(&mut self, response: &Response<Incoming>) -> Result<Option<Uri>> {
+        let status = response.status();
+        let becomes_get = match status {
+            StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
+            StatusCode::SEE_OTHER => self.method != Method::HEAD,
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => false,
+            _ => return Ok(None),
+        };
+        let Some(location) = response.headers().get(header::LOCATION) else { return Ok(None) };
+        let next = std::str::from_utf8(location.as_bytes())
+            .ok()
+            .and_then(|location| address::resolve(&self.target, location))
+            .ok_or_else(|| Error::new(Kind::Failed, "the server redirects to no web address"))?;
+        if becomes_get {
+            self.method = Method::GET;
+            self.body = Outgoing::Nothing;
+        } else if matches!(self.body, Outgoing::Spent) {
+            let message = "the server redirects, and a stream cannot be sent a second time";
+            return Err(Error::new(Kind::Failed, message));
+        }
+        Ok(Some(next))
+    }
+}

@@ -1,0 +1,165 @@
+//! The answer of a server as content.
+
+use super::call::Wire;
+use super::{address, fault};
+use crate::{conditions, media};
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt, stream};
+use http_body_util::{BodyExt, BodyStream};
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderName};
+use hyper::{Response, StatusCode, Uri};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Text, Verb};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How much of an answer that nobody wants is read, so that the connection can be used again.
+const DISCARDED: usize = 64 * 1024;
+/// How long that may take.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+/// How much of an error's text is kept for the log.
+const ERROR_TEXT: usize = 2 * 1024;
+
+/// An answer whose head has come.
+pub(super) struct Reception {
+    pub(super) response: Response<Incoming>,
+    pub(super) wire: Rc<Wire>,
+    pub(super) target: Uri,
+    pub(super) verb: Verb,
+    pub(super) reference: Reference,
+}
+
+impl Reception {
+    pub(super) fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
+    /// status is an error.
+    pub(super) async fn accepted(self) -> Result<Self> {
+        let status = self.status();
+        if status.is_success() || status == StatusCode::NOT_MODIFIED {
+            return Ok(self);
+        }
+        let text = start_of(self.response.into_body(), ERROR_TEXT).await;
+        let error = fault::of_status(status).on(self.verb, &self.reference);
+        let text = String::from_utf8_lossy(&text);
+        Err(if text.is_empty() { error } else { error.with_detail(text) })
+    }
+
+    /// Where the answer says that the new thing is.
+    pub(super) fn location(&self) -> Option<Reference> {
+        let location = self.header(header::LOCATION)?;
+        address::reference(&address::resolve(&self.target, location)?)
+    }
+
+    fn header(&self, name: HeaderName) -> Option<&str> {
+        self.response.headers().get(name)?.to_str().ok()
+    }
+
+    /// Reads and forgets the rest, so that the connection can be used again.
+    pub(super) async fn discard(self) {
+        discard(self.response.into_body()).await;
+    }
+
+    /// The answer as content: collected when it is small, a stream when it is not.
+    pub(super) async fn content(self) -> Result<Content> {
+        let media_type = self.header(header::CONTENT_TYPE).map(str::to_owned);
+        let entity_tag = self.header(header::ETAG).and_then(conditions::parse_tag);
+        let modified = self
+            .header(header::LAST_MODIFIED)
+            .and_then(|text| httpdate::parse_http_date(text).ok());
+        let length = self.header(header::CONTENT_LENGTH).and_then(|text| text.parse().ok());
+        let is_text = media_type.as_deref().is_some_and(media::is_text);
+        let is_endless =
+            media_type.as_deref().is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let body = match self.status() {
+            StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
+                Body::Empty
+            }
+            _ if is_endless => Body::Stream(self.stream(), None),
+            _ => self.body(length, is_text).await?,
+        };
+        let media_type = media_type.map(Into::into);
+        Ok(Content { body, media_type, entity_tag, modified, class: None })
+    }
+
+    async fn body(self, length: Option<u64>, is_text: bool) -> Result<Body> {
+        let most = self.wire.options.collect;
+        if length.is_some_and(|length| length > most) {
+            return Ok(Body::Stream(self.stream(), length));
+        }
+        let idle = self.wire.options.body_idle;
+        let late = Error::new(Kind::Timeout, fault::too_long(&self.target, "send its answer"))
+            .on(self.verb, &self.reference);
+        let mut pieces = self.stream();
+        let mut collected = BytesMut::new();
+        loop {
+            let piece = match tokio::time::timeout(idle, pieces.next()).await {
+                Ok(Some(piece)) => piece?,
+                Ok(None) => break,
+                Err(_) => return Err(late),
+            };
+            if collected.is_empty() && length == Some(piece.len() as u64) {
+                return Ok(text_or_bytes(piece, is_text));
+            }
+            collected.extend_from_slice(&piece);
+            if collected.len() as u64 > most {
+                let start = stream::iter([Ok(collected.freeze())]);
+                return Ok(Body::Stream(Box::pin(start.chain(pieces)), length));
+            }
+        }
+        Ok(text_or_bytes(collected.freeze(), is_text))
+    }
+
+    /// The body, piece by piece.
+    fn stream(self) -> ByteStream {
+        let (target, verb, reference) = (self.target, self.verb, self.reference);
+        Box::pin(BodyStream::new(self.response.into_body()).filter_map(move |frame| {
+            let piece = match frame {
+                Ok(frame) => frame.into_data().ok().map(Ok),
+                Err(error) => Some(Err(broken_off(&error, &target).on(verb, &reference))),
+            };
+            std::future::ready(piece)
+        }))
+    }
+}
+
+fn broken_off(error: &hyper::Error, target: &Uri) -> Error {
+    let host = target.authority().map_or("the server", |authority| authority.as_str());
+    Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
+        .with_detail(error.to_string())
+}
+
+fn text_or_bytes(bytes: Bytes, is_text: bool) -> Body {
+    if !is_text {
+        return Body::Bytes(bytes);
+    }
+    match Text::from_utf8(bytes) {
+        Ok(text) => Body::Text(text),
+        Err(bytes) => Body::Bytes(bytes),
+    }
+}
+
+/// Reads and forgets a body, within limits. Beyond them the connection is given up.
+pub(super) async fn discard(body: Incoming) {
+    start_of(body, DISCARDED).await;
+}
+
+/// The first bytes of a body, as far as they come in time.
+async fn start_of(mut body: Incoming, most: usize) -> Bytes {
+    let until = Instant::now() + DISCARD_TIME;
+    let mut start = BytesMut::new();
+    while start.len() < most {
+        match tokio::time::timeout_at(until.into(), body.frame()).await {
+            Ok(Some(Ok(frame))) => {
+                if let Ok(piece) = frame.into_data() {
+                    start.extend_from_slice(&piece);
+                }
+            }
+            _ => break,
+        }
+    }
+    start.truncate(most);
+    start.freeze()
+}

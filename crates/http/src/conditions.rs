@@ -1,0 +1,236 @@
+//! Conditional requests: entity tags and dates (RFC 9110 section 13).
+
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use runnel_store::EntityTag;
+use std::time::{Duration, SystemTime};
+
+/// What is known about the present content, as far as conditions look at it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Validators {
+    pub(crate) tag: Option<EntityTag>,
+    pub(crate) modified: Option<SystemTime>,
+}
+
+/// What the conditions of a request come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Go on.
+    Proceed,
+    /// The client has the present content: 304.
+    Unchanged,
+    /// What the client relies on is not so: 412.
+    Failed,
+}
+
+/// The tag that a read tells its store about: the first that the client has.
+pub(crate) fn known(headers: &HeaderMap) -> Option<EntityTag> {
+    match Tags::of(headers, &header::IF_NONE_MATCH)? {
+        Tags::Any => None,
+        Tags::List(tags) => tags.into_iter().next(),
+    }
+}
+
+/// Judges the conditions in the order of RFC 9110 section 13.2.2. `present` is `None` where
+/// nothing is there; `reads` says that the method is GET or HEAD.
+pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bool) -> Verdict {
+    let tag = present.and_then(|validators| validators.tag.as_ref());
+    let modified = present.and_then(|validators| validators.modified).map(whole_seconds);
+    if let Some(wanted) = Tags::of(headers, &header::IF_MATCH) {
+        if !wanted.hold(present.is_some(), tag, EntityTagComparison::Strong) {
+            return Verdict::Failed;
+        }
+    } else if let Some(date) = date(headers, &header::IF_UNMODIFIED_SINCE)
+        && modified.is_none_or(|modified| modified > date)
+    {
+        return Verdict::Failed;
+    }
+    if let Some(had) = Tags::of(headers, &header::IF_NONE_MATCH) {
+        if had.hold(present.is_some(), tag, EntityTagComparison::Weak) {
+            return if reads { Verdict::Unchanged } else { Verdict::Failed };
+        }
+    } else if reads
+        && let Some(date) = date(headers, &header::IF_MODIFIED_SINCE)
+        && modified.is_some_and(|modified| modified <= date)
+    {
+        return Verdict::Unchanged;
+    }
+    Verdict::Proceed
+}
+
+/// A list of tags, or `*`.
+enum Tags {
+    Any,
+    List(Vec<EntityTag>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EntityTagComparison {
+    Strong,
+    Weak,
+}
+
+/// The most tags of one request that are looked at.
+const MOST_TAGS: usize = 64;
+
+impl Tags {
+    fn of(headers: &HeaderMap, name: &HeaderName) -> Option<Tags> {
+        let mut tags = Vec::new();
+        let mut lines = headers.get_all(name).iter().peekable();
+        lines.peek()?;
+        for line in lines {
+            let text = line.to_str().unwrap_or_default().trim();
+            if text == "*" {
+                return Some(Tags::Any);
+            }
+            parse_list(text, &mut tags);
+        }
+        Some(Tags::List(tags))
+    }
+
+    fn hold(&self, present: bool, tag: Option<&EntityTag>, how: EntityTagComparison) -> bool {
+        match (self, tag) {
+            (Tags::Any, _) => present,
+            (Tags::List(_), None) => false,
+            (Tags::List(list), Some(tag)) => list.iter().any(|other| {
+                other.text == tag.text
+                    && (how == EntityTagComparison::Weak || !(other.weak || tag.weak))
+            }),
+        }
+    }
+}
+
+/// Reads `W/"a", "b"`; stops at the first thing that is no tag.
+fn parse_list(mut text: &str, tags: &mut Vec<EntityTag>) {
+    loop {
+        text = text.trim_start_matches([' ', '\t', ',']);
+        let Some((tag, rest)) = parse_one(text) else { return };
+        if tags.len() >= MOST_TAGS {
+            return;
+        }
+        tags.push(tag);
+        text = rest;
+    }
+}
+
+fn parse_one(text: &str) -> Option<(EntityTag, &str)> {
+    let (weak, text) = match text.strip_prefix("W/") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (opaque, rest) = text.strip_prefix('"')?.split_once('"')?;
+    Some((EntityTag { text: opaque.into(), weak }, rest))
+}
+
+/// A tag from an `ETag` header.
+pub(crate) fn parse_tag(text: &str) -> Option<EntityTag> {
+    let (tag, rest) = parse_one(text.trim())?;
+    rest.is_empty().then_some(tag)
+}
+
+/// A tag as it stands in a header; `None` when a store made one that cannot stand there.
+pub(crate) fn tag_header(tag: &EntityTag) -> Option<HeaderValue> {
+    let sound = tag.text.bytes().all(|byte| byte == b'!' || (b'#'..=b'~').contains(&byte));
+    let text = format!("{}\"{}\"", if tag.weak { "W/" } else { "" }, tag.text);
+    if sound { HeaderValue::try_from(text).ok() } else { None }
+}
+
+/// A date as it stands in a header. Dates that this form cannot write (before 1970, after 9999)
+/// are left out.
+pub(crate) fn date_header(time: SystemTime) -> Option<HeaderValue> {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
+    if seconds >= YEAR_10000 {
+        return None;
+    }
+    HeaderValue::try_from(httpdate::fmt_http_date(time)).ok()
+}
+
+/// The first second of the year 10,000.
+const YEAR_10000: u64 = 253_402_300_800;
+
+fn date(headers: &HeaderMap, name: &HeaderName) -> Option<SystemTime> {
+    httpdate::parse_http_date(headers.get(name)?.to_str().ok()?).ok()
+}
+
+/// HTTP's dates have whole seconds: what a file system says beyond that must not count.
+fn whole_seconds(time: SystemTime) -> SystemTime {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => SystemTime::UNIX_EPOCH + Duration::from_secs(since.as_secs()),
+        Err(_) => SystemTime::UNIX_EPOCH,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn headers(fields: &[(&'static str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(*name, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn present(tag: &str, seconds: u64) -> Validators {
+        Validators {
+            tag: parse_tag(tag),
+            modified: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(seconds * 1000 + 700)),
+        }
+    }
+
+    const DATE: &str = "Thu, 01 Jan 1970 00:01:40 GMT";
+
+    #[test]
+    fn reads() {
+        let there = present("\"a\"", 100);
+        for (field, value, verdict) in [
+            ("if-none-match", "\"a\"", Verdict::Unchanged),
+            ("if-none-match", "W/\"a\"", Verdict::Unchanged),
+            ("if-none-match", "\"b\", \"a\"", Verdict::Unchanged),
+            ("if-none-match", "*", Verdict::Unchanged),
+            ("if-none-match", "\"b\"", Verdict::Proceed),
+            ("if-none-match", "rubbish", Verdict::Proceed),
+            ("if-modified-since", DATE, Verdict::Unchanged),
+            ("if-modified-since", "Thu, 01 Jan 1970 00:01:39 GMT", Verdict::Proceed),
+            ("if-modified-since", "rubbish", Verdict::Proceed),
+            ("if-match", "\"a\"", Verdict::Proceed),
+            ("if-match", "W/\"a\"", Verdict::Failed),
+            ("if-match", "\"b\"", Verdict::Failed),
+            ("if-unmodified-since", DATE, Verdict::Proceed),
+            ("if-unmodified-since", "Thu, 01 Jan 1970 00:01:39 GMT", Verdict::Failed),
+        ] {
+            assert_eq!(judge(&headers(&[(field, value)]), Some(&there), true), verdict, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_tag_outranks_a_date() {
+        let there = present("\"a\"", 100);
+        let asked = headers(&[("if-none-match", "\"b\""), ("if-modified-since", DATE)]);
+        assert_eq!(judge(&asked, Some(&there), true), Verdict::Proceed);
+    }
+
+    #[test]
+    fn writes() {
+        let there = present("\"a\"", 100);
+        let star = headers(&[("if-none-match", "*")]);
+        assert_eq!(judge(&star, Some(&there), false), Verdict::Failed);
+        assert_eq!(judge(&star, None, false), Verdict::Proceed);
+        let any = headers(&[("if-match", "*")]);
+        assert_eq!(judge(&any, None, false), Verdict::Failed);
+        assert_eq!(judge(&any, Some(&Validators::default()), false), Verdict::Proceed);
+        let dated = headers(&[("if-modified-since", DATE)]);
+        assert_eq!(judge(&dated, Some(&there), false), Verdict::Proceed);
+    }
+
+    #[test]
+    fn headers_of_validators() {
+        assert_eq!(tag_header(&EntityTag::strong("x1")).unwrap(), "\"x1\"");
+        assert_eq!(tag_header(&EntityTag { text: "x".into(), weak: true }).unwrap(), "W/\"x\"");
+        assert_eq!(tag_header(&EntityTag::strong("a\"b")), None);
+        assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(100)).unwrap(), DATE);
+        assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_10000)), None);
+        assert_eq!(known(&headers(&[("if-none-match", "\"b\", \"a\"")])).unwrap().text, "b".into());
+    }
+}

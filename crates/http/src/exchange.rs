@@ -1,0 +1,229 @@
+//! The request as a program sees it, and what a program says about the answer.
+
+use crate::form;
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode, Uri};
+use runnel_store::{Error, Exchange, Kind, Result, Text};
+use std::cell::{Cell, RefCell};
+use std::net::SocketAddr;
+
+/// One request being answered.
+pub(crate) struct HttpExchange {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) peer: SocketAddr,
+    /// The body, where it was small enough to be collected.
+    pub(crate) body: Option<Bytes>,
+    pub(crate) wishes: Wishes,
+}
+
+/// What a program says about the answer.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    status: Cell<Option<u16>>,
+    headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
+}
+
+impl Wishes {
+    /// The status that was set. One that no answer can have is a fault of the program.
+    pub(crate) fn status(&self) -> Result<Option<StatusCode>> {
+        let Some(number) = self.status.get() else { return Ok(None) };
+        match StatusCode::from_u16(number) {
+            Ok(status) if (200..600).contains(&number) => Ok(Some(status)),
+            _ => Err(Error::new(
+                Kind::Failed,
+                format!("{number} is not the status of an answer: it lies between 200 and 599"),
+            )),
+        }
+    }
+
+    /// The headers that were set, taken out.
+    pub(crate) fn take_headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        self.headers.take()
+    }
+}
+
+impl HttpExchange {
+    /// Whether the body is a form.
+    fn is_form(&self) -> bool {
+        self.headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.to_str().ok())
+            .is_some_and(form::is_form)
+    }
+}
+
+impl Exchange for HttpExchange {
+    fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    fn target(&self) -> &str {
+        self.uri.path_and_query().map_or("/", |target| target.as_str())
+    }
+
+    fn peer(&self) -> String {
+        self.peer.to_string()
+    }
+
+    fn query(&self, name: &str) -> Option<String> {
+        form::find(self.uri.query()?.as_bytes(), name)
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        let mut values = self.headers.get_all(name).iter();
+        let mut joined = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
+        for value in values {
+            joined.push_str(", ");
+            joined.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        }
+        Some(joined)
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        self.headers.get_all(header::COOKIE).iter().find_map(|line| {
+            String::from_utf8_lossy(line.as_bytes()).split(';').find_map(|pair| {
+                let (key, value) = pair.split_once('=')?;
+                (key.trim() == name).then(|| value.trim().trim_matches('"').to_string())
+            })
+        })
+    }
+
+    fn form(&self, name: &str) -> Option<String> {
+        let body = self.body.as_ref().filter(|_| self.is_form())?;
+        form::find(body, name)
+    }
+
+    fn body(&self) -> Option<Text> {
+        self.body.clone().and_then(|body| Text::from_utf8(body).ok())
+    }
+
+    fn set_status(&self, status: u16) {
+        self.wishes.status.set(Some(status));
+    }
+
+    fn set_header(&self, name: &str, value: &str) -> Result<()> {
+        let wrong = |what: &str| {
+            Err(Error::new(
+                Kind::Invalid,
+                format!("{what} of the header `{}`", name.escape_debug()),
+            ))
+        };
+        let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
+            return wrong("a character is not allowed in the name");
+        };
+        let Ok(content) = HeaderValue::from_str(value) else {
+            return wrong("a character is not allowed in the value");
+        };
+        if FRAMING.contains(&key) {
+            return wrong("the server itself decides the value");
+        }
+        let mut headers = self.wishes.headers.borrow_mut();
+        if headers.len() >= MOST_HEADERS {
+            return wrong("no answer has so many headers: there is no room");
+        }
+        // A cookie is the one header that cannot be joined into a list (RFC 6265 section 3).
+        if key != header::SET_COOKIE {
+            headers.retain(|(other, _)| *other != key);
+        }
+        headers.push((key, content));
+        Ok(())
+    }
+}
+
+/// Headers that say where a message ends: a program that could set them could split answers.
+const FRAMING: [HeaderName; 7] = [
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// The most headers that a program can set.
+const MOST_HEADERS: usize = 100;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn exchange(target: &str, fields: &[(&str, &str)], body: &str) -> HttpExchange {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            );
+        }
+        HttpExchange {
+            method: Method::POST,
+            uri: target.parse().unwrap(),
+            headers,
+            peer: ([127, 0, 0, 1], 9).into(),
+            body: Some(Bytes::copy_from_slice(body.as_bytes())),
+            wishes: Wishes::default(),
+        }
+    }
+
+    #[test]
+    fn a_program_sees_the_request() {
+        let seen = exchange(
+            "/x/y?a=1&b=two+words&a=2",
+            &[("X-One", "1"), ("x-one", "2"), ("Cookie", "s=abc; t=\"q\"")],
+            "",
+        );
+        assert_eq!(seen.method(), "POST");
+        assert_eq!(seen.target(), "/x/y?a=1&b=two+words&a=2");
+        assert_eq!(seen.query("a").as_deref(), Some("1"));
+        assert_eq!(seen.query("b").as_deref(), Some("two words"));
+        assert_eq!(seen.query("c"), None);
+        assert_eq!(seen.header("X-ONE").as_deref(), Some("1, 2"));
+        assert_eq!(seen.header("not a name"), None);
+        assert_eq!(seen.cookie("t").as_deref(), Some("q"));
+        assert_eq!(seen.cookie("u"), None);
+        assert_eq!(seen.peer(), "127.0.0.1:9");
+    }
+
+    #[test]
+    fn only_a_form_has_fields() {
+        let body = "name=J%C3%B6rg&x=1+2";
+        let form = exchange("/", &[("content-type", "application/x-www-form-urlencoded")], body);
+        assert_eq!(form.form("name").as_deref(), Some("Jörg"));
+        assert_eq!(form.form("x").as_deref(), Some("1 2"));
+        let other = exchange("/", &[("content-type", "text/plain")], body);
+        assert_eq!(other.form("name"), None);
+        assert_eq!(&*other.body().unwrap(), body);
+    }
+
+    #[test]
+    fn headers_of_the_answer_are_checked() {
+        let exchange = exchange("/", &[], "");
+        for (name, value) in
+            [("x y", "1"), ("x", "a\r\nb: c"), ("Content-Length", "3"), ("connection", "x")]
+        {
+            assert_eq!(exchange.set_header(name, value).unwrap_err().kind, Kind::Invalid, "{name}");
+        }
+        exchange.set_header("X-A", "1").unwrap();
+        exchange.set_header("x-a", "2").unwrap();
+        exchange.set_header("Set-Cookie", "a=1").unwrap();
+        exchange.set_header("Set-Cookie", "b=2").unwrap();
+        assert_eq!(exchange.wishes.take_headers().len(), 3);
+    }
+
+    #[test]
+    fn a_status_that_no_answer_has_is_an_error() {
+        let exchange = exchange("/", &[], "");
+        assert!(exchange.wishes.status().unwrap().is_none());
+        exchange.set_status(201);
+        assert_eq!(exchange.wishes.status().unwrap(), Some(StatusCode::CREATED));
+        for number in [0, 100, 199, 600, 999, 65535] {
+            exchange.set_status(number);
+            assert!(exchange.wishes.status().is_err(), "{number}");
+        }
+    }
+}

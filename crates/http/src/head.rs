@@ -1,0 +1,109 @@
+//! What the head of a request must look like before anything else happens (RFC 9112).
+
+use crate::problem::Problem;
+use hyper::header;
+use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
+
+/// What one pass over the header fields found.
+#[derive(Debug, Default)]
+pub(crate) struct Head {
+    /// The request has conditions (`If-…`).
+    pub(crate) conditional: bool,
+    /// How long the body says it is.
+    pub(crate) length: Option<u64>,
+    /// The body comes in chunks.
+    pub(crate) chunked: bool,
+}
+
+/// Checks what hyper leaves to its user: the `Host` field, transfer codings and expectations.
+pub(crate) fn check(
+    method: &Method,
+    uri: &Uri,
+    version: Version,
+    headers: &HeaderMap,
+) -> Result<Head, Problem> {
+    let mut head = Head::default();
+    let (mut hosts, mut codings) = (0, 0);
+    for (name, value) in headers {
+        if name == header::HOST {
+            hosts += 1;
+            if !is_host(value.as_bytes()) {
+                return Err(Problem::bad("the Host field is malformed").closing());
+            }
+        } else if name == header::CONTENT_LENGTH {
+            // hyper has refused lengths that are malformed or differ.
+            head.length = value.to_str().ok().and_then(|text| text.trim().parse().ok());
+        } else if name == header::TRANSFER_ENCODING {
+            codings += 1;
+            head.chunked = true;
+            if !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
+                return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)
+                    .because("the only transfer coding here is chunked")
+                    .closing());
+            }
+        } else if name == header::EXPECT {
+            if !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"100-continue") {
+                return Err(Problem::new(StatusCode::EXPECTATION_FAILED).closing());
+            }
+        } else if name == header::IF_NONE_MATCH
+            || name == header::IF_MODIFIED_SINCE
+            || name == header::IF_MATCH
+            || name == header::IF_UNMODIFIED_SINCE
+        {
+            head.conditional = true;
+        }
+    }
+    if codings > 1 {
+        return Err(Problem::bad("there is more than one transfer coding").closing());
+    }
+    if hosts > 1 {
+        return Err(Problem::bad("there is more than one Host field").closing());
+    }
+    if hosts == 0 && version == Version::HTTP_11 {
+        return Err(Problem::bad("there is no Host field").closing());
+    }
+    if let Some(authority) = uri.authority()
+        && *method != Method::CONNECT
+        && !is_host(authority.as_str().as_bytes())
+    {
+        return Err(Problem::bad("the authority of the target is malformed").closing());
+    }
+    Ok(head)
+}
+
+/// Whether this is `host [":" port]` (RFC 9110 section 7.2). Lists and names of users are not.
+fn is_host(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    if let Some(rest) = text.strip_prefix(b"[") {
+        let Some(end) = rest.iter().position(|&byte| byte == b']') else { return false };
+        let (address, port) = (&rest[..end], &rest[end + 1..]);
+        let is_address =
+            std::str::from_utf8(address).is_ok_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok());
+        return is_address && (port.is_empty() || port.strip_prefix(b":").is_some_and(is_port));
+    }
+    let (name, port) = match text.iter().position(|&byte| byte == b':') {
+        Some(colon) => (&text[..colon], &text[colon + 1..]),
+        None => (text, &[][..]),
+    };
+    name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+;=".contains(byte))
+        && is_port(port)
+}
+
+fn is_port(text: &[u8]) -> bool {
+    text.len() <= 5 && text.iter().all(u8::is_ascii_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts() {
+        for good in ["a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:80", "", "a_b", "h:"] {
+            assert!(is_host(good.as_bytes()), "{good}");
+        }
+        for bad in ["a, b", "a,b", "u@h", "a b", "[::1", "[x]", "[::1]x", "h:8o", "h:1:2", "h/x"] {
+            assert!(!is_host(bad.as_bytes()), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Media types: what is said about content that goes out, and what content that comes in is.
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+use runnel_store::Form;
+use std::borrow::Cow;
+
+/// Text without a media type is a page, as in Objective-S.
+pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+/// Bytes of which nothing is known.
+pub(crate) const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
+/// Plain data.
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
+/// Plain text.
+pub(crate) const PLAIN: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+
+/// The usual media type of a form.
+pub(crate) fn of_form(form: Form) -> HeaderValue {
+    match form {
+        Form::Json => JSON,
+        Form::Csv => HeaderValue::from_static("text/csv; charset=utf-8"),
+        Form::Text => PLAIN,
+    }
+}
+
+/// The `Content-Type` of a media type that a store gave. `utf8` says that the content is known
+/// to be UTF-8, which is then added to a text type that names no encoding.
+pub(crate) fn content_type(media_type: Cow<'static, str>, utf8: bool) -> HeaderValue {
+    match (&*media_type, utf8) {
+        ("text/html", true) => return HTML,
+        ("text/plain", true) => return PLAIN,
+        ("application/json", _) => return JSON,
+        _ => {}
+    }
+    let value = if utf8 && media_type.starts_with("text/") && !media_type.contains("charset") {
+        HeaderValue::try_from(format!("{media_type}; charset=utf-8"))
+    } else {
+        match media_type {
+            Cow::Borrowed(text) => {
+                HeaderValue::from_maybe_shared(Bytes::from_static(text.as_bytes()))
+            }
+            Cow::Owned(text) => HeaderValue::try_from(text),
+        }
+    };
+    value.unwrap_or(OCTETS)
+}
+
+/// Whether content of a media type is text in UTF-8 as far as the type says: then a store gets
+/// text and not bytes.
+pub(crate) fn is_text(media_type: &str) -> bool {
+    let (essence, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
+    let essence = essence.trim().to_ascii_lowercase();
+    let (kind, name) = essence.split_once('/').unwrap_or_default();
+    let textual = kind == "text"
+        || name.ends_with("+json")
+        || name.ends_with("+xml")
+        || (kind == "application"
+            && matches!(
+                name,
+                "json" | "xml" | "javascript" | "x-www-form-urlencoded" | "x-ndjson"
+            ));
+    textual && parameters.split(';').all(is_utf8_or_no_charset)
+}
+
+fn is_utf8_or_no_charset(parameter: &str) -> bool {
+    match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            let value = value.trim().trim_matches('"');
+            ["utf-8", "utf8", "us-ascii"].iter().any(|known| value.eq_ignore_ascii_case(known))
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_says_its_encoding() {
+        let of = |text: &'static str, utf8| content_type(Cow::Borrowed(text), utf8);
+        assert_eq!(of("text/css", true), "text/css; charset=utf-8");
+        assert_eq!(of("text/css", false), "text/css");
+        assert_eq!(of("text/css; charset=latin1", true), "text/css; charset=latin1");
+        assert_eq!(of("image/png", false), "image/png");
+        assert_eq!(of("application/json", true), "application/json");
+        assert_eq!(of("a\r\nb: c", true), OCTETS);
+        assert_eq!(content_type(Cow::Owned("x/y".to_string()), false), "x/y");
+    }
+
+    #[test]
+    fn what_is_text() {
+        for text in [
+            "text/plain",
+            "Text/HTML; charset=UTF-8",
+            "application/json",
+            "application/problem+json",
+            "image/svg+xml",
+            "application/x-www-form-urlencoded",
+        ] {
+            assert!(is_text(text), "{text}");
+        }
+        for other in ["image/png", "text/plain; charset=latin1", "application/octet-stream", ""] {
+            assert!(!is_text(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Which form of lazy content a client wants (RFC 9110 section 12.5.1).
+
+use hyper::header::{self, HeaderMap};
+use runnel_store::Form;
+
+/// JSON, unless the client names `text/csv` or `text/plain` and likes it better.
+pub(crate) fn form(headers: &HeaderMap) -> Form {
+    let mut json = Quality::default();
+    let (mut csv, mut text) = (None, None);
+    for line in headers.get_all(header::ACCEPT) {
+        for range in line.to_str().unwrap_or_default().split(',') {
+            let mut parts = range.split(';');
+            let essence = parts.next().unwrap_or_default().trim();
+            let quality = parts.find_map(quality).unwrap_or(1.0);
+            match essence.to_ascii_lowercase().as_str() {
+                "application/json" => json.set(3, quality),
+                "application/*" => json.set(2, quality),
+                "*/*" => json.set(1, quality),
+                "text/csv" => csv = Some(quality),
+                "text/plain" => text = Some(quality),
+                _ => {}
+            }
+        }
+    }
+    let better = |other: Option<f32>| other.is_some_and(|quality| quality > json.value);
+    match (better(csv), better(text)) {
+        (true, true) if text > csv => Form::Text,
+        (true, _) => Form::Csv,
+        (false, true) => Form::Text,
+        (false, false) => Form::Json,
+    }
+}
+
+/// The quality of a type: what the most specific range says.
+#[derive(Default)]
+struct Quality {
+    rank: u8,
+    value: f32,
+}
+
+impl Quality {
+    fn set(&mut self, rank: u8, value: f32) {
+        if rank > self.rank {
+            *self = Quality { rank, value };
+        }
+    }
+}
+
+/// The number of a `q=…` parameter, from 0 to 1.
+fn quality(parameter: &str) -> Option<f32> {
+    let (name, value) = parameter.split_once('=')?;
+    if !name.trim().eq_ignore_ascii_case("q") {
+        return None;
+    }
+    let value: f32 = value.trim().parse().ok()?;
+    (0.0..=1.0).contains(&value).then_some(value)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_what_most_clients_get() {
+        for (accept, expected) in [
+            ("", Form::Json),
+            ("*/*", Form::Json),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", Form::Json),
+            ("application/json", Form::Json),
+            ("text/csv", Form::Csv),
+            ("text/csv;q=0.5, application/json", Form::Json),
+            ("text/csv, */*;q=0.1", Form::Csv),
+            ("application/json;q=0.2, text/csv;q=0.3", Form::Csv),
+            ("text/plain", Form::Text),
+            ("text/plain;q=0.9, text/csv;q=0.3", Form::Text),
+            ("application/json;q=0, */*, text/csv;q=0.1", Form::Csv),
+            ("text/csv;q=rubbish", Form::Csv),
+            (",;q=,=", Form::Json),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ACCEPT, accept.parse().unwrap());
+            assert_eq!(form(&headers), expected, "{accept}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a server can be told: where it listens, and every limit with its default.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// How a server listens and what it allows.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen; port 0 takes any free one. Default `127.0.0.1:51001`.
+    pub address: SocketAddr,
+    /// Share the port with other listeners that ask for it too (`SO_REUSEPORT`): how several
+    /// workers of one program listen on one port. Default off.
+    pub reuse_port: bool,
+    /// What a client may do.
+    pub limits: Limits,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
+            reuse_port: false,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// The port that a server listens on when it is not told one: that of Objective-S.
+pub const DEFAULT_PORT: u16 = 51001;
+
+/// The limits of a server. A client that exceeds one gets the status named here and, where the
+/// rest of its request cannot be trusted or is not wanted, a closed connection.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The request target, in bytes; longer is 414. Default 8 KiB.
+    pub target: usize,
+    /// All header fields together, in bytes; more is 431. Default 32 KiB.
+    pub header_section: usize,
+    /// How many header fields; more is 431. Default 100. Another number than the default costs
+    /// two allocations for each request.
+    pub header_fields: usize,
+    /// The body of a request, in bytes; more is 413. Default 16 MiB.
+    pub body: u64,
+    /// From the first byte of a request (on a new connection: from its start) to the end of its
+    /// header section; slower is 408. Default 10 s.
+    pub header_time: Duration,
+    /// Between two pieces of a request's body; slower is 408. Default 30 s.
+    pub body_idle: Duration,
+    /// How long a connection may stay open without a request. Default 75 s.
+    pub keep_alive: Duration,
+    /// From the whole request to the head of its answer; slower is 504. While a body is still
+    /// being read by the store, this time has not begun. Default 30 s.
+    pub request_time: Duration,
+    /// How long a client may refuse to take the bytes that are ready for it before the
+    /// connection is cut. Default 60 s.
+    pub write_idle: Duration,
+    /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
+    pub connections: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            target: 8 * 1024,
+            header_section: 32 * 1024,
+            header_fields: DEFAULT_HEADER_FIELDS,
+            body: 16 * 1024 * 1024,
+            header_time: Duration::from_secs(10),
+            body_idle: Duration::from_secs(30),
+            keep_alive: Duration::from_secs(75),
+            request_time: Duration::from_secs(30),
+            write_idle: Duration::from_secs(60),
+            connections: 10_000,
+        }
+    }
+}
+
+/// The number of header fields that hyper parses without an allocation.
+pub(crate) const DEFAULT_HEADER_FIELDS: usize = 100;

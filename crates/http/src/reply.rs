@@ -1,0 +1,97 @@
+//! The answer of one request as hyper waits for it: ready at once, or later within a time.
+
+use crate::body::AnswerBody;
+use crate::meter::Meter;
+use crate::problem::Problem;
+use crate::upload::Progress;
+use hyper::{HeaderMap, Response, StatusCode};
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// An answer, now or later. The ready one costs no allocation.
+pub(crate) enum Reply {
+    Ready(Option<Response<AnswerBody>>),
+    Later(Pin<Box<dyn Future<Output = Response<AnswerBody>>>>),
+}
+
+impl Reply {
+    pub(crate) fn ready(response: Response<AnswerBody>) -> Self {
+        Reply::Ready(Some(response))
+    }
+
+    pub(crate) fn later(future: impl Future<Output = Response<AnswerBody>> + 'static) -> Self {
+        Reply::Later(Box::pin(future))
+    }
+
+    /// The answer, from within another one that is waited for.
+    pub(crate) async fn finish(self) -> Response<AnswerBody> {
+        match self {
+            Reply::Ready(Some(response)) => response,
+            Reply::Ready(None) => std::future::pending().await,
+            Reply::Later(future) => future.await,
+        }
+    }
+}
+
+impl Future for Reply {
+    type Output = Result<Response<AnswerBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Reply::Ready(response) => match response.take() {
+                Some(response) => Poll::Ready(Ok(response)),
+                // hyper drops a future that has answered and never asks it again.
+                None => Poll::Pending,
+            },
+            Reply::Later(future) => future.as_mut().poll(context).map(Ok),
+        }
+    }
+}
+
+/// How long a request may take.
+pub(crate) struct Patience {
+    /// From the whole request to the head of its answer.
+    pub(crate) limit: Duration,
+    /// Between two pieces of its body.
+    pub(crate) body_idle: Duration,
+    /// The body, where the store reads it while it works.
+    pub(crate) upload: Option<Rc<Progress>>,
+}
+
+impl Patience {
+    /// Where a body is still being read, or was until a moment ago, the end of the waiting.
+    fn extended(&self) -> Option<Instant> {
+        let upload = self.upload.as_ref()?;
+        let idle = if upload.is_over() { Duration::ZERO } else { self.body_idle };
+        upload.last().checked_add(idle)?.checked_add(self.limit)
+    }
+}
+
+/// Waits for an answer as long as a request may take, then answers 504. Time in which the body
+/// of the request is still being read does not count, as long as the store goes on reading it.
+pub(crate) async fn in_time(
+    patience: Patience,
+    meter: Rc<Meter>,
+    answer: impl Future<Output = Response<AnswerBody>>,
+) -> Response<AnswerBody> {
+    let mut answer = pin!(answer);
+    let mut until = Instant::now().checked_add(patience.limit);
+    while let Some(deadline) = until {
+        if let Ok(response) = tokio::time::timeout_at(deadline.into(), answer.as_mut()).await {
+            return response;
+        }
+        until = patience.extended();
+        if until.is_none_or(|until| until <= Instant::now()) {
+            tracing::error!(limit = ?patience.limit, "a request took longer than it may");
+            let unread = patience.upload.is_some_and(|upload| !upload.is_over());
+            let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);
+            let problem = if unread { problem.closing() } else { problem };
+            return problem.respond(HeaderMap::new(), &meter);
+        }
+    }
+    answer.await
+}

@@ -1,0 +1,218 @@
+//! A store, served: the listener, its connections, and how they come to an end.
+
+use crate::connection::{Conversation, protocol};
+use crate::listen::listen;
+use crate::meter::Meter;
+use crate::options::{Limits, Options};
+use crate::service::Requests;
+use hyper::server::conn::http1;
+use runnel_store::{Error, Kind, Result, Store};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// How long to wait after the system refused to accept a connection (too many open files).
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A running server. Dropping it stops it at once: connections are cut.
+pub struct Server {
+    shared: Rc<Shared>,
+    address: SocketAddr,
+    accepting: JoinHandle<()>,
+}
+
+/// What the listener and the connections of a server have in common.
+struct Shared {
+    root: Rc<RefCell<Rc<dyn Store>>>,
+    limits: Rc<Limits>,
+    protocol: http1::Builder,
+    connections: RefCell<HashMap<u64, Rc<Meter>>>,
+    next: Cell<u64>,
+    /// A connection has ended.
+    ended: Notify,
+}
+
+/// Serves a store: every request becomes a verb on it.
+///
+/// | method | verb | answer |
+/// | --- | --- | --- |
+/// | GET, HEAD | get | 200 with the content, 204 when it is empty, 304 when the client has it; nothing there: a page of links where `list` answers children, else 404 |
+/// | PUT | put | 201 when it was created, 200 when it was replaced; the body is the path, as in Objective-S |
+/// | POST | post | 201 with `Location` when the new thing has a place, else 200 with content, or 204 |
+/// | PATCH | merge | 204 |
+/// | DELETE | delete | 204, or 404 when nothing was there |
+/// | OPTIONS | verbs | 204 with `Allow` |
+///
+/// Other methods are 501; a verb that the store does not do is 405. An error has the status of
+/// its kind. Text without a media type is `text/html`, bytes without one are
+/// `application/octet-stream`, structures and lazy content are JSON (lazy content is CSV or plain
+/// text where the client asks for that).
+///
+/// Must be called within a [`tokio::task::LocalSet`]: a server and its stores stay on one thread.
+///
+/// # Errors
+/// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,
+/// [`Kind::Invalid`] when the address is not one of this machine.
+pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
+    let listener = listen(options.address, options.reuse_port)?;
+    start(listener, root, options.limits)
+}
+
+/// Serves a store on a socket that listens already: one that a supervisor hands over. The
+/// address and the sharing of the port in the options do not count.
+///
+/// # Errors
+/// [`Kind::Failed`] when the socket cannot be used.
+pub async fn serve_on(
+    listener: std::net::TcpListener,
+    root: Rc<dyn Store>,
+    options: Options,
+) -> Result<Server> {
+    listener.set_nonblocking(true).map_err(unusable)?;
+    let listener = TcpListener::from_std(listener).map_err(unusable)?;
+    start(listener, root, options.limits)
+}
+
+fn start(listener: TcpListener, root: Rc<dyn Store>, limits: Limits) -> Result<Server> {
+    let address = listener.local_addr().map_err(unusable)?;
+    let shared = Rc::new(Shared {
+        root: Rc::new(RefCell::new(root)),
+        protocol: protocol(&limits),
+        limits: Rc::new(limits),
+        connections: RefCell::default(),
+        next: Cell::new(0),
+        ended: Notify::new(),
+    });
+    let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
+    Ok(Server { shared, address, accepting })
+}
+
+fn unusable(error: io::Error) -> Error {
+    Error::new(Kind::Failed, "the listening socket cannot be used").with_detail(error.to_string())
+}
+
+impl Server {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The port it listens on.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.borrow().len()
+    }
+
+    /// Serves another store from the next request on. Requests under way keep the old one.
+    pub fn set_root(&self, root: Rc<dyn Store>) {
+        *self.shared.root.borrow_mut() = root;
+    }
+
+    /// The store that is served.
+    pub fn root(&self) -> Rc<dyn Store> {
+        self.shared.root.borrow().clone()
+    }
+
+    /// Stops: no connection is accepted any more, idle ones are closed, requests under way are
+    /// answered. What is not done when the patience ends is cut. Answers whether all was done.
+    pub async fn stop(&self, patience: Duration) -> bool {
+        self.accepting.abort();
+        self.shared.tell(|meter| meter.stopping.set(true));
+        let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
+        if !in_time {
+            self.shared.tell(|meter| meter.cut.set(true));
+            self.shared.all_ended().await;
+        }
+        in_time
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.accepting.abort();
+        self.shared.tell(|meter| meter.cut.set(true));
+    }
+}
+
+impl Shared {
+    /// Tells every connection something, and wakes it.
+    fn tell(&self, what: impl Fn(&Meter)) {
+        for meter in self.connections.borrow().values() {
+            what(meter);
+            meter.wake();
+        }
+    }
+
+    async fn all_ended(&self) {
+        while !self.connections.borrow().is_empty() {
+            self.ended.notified().await;
+        }
+    }
+}
+
+/// Accepts connections until the task is aborted.
+async fn accept(listener: TcpListener, shared: Rc<Shared>) {
+    loop {
+        while shared.connections.borrow().len() >= shared.limits.connections {
+            shared.ended.notified().await;
+        }
+        match listener.accept().await {
+            Ok((stream, peer)) => begin(stream, peer, &shared),
+            Err(error) if is_of_the_client(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "no connection can be accepted; trying again shortly");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// A client that went away between its connecting and our accepting.
+fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// Starts the conversation on a new connection.
+fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
+    // Without it a small answer can wait 40 ms for an acknowledgement.
+    if let Err(error) = stream.set_nodelay(true) {
+        tracing::debug!(%error, "a connection was closed before it began");
+        return;
+    }
+    let meter = Rc::new(Meter::new(Instant::now()));
+    let number = shared.next.get();
+    shared.next.set(number.wrapping_add(1));
+    shared.connections.borrow_mut().insert(number, meter.clone());
+    let membership = Membership { number, shared: shared.clone() };
+    let requests =
+        Requests { root: shared.root.clone(), limits: shared.limits.clone(), meter, peer };
+    let conversation = Conversation::new(stream, &shared.protocol, requests);
+    tokio::task::spawn_local(async move {
+        let _membership = membership;
+        conversation.await;
+    });
+}
+
+/// A connection's place in the server's list, given up however the connection ends.
+struct Membership {
+    number: u64,
+    shared: Rc<Shared>,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.shared.connections.borrow_mut().remove(&self.number);
+        self.shared.ended.notify_waiters();
+    }
+}

@@ -1,0 +1,107 @@
+//! From a request that hyper parsed to the verb that answers it.
+
+use crate::body::AnswerBody;
+use crate::exchange::{HttpExchange, Wishes};
+use crate::head;
+use crate::meter::Meter;
+use crate::options::Limits;
+use crate::problem::{Problem, allow};
+use crate::reply::Reply;
+use crate::target;
+use crate::turn::Turn;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap};
+use hyper::service::Service;
+use hyper::{Method, Request, Response, StatusCode};
+use runnel_store::{Store, Verb, Verbs};
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// The requests of one connection.
+pub(crate) struct Requests {
+    /// The store that is served: the server's, looked at for each request.
+    pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) peer: SocketAddr,
+}
+
+impl Service<Request<Incoming>> for Requests {
+    type Response = Response<AnswerBody>;
+    type Error = Infallible;
+    type Future = Reply;
+
+    fn call(&self, request: Request<Incoming>) -> Reply {
+        self.meter.begin();
+        match self.answer(request) {
+            Ok(reply) => reply,
+            Err(problem) => Reply::ready(problem.respond(HeaderMap::new(), &self.meter)),
+        }
+    }
+}
+
+impl Requests {
+    fn answer(&self, request: Request<Incoming>) -> Result<Reply, Problem> {
+        let (parts, body) = request.into_parts();
+        let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
+        let verb = Task::of(&parts.method)?;
+        if parts.uri.path() == "*" && verb == Task::Options {
+            return Ok(Reply::ready(self.about_the_server()));
+        }
+        let reference = target::reference(&parts.uri, self.limits.target)?;
+        let turn = Turn {
+            root: self.root.borrow().clone(),
+            reference,
+            exchange: Rc::new(HttpExchange {
+                method: parts.method,
+                uri: parts.uri,
+                headers: parts.headers,
+                peer: self.peer,
+                body: None,
+                wishes: Wishes::default(),
+            }),
+            head,
+            limits: self.limits.clone(),
+            meter: self.meter.clone(),
+        };
+        Ok(match verb {
+            Task::Get => turn.get(),
+            Task::Write(verb) => turn.write(verb, body),
+            Task::Delete => turn.delete(),
+            Task::Options => turn.options(),
+        })
+    }
+
+    /// `OPTIONS *` asks about the server and not about a reference.
+    fn about_the_server(&self) -> Response<AnswerBody> {
+        let mut response = Response::new(AnswerBody::empty(&self.meter));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        response.headers_mut().insert(header::ALLOW, allow(Verbs::ALL));
+        response
+    }
+}
+
+/// What a method asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Task {
+    Get,
+    Write(Verb),
+    Delete,
+    Options,
+}
+
+impl Task {
+    fn of(method: &Method) -> Result<Task, Problem> {
+        Ok(match *method {
+            Method::GET | Method::HEAD => Task::Get,
+            Method::PUT => Task::Write(Verb::Put),
+            Method::POST => Task::Write(Verb::Post),
+            Method::PATCH => Task::Write(Verb::Merge),
+            Method::DELETE => Task::Delete,
+            Method::OPTIONS => Task::Options,
+            _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
+        })
+    }
+}

@@ -1,0 +1,309 @@
+//! One request and its answer: reading.
+
+use crate::body::AnswerBody;
+use crate::conditions::{self, Validators, Verdict};
+use crate::exchange::HttpExchange;
+use crate::guard::{guard, guard_now};
+use crate::head::Head;
+use crate::meter::Meter;
+use crate::options::Limits;
+use crate::problem::Problem;
+use crate::reply::{Patience, Reply, in_time};
+use crate::upload::Progress;
+use crate::{listing, media, negotiate};
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use runnel_store::{
+    Answer, Body, Content, Context, Entry, Error, Exchange, Kind, Lazy, Reference, Result, Store,
+    Value, Verbs,
+};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// Everything that belongs to one request.
+pub(crate) struct Turn {
+    pub(crate) root: Rc<dyn Store>,
+    pub(crate) reference: Reference,
+    pub(crate) exchange: Rc<HttpExchange>,
+    pub(crate) head: Head,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) meter: Rc<Meter>,
+}
+
+/// What is said about content beside the content.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) validators: Validators,
+    pub(crate) location: Option<HeaderValue>,
+    /// The form was chosen by what the client accepts.
+    pub(crate) negotiated: bool,
+}
+
+impl Turn {
+    /// What a store is told beside the reference.
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            known: if self.head.conditional {
+                conditions::known(&self.exchange.headers)
+            } else {
+                None
+            },
+            deadline: self.meter.now().checked_add(self.limits.request_time),
+            exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
+        }
+    }
+
+    /// GET and HEAD.
+    pub(crate) fn get(self) -> Reply {
+        let context = self.context();
+        let answer = guard(|| self.root.get(&self.reference, &context));
+        drop(context);
+        match answer {
+            Answer::Ready(result) => self.got(result),
+            later => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+        }
+    }
+
+    /// Waits for something within the time of a request.
+    fn wait<F>(self, then: impl FnOnce(Turn) -> F) -> Reply
+    where
+        F: Future<Output = Response<AnswerBody>> + 'static,
+    {
+        let (patience, meter) = (self.patience(None), self.meter.clone());
+        Reply::later(in_time(patience, meter, then(self)))
+    }
+
+    /// How long this request may take.
+    pub(crate) fn patience(&self, upload: Option<Rc<Progress>>) -> Patience {
+        Patience { limit: self.limits.request_time, body_idle: self.limits.body_idle, upload }
+    }
+
+    fn got(self, result: Result<Option<Content>>) -> Reply {
+        match result {
+            Ok(Some(content)) => self.found(content, StatusCode::OK, None),
+            Ok(None) => self.missing(),
+            Err(error) => Reply::ready(self.failed(error)),
+        }
+    }
+
+    /// Nothing is there: perhaps it is a collection, whose children are shown.
+    fn missing(self) -> Reply {
+        if !matches!(self.exchange.wishes.status(), Ok(None)) {
+            let body = AnswerBody::empty(&self.meter);
+            return Reply::ready(self.respond(StatusCode::OK, None, Facts::default(), body));
+        }
+        let context = self.context();
+        let answer = guard(|| self.root.list(&self.reference, &context));
+        drop(context);
+        match answer {
+            Answer::Ready(result) => Reply::ready(self.listed(result)),
+            later => self.wait(|turn| async move { turn.listed(later.await) }),
+        }
+    }
+
+    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<AnswerBody> {
+        match result {
+            Ok(Some(entries)) => {
+                let page = listing::page(self.reference.path(), &entries);
+                let body = AnswerBody::whole(page.into(), &self.meter);
+                self.respond(StatusCode::OK, Some(media::HTML), Facts::default(), body)
+            }
+            Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
+            Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
+                self.problem(Problem::new(StatusCode::NOT_FOUND))
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Content that a verb answered.
+    pub(crate) fn found(
+        self,
+        content: Content,
+        status: StatusCode,
+        location: Option<HeaderValue>,
+    ) -> Reply {
+        let validators = Validators { tag: content.entity_tag, modified: content.modified };
+        let facts = Facts { validators, location, negotiated: false };
+        let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
+        if reads && self.head.conditional {
+            match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
+                Verdict::Proceed => {}
+                Verdict::Unchanged => return Reply::ready(self.unchanged(facts)),
+                Verdict::Failed => {
+                    return Reply::ready(
+                        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
+                    );
+                }
+            }
+        }
+        let given = content.media_type;
+        let (kind, body) = match content.body {
+            Body::Empty => {
+                let body = AnswerBody::empty(&self.meter);
+                let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
+                return Reply::ready(self.respond(status, None, facts, body));
+            }
+            Body::Bytes(bytes) => (media::OCTETS, AnswerBody::whole(bytes, &self.meter)),
+            Body::Text(text) => {
+                let kind = match given {
+                    Some(given) => media::content_type(given, true),
+                    None => media::HTML,
+                };
+                let body = AnswerBody::whole(text.into_bytes(), &self.meter);
+                return Reply::ready(self.respond(status, Some(kind), facts, body));
+            }
+            Body::Stream(stream, length) => {
+                (media::OCTETS, AnswerBody::stream(stream, length, &self.meter))
+            }
+            Body::Value(value) => {
+                let (kind, bytes) = plain_data(value);
+                (kind, AnswerBody::whole(bytes, &self.meter))
+            }
+            Body::Lazy(lazy) => {
+                let facts = Facts { negotiated: true, ..facts };
+                return self.lazy(lazy, given, status, facts);
+            }
+        };
+        let kind = given.map_or(kind, |given| media::content_type(given, false));
+        Reply::ready(self.respond(status, Some(kind), facts, body))
+    }
+
+    /// Content that encodes itself, in the form that the client likes best.
+    fn lazy(
+        self,
+        lazy: Rc<dyn Lazy>,
+        given: Option<Cow<'static, str>>,
+        status: StatusCode,
+        facts: Facts,
+    ) -> Reply {
+        let form = negotiate::form(&self.exchange.headers);
+        let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
+            Ok(parts) => parts,
+            Err(error) => return Reply::ready(self.failed(error)),
+        };
+        let kind = match given.or(own) {
+            Some(kind) => media::content_type(kind, true),
+            None => media::of_form(form),
+        };
+        if let Some(stream) = stream {
+            let body = AnswerBody::stream(stream, None, &self.meter);
+            return Reply::ready(self.respond(status, Some(kind), facts, body));
+        }
+        let encoded = move |turn: Turn, result: Result<Bytes>| match result {
+            Ok(bytes) => {
+                let body = AnswerBody::whole(bytes, &turn.meter);
+                turn.respond(status, Some(kind), facts, body)
+            }
+            Err(error) => turn.failed(error),
+        };
+        match guard(|| lazy.encode(form)) {
+            Answer::Ready(result) => Reply::ready(encoded(self, result)),
+            later => self.wait(|turn| async move { encoded(turn, later.await) }),
+        }
+    }
+
+    fn unchanged(self, facts: Facts) -> Response<AnswerBody> {
+        let body = AnswerBody::empty(&self.meter);
+        self.respond(StatusCode::NOT_MODIFIED, None, facts, body)
+    }
+
+    /// A good answer, with what the program wished for it.
+    pub(crate) fn respond(
+        self,
+        status: StatusCode,
+        kind: Option<HeaderValue>,
+        facts: Facts,
+        body: AnswerBody,
+    ) -> Response<AnswerBody> {
+        let status = match self.exchange.wishes.status() {
+            Ok(_) if status == StatusCode::NOT_MODIFIED => status,
+            Ok(wish) => wish.unwrap_or(status),
+            Err(error) => return self.failed(error),
+        };
+        let wished = self.exchange.wishes.take_headers();
+        let mut headers = self.spare_headers();
+        let bare = matches!(status.as_u16(), 204 | 205 | 304);
+        if let (Some(kind), false) = (kind, bare) {
+            headers.insert(header::CONTENT_TYPE, kind);
+        }
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        if let Some(tag) = facts.validators.tag.as_ref().and_then(conditions::tag_header) {
+            headers.insert(header::ETAG, tag);
+        }
+        if let Some(date) = facts.validators.modified.and_then(conditions::date_header) {
+            headers.insert(header::LAST_MODIFIED, date);
+        }
+        if let Some(location) = facts.location {
+            headers.insert(header::LOCATION, location);
+        }
+        if facts.negotiated {
+            headers.insert(header::VARY, HeaderValue::from_static("accept"));
+        }
+        let mut cookies = 0;
+        for (name, value) in wished {
+            if name == header::SET_COOKIE && cookies > 0 {
+                headers.append(name, value);
+            } else {
+                cookies += usize::from(name == header::SET_COOKIE);
+                headers.insert(name, value);
+            }
+        }
+        let mut response = Response::new(body);
+        if bare {
+            *response.body_mut() = AnswerBody::empty(response.body().meter());
+        }
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+
+    /// An answer that is not what was asked for.
+    pub(crate) fn problem(self, problem: Problem) -> Response<AnswerBody> {
+        let meter = self.meter.clone();
+        problem.respond(self.spare_headers(), &meter)
+    }
+
+    /// An error of the store.
+    pub(crate) fn failed(self, error: Error) -> Response<AnswerBody> {
+        let problem = if error.kind == Kind::NotAllowed {
+            Problem::not_allowed(self.verbs())
+        } else {
+            Problem::from_error(error, &self.exchange.method, self.reference.path())
+        };
+        self.problem(problem)
+    }
+
+    /// The verbs that make sense on the reference.
+    pub(crate) fn verbs(&self) -> Verbs {
+        guard_now(|| self.root.verbs(&self.reference)).unwrap_or(Verbs::NONE)
+    }
+
+    /// The map of the request's headers, emptied: its memory serves the answer, unless a program
+    /// still holds the request.
+    fn spare_headers(self) -> HeaderMap {
+        match Rc::try_unwrap(self.exchange) {
+            Ok(exchange) => {
+                let mut headers = exchange.headers;
+                headers.clear();
+                headers
+            }
+            Err(_) => HeaderMap::new(),
+        }
+    }
+}
+
+/// Plain data as bytes: structures are JSON, text and numbers are what they look like.
+fn plain_data(value: Value) -> (HeaderValue, Bytes) {
+    match value {
+        Value::Text(text) => (media::HTML, text.into()),
+        Value::Bytes(bytes) => (media::OCTETS, bytes),
+        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
+            (media::HTML, runnel_store::json::text(&value).into())
+        }
+        Value::Nil | Value::List(_) | Value::Record(_) => {
+            (media::JSON, runnel_store::json::text(&value).into())
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The body of a request: collected when it is small, a stream with a limit when it is not.
+
+use crate::head::Head;
+use crate::options::Limits;
+use crate::problem::Problem;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, stream};
+use hyper::StatusCode;
+use hyper::body::{Body, Incoming};
+use runnel_store::{ByteStream, Error, Kind, Result};
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+
+/// Bodies up to this size are collected before the store is asked.
+const SMALL: u64 = 64 * 1024;
+/// Forms are collected up to this size, so that a program can ask for their fields.
+const FORM: u64 = 1024 * 1024;
+
+/// A request's body.
+pub(crate) enum Upload {
+    /// All of it.
+    Whole(Bytes),
+    /// A stream, with its length where the client said it.
+    Stream(ByteStream, Option<u64>),
+}
+
+/// What the two ends of an upload tell each other: how it went wrong, and whether it is over.
+pub(crate) struct Progress {
+    fault: Cell<Option<Fault>>,
+    over: Cell<bool>,
+    last: Cell<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    TooLarge,
+    Slow,
+    Broken,
+}
+
+impl Progress {
+    /// The answer to a client whose upload went wrong, whatever the store made of it.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        self.fault.get().map(|fault| match fault {
+            Fault::TooLarge => too_large(),
+            Fault::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT).closing(),
+            Fault::Broken => Problem::bad("the body of the request is malformed").closing(),
+        })
+    }
+
+    /// Whether nothing more of the body will be read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    /// When the last piece was read.
+    pub(crate) fn last(&self) -> Instant {
+        self.last.get()
+    }
+}
+
+/// A body above the limit: the rest is not read.
+pub(crate) fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE).closing()
+}
+
+/// Takes the body of a request. Reading it is what makes hyper send `100 Continue`, so whatever
+/// can be refused without the body is refused before this.
+pub(crate) async fn take(
+    body: Incoming,
+    head: &Head,
+    is_form: bool,
+    limits: &Limits,
+) -> std::result::Result<(Upload, Rc<Progress>), Problem> {
+    let progress = Rc::new(Progress {
+        fault: Cell::new(None),
+        over: Cell::new(false),
+        last: Cell::new(Instant::now()),
+    });
+    let room = if is_form { FORM } else { SMALL };
+    let length = if head.chunked { None } else { Some(head.length.unwrap_or(0)) };
+    if length.is_some_and(|length| length > limits.body || (is_form && length > room)) {
+        return Err(too_large());
+    }
+    let mut reader = Reader {
+        body,
+        left: limits.body,
+        idle: limits.body_idle,
+        sleep: None,
+        progress: progress.clone(),
+    };
+    if length.is_some_and(|length| length > room) {
+        return Ok((Upload::Stream(Box::pin(reader), length), progress));
+    }
+    let mut start = Pieces::default();
+    while let Some(piece) = reader.next().await {
+        match piece {
+            Ok(piece) => start.add(piece),
+            Err(_) => return Err(progress.problem().unwrap_or_else(too_large)),
+        }
+        if start.length() > room {
+            if is_form {
+                return Err(too_large());
+            }
+            let first = stream::iter([Ok(start.take())]);
+            return Ok((Upload::Stream(Box::pin(first.chain(reader)), length), progress));
+        }
+    }
+    Ok((Upload::Whole(start.take()), progress))
+}
+
+/// Pieces put together; a single one is not copied.
+#[derive(Default)]
+struct Pieces {
+    only: Bytes,
+    joined: BytesMut,
+}
+
+impl Pieces {
+    fn length(&self) -> u64 {
+        (self.only.len() + self.joined.len()) as u64
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.length() == 0 {
+            self.only = piece;
+            return;
+        }
+        if !self.only.is_empty() {
+            self.joined.extend_from_slice(&std::mem::take(&mut self.only));
+        }
+        self.joined.extend_from_slice(&piece);
+    }
+
+    fn take(&mut self) -> Bytes {
+        if self.only.is_empty() {
+            std::mem::take(&mut self.joined).freeze()
+        } else {
+            std::mem::take(&mut self.only)
+        }
+    }
+}
+
+/// Reads a body piece by piece, within its limits.
+struct Reader {
+    body: Incoming,
+    /// How many bytes may still come.
+    left: u64,
+    idle: Duration,
+    /// Runs while a piece is waited for.
+    sleep: Option<Pin<Box<Sleep>>>,
+    progress: Rc<Progress>,
+}
+
+impl Reader {
+    fn fail(&mut self, fault: Fault, kind: Kind, message: &str) -> Poll<Option<Result<Bytes>>> {
+        self.progress.fault.set(Some(fault));
+        self.progress.over.set(true);
+        Poll::Ready(Some(Err(Error::new(kind, message).with_temporary(false))))
+    }
+}
+
+impl Stream for Reader {
+    type Item = Result<Bytes>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes>>> {
+        if self.progress.over.get() {
+            return Poll::Ready(None);
+        }
+        loop {
+            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+                let idle = self.idle;
+                let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+                ready!(sleep.as_mut().poll(context));
+                return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
+            };
+            self.sleep = None;
+            self.progress.last.set(Instant::now());
+            return match frame {
+                None => {
+                    self.progress.over.set(true);
+                    Poll::Ready(None)
+                }
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "the body of a request broke off");
+                    self.fail(Fault::Broken, Kind::Invalid, "the body broke off")
+                }
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(piece) if piece.len() as u64 > self.left => {
+                        self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+                    }
+                    Ok(piece) => {
+                        self.left -= piece.len() as u64;
+                        Poll::Ready(Some(Ok(piece)))
+                    }
+                    // Trailers are of no use to a store.
+                    Err(_) => continue,
+                },
+            };
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.progress.over.set(true);
+    }
+}

@@ -1,0 +1,212 @@
+//! One request and its answer: writing.
+
+use crate::body::AnswerBody;
+use crate::conditions::{self, Validators, Verdict};
+use crate::guard::guard;
+use crate::problem::{Problem, allow};
+use crate::reply::{Reply, in_time};
+use crate::target::escape_path;
+use crate::turn::{Facts, Turn};
+use crate::upload::{self, Progress, Upload};
+use crate::{form, media};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use runnel_store::{Answer, Body, Content, Context, Error, Kind, Posted, Text, Verb};
+use std::rc::Rc;
+
+impl Turn {
+    /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
+    /// read, and so before the client is told to send it.
+    pub(crate) fn write(self, verb: Verb, body: Incoming) -> Reply {
+        let verbs = self.verbs();
+        if !verbs.has(verb) {
+            self.meter.linger.set(true);
+            return Reply::ready(self.problem(Problem::not_allowed(verbs)));
+        }
+        Reply::later(self.take_and_write(verb, body))
+    }
+
+    async fn take_and_write(mut self, verb: Verb, body: Incoming) -> Response<AnswerBody> {
+        let media_type = self.media_type();
+        let is_form = media_type.as_deref().is_some_and(form::is_form);
+        let (upload, progress) = match upload::take(body, &self.head, is_form, &self.limits).await {
+            Ok(taken) => taken,
+            Err(problem) => return self.problem(problem),
+        };
+        let mut context = Context { known: None, ..Context::default() };
+        let body = match upload {
+            Upload::Whole(bytes) => {
+                if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+                    exchange.body = Some(bytes.clone());
+                }
+                self.meter.tick();
+                context = Context { known: None, ..self.context() };
+                text_or_bytes(bytes, media_type.as_deref())
+            }
+            Upload::Stream(stream, length) => {
+                context.exchange = self.context().exchange;
+                Body::Stream(stream, length)
+            }
+        };
+        let content =
+            Content { body, media_type: media_type.map(Into::into), ..Content::default() };
+        let meter = self.meter.clone();
+        let patience = self.patience(Some(progress.clone()));
+        let response = in_time(patience, meter.clone(), self.written(verb, content, context)).await;
+        if !progress.is_over() {
+            meter.linger.set(true);
+        }
+        after_upload(response, &progress, &meter)
+    }
+
+    /// The media type of the request's body.
+    fn media_type(&self) -> Option<String> {
+        let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
+        Some(value.to_str().ok()?.trim().to_string()).filter(|text| !text.is_empty())
+    }
+
+    /// Checks the conditions, then writes.
+    async fn written(self, verb: Verb, content: Content, context: Context) -> Response<AnswerBody> {
+        let turn = match self.if_conditions_hold().await {
+            Ok(turn) => turn,
+            Err(response) => return response,
+        };
+        let (root, reference) = (turn.root.clone(), turn.reference.clone());
+        match verb {
+            Verb::Put => {
+                let answer = guard(|| root.put(&reference, content, &context));
+                drop(context);
+                turn.did_put(answer.await)
+            }
+            Verb::Post => {
+                let answer = guard(|| root.post(&reference, content, &context));
+                drop(context);
+                turn.did_post(answer.await).finish().await
+            }
+            _ => {
+                let answer = guard(|| root.merge(&reference, content, &context));
+                drop(context);
+                match answer.await {
+                    Ok(()) => turn.without_content(),
+                    Err(error) => turn.failed(error),
+                }
+            }
+        }
+    }
+
+    /// A put answers the path, as in Objective-S: 201 where nothing was before, 200 otherwise.
+    fn did_put(self, result: runnel_store::Result<bool>) -> Response<AnswerBody> {
+        let status = match result {
+            Ok(true) => StatusCode::CREATED,
+            Ok(false) => StatusCode::OK,
+            Err(error) => return self.failed(error),
+        };
+        let body = AnswerBody::whole(self.exchange.uri.path().to_owned().into(), &self.meter);
+        self.respond(status, Some(media::PLAIN), Facts::default(), body)
+    }
+
+    /// A post answers what came of it: 201 with its place, 200 with content, 204 with neither.
+    fn did_post(self, result: runnel_store::Result<Posted>) -> Reply {
+        let posted = match result {
+            Ok(posted) => posted,
+            Err(error) => return Reply::ready(self.failed(error)),
+        };
+        let location = posted.reference.as_ref().and_then(|reference| {
+            let path = format!("/{}", escape_path(reference.relative_path()));
+            HeaderValue::try_from(path).ok()
+        });
+        match (posted.content, location) {
+            (Some(content), Some(location)) => {
+                self.found(content, StatusCode::CREATED, Some(location))
+            }
+            (Some(content), None) => self.found(content, StatusCode::OK, None),
+            (None, Some(location)) => {
+                let body = AnswerBody::empty(&self.meter);
+                let facts = Facts { location: Some(location), ..Facts::default() };
+                Reply::ready(self.respond(StatusCode::CREATED, None, facts, body))
+            }
+            (None, None) => Reply::ready(self.without_content()),
+        }
+    }
+
+    /// DELETE: 204, or 404 where nothing was.
+    pub(crate) fn delete(self) -> Reply {
+        let (patience, meter) = (self.patience(None), self.meter.clone());
+        Reply::later(in_time(patience, meter, async move {
+            let turn = match self.if_conditions_hold().await {
+                Ok(turn) => turn,
+                Err(response) => return response,
+            };
+            let context = Context { known: None, ..turn.context() };
+            let answer = guard(|| turn.root.delete(&turn.reference, &context));
+            drop(context);
+            match answer.await {
+                Ok(true) => turn.without_content(),
+                Ok(false) => turn.problem(Problem::new(StatusCode::NOT_FOUND)),
+                Err(error) => turn.failed(error),
+            }
+        }))
+    }
+
+    /// OPTIONS: the verbs of the reference.
+    pub(crate) fn options(self) -> Reply {
+        let verbs = self.verbs();
+        let mut response = self.without_content();
+        response.headers_mut().insert(header::ALLOW, allow(verbs));
+        Reply::ready(response)
+    }
+
+    /// 204, or what the program wished.
+    fn without_content(self) -> Response<AnswerBody> {
+        let body = AnswerBody::empty(&self.meter);
+        self.respond(StatusCode::NO_CONTENT, None, Facts::default(), body)
+    }
+
+    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
+    async fn if_conditions_hold(self) -> Result<Turn, Response<AnswerBody>> {
+        if !self.head.conditional {
+            return Ok(self);
+        }
+        let answer: Answer<Option<Content>> =
+            guard(|| self.root.get(&self.reference, &Context::default()));
+        let present = match answer.await {
+            Ok(content) => content
+                .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
+            Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
+            Err(error) => return Err(self.failed(error)),
+        };
+        match conditions::judge(&self.exchange.headers, present.as_ref(), false) {
+            Verdict::Proceed => Ok(self),
+            Verdict::Unchanged | Verdict::Failed => {
+                Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)))
+            }
+        }
+    }
+}
+
+/// The content that a store gets: text where the client says so or says nothing, and it is UTF-8;
+/// bytes otherwise.
+fn text_or_bytes(bytes: Bytes, media_type: Option<&str>) -> Body {
+    if !media_type.is_none_or(media::is_text) {
+        return Body::Bytes(bytes);
+    }
+    match Text::from_utf8(bytes) {
+        Ok(text) => Body::Text(text),
+        Err(bytes) => Body::Bytes(bytes),
+    }
+}
+
+/// Where the upload itself went wrong, the client hears of that and not of what the store made
+/// of a stream that failed.
+fn after_upload(
+    response: Response<AnswerBody>,
+    progress: &Progress,
+    meter: &Rc<crate::meter::Meter>,
+) -> Response<AnswerBody> {
+    match progress.problem() {
+        Some(problem) => problem.respond(HeaderMap::new(), meter),
+        None => response,
+    }
+}
