@@ -10,11 +10,15 @@
 pub mod json;
 
 mod answer;
+mod combine;
 mod compare;
 mod content;
 mod csv;
+mod disk;
 mod encode;
+mod environment;
 mod error;
+mod graph;
 mod memory;
 mod query;
 mod query_run;
@@ -23,9 +27,13 @@ mod store;
 mod value;
 
 pub use answer::Answer;
+pub use combine::{Cache, Json, Log, Map, ReadOnly, Relative, Route, Sequence};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
+pub use disk::Disk;
 pub use encode::COLLECT_LIMIT;
+pub use environment::Environment;
 pub use error::{Error, Kind, Result};
+pub use graph::draw_graph;
 pub use memory::Memory;
 pub use query::{Comparison, Field, FieldType, Filter, Query, Shape, Sort};
 pub use query_run::run_query;

@@ -16,8 +16,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 ///
 /// Both flavours keep content at any path, whether or not something lies below it: `hi` and
 /// `hi/answer` can both be there. What is put is kept as it is, with its media type and class;
-/// only streams are read into memory first, up to a limit. Every put makes a new strong entity
-/// tag, and a get by a caller who knows the tag answers [`Body::Empty`].
+/// only streams are read into memory first, up to a limit. Every change makes a new strong entity
+/// tag (not for lazy content, which can answer something else each time), and a get by a caller
+/// who knows the tag answers [`Body::Empty`].
 ///
 /// - Putting nil deletes. Putting empty content stores it.
 /// - A post adds an element to a list and text to text or bytes; where nothing is it makes a list
@@ -83,11 +84,13 @@ impl Memory {
     }
 
     /// Content as plain data where it was lazy, so that it can be joined with what is there.
-    fn settled(&self, mut content: Content) -> Answer<Content> {
-        let Body::Lazy(lazy) = std::mem::take(&mut content.body) else {
-            return content.collected(self.limit);
-        };
-        lazy.value().map(move |value| Content { body: Body::Value(value), ..content })
+    fn settled(&self, content: Content) -> Answer<Content> {
+        match &content.body {
+            Body::Lazy(lazy) => {
+                lazy.value().map(move |value| Content { body: Body::Value(value), ..content })
+            }
+            _ => content.collected(self.limit),
+        }
     }
 }
 
@@ -171,7 +174,8 @@ fn put(entries: &mut Entries, key: &str, mut content: Content) -> Result<bool> {
         entries.remove(key);
         return Ok(false);
     }
-    content.entity_tag = Some(next_tag());
+    // Lazy content can answer something else each time, so no tag can stand for it.
+    content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
     match entries.get_mut(key) {
         Some(place) => {
             *place = content;

@@ -147,6 +147,29 @@ impl Reference {
         self.path.as_str().rsplit('/').find(|part| !part.is_empty())
     }
 
+    /// The first part of the path, and the reference of what follows it, without a slash before
+    /// it; nothing at the root. The path is not copied.
+    pub fn split_first(&self) -> Option<(&str, Reference)> {
+        let path = self.relative_path();
+        let first = path.split('/').next().filter(|first| !first.is_empty())?;
+        let rest = path[first.len()..].trim_start_matches('/');
+        let from = self.path.len() - rest.len();
+        let rest = self.with_path(self.path.slice(from..self.path.len()));
+        Some((first, rest))
+    }
+
+    /// The reference of what lies above: without the last part of the path and the slashes around
+    /// it; nothing at the root. The path is not copied.
+    pub fn parent(&self) -> Option<Reference> {
+        let path = self.path();
+        let name = self.name()?;
+        let above = path.trim_end_matches('/').len() - name.len();
+        let above = path[..above].trim_end_matches('/').len();
+        // The slash that makes a path absolute stays.
+        let above = above.max(usize::from(path.starts_with('/')));
+        Some(self.with_path(self.path.slice(0..above)))
+    }
+
     /// This reference followed by a relative path: one slash between them.
     pub fn join(&self, relative: &str) -> Self {
         let base = self.path.trim_end_matches('/');
@@ -170,5 +193,38 @@ impl fmt::Display for Reference {
             write!(out, "?{query}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splitting() {
+        let split = |path: &str| {
+            let reference = Reference::from_path(path).with_query("q");
+            let (first, rest) = reference.split_first()?;
+            assert_eq!(rest.query(), Some("q"));
+            Some((first.to_string(), rest.path().to_string()))
+        };
+        let pair = |first: &str, rest: &str| Some((first.to_string(), rest.to_string()));
+        assert_eq!(split("a"), pair("a", ""));
+        assert_eq!(split("//a//b/c/"), pair("a", "b/c/"));
+        assert_eq!(split("é/ü"), pair("é", "ü"));
+        assert_eq!(split("//"), None);
+    }
+
+    #[test]
+    fn parents() {
+        let parent = |path: &str| {
+            let above = Reference::from_path(path).parent()?;
+            Some(above.path().to_string())
+        };
+        assert_eq!(parent("/a/b//c/").as_deref(), Some("/a/b"));
+        assert_eq!(parent("/a").as_deref(), Some("/"));
+        assert_eq!(parent("a").as_deref(), Some(""));
+        assert_eq!((parent("/"), parent("")), (None, None));
     }
 }

@@ -67,6 +67,11 @@ pub trait Store {
         Verbs::ALL
     }
 
+    /// For a runtime that wants its own store back; `None` for all others.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
+
     /// What it is, in a word or two, for graphs and logs: `memory`, `disk /srv/www`.
     fn describe(&self) -> String;
 
@@ -167,6 +172,16 @@ pub struct Context {
     pub deadline: Option<Instant>,
     /// The HTTP exchange this is part of, for programs that look at requests.
     pub exchange: Option<Rc<dyn Exchange>>,
+}
+
+impl Context {
+    /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
+    /// with the tag that the caller knows.
+    pub fn knows(&self, content: &Content) -> bool {
+        self.known.is_some()
+            && self.known == content.entity_tag
+            && matches!(content.body, crate::Body::Empty)
+    }
 }
 
 /// A request being answered, as a program may see it: the schemes `query:`, `header:`, `cookie:`,

@@ -1,0 +1,60 @@
+//! Combinators: stores made of stores, one small file each.
+//!
+//! | combinator | what it does |
+//! | --- | --- |
+//! | [`Relative`] | a store seen from one of its references |
+//! | [`Json`] | values above, JSON text below, or the other way round |
+//! | [`Map`] | other references, other content, by functions |
+//! | [`Route`] | one store for each first part of the path, or for each scheme |
+//! | [`Sequence`] | the first store that has it |
+//! | [`Cache`] | a quick store in front of a slow one |
+//! | [`Log`] | tells of what is written |
+//! | [`ReadOnly`] | refuses to write |
+//!
+//! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
+//! and answers at once when its sources do (a cache only when it has it).
+
+mod cache;
+mod json;
+mod log;
+mod map;
+mod readonly;
+mod relative;
+mod route;
+mod sequence;
+
+pub use cache::Cache;
+pub use json::Json;
+pub use log::Log;
+pub use map::Map;
+pub use readonly::ReadOnly;
+pub use relative::Relative;
+pub use route::Route;
+pub use sequence::Sequence;
+
+use crate::{Answer, Content, Context, Entry};
+
+/// Changes content that was found, unless it is the short answer to a caller who knows it already.
+fn when_new(
+    found: Answer<Option<Content>>,
+    context: &Context,
+    change: impl FnOnce(Content) -> Answer<Content> + 'static,
+) -> Answer<Option<Content>> {
+    // Remembered here, because the closure may outlive the context.
+    let known = Context { known: context.known.clone(), ..Context::default() };
+    found.and_then(move |found| match found {
+        Some(content) if !known.knows(&content) => change(content).map(Some),
+        found => Answer::ok(found),
+    })
+}
+
+/// A listing by name, each name once: a collection where it is one in any of the stores.
+fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.sort_unstable();
+    entries.dedup_by(|later, earlier| {
+        let same = later.name == earlier.name;
+        earlier.collection |= same && later.collection;
+        same
+    });
+    entries
+}

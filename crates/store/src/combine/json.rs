@@ -1,0 +1,198 @@
+//! Values on one side, JSON text on the other.
+
+use super::when_new;
+use crate::{
+    Answer, Body, COLLECT_LIMIT, Content, Context, Entry, Form, Posted, Query, Reference, Shape,
+    Store, Verb, Verbs, json,
+};
+use std::rc::Rc;
+
+/// Turns what passes between a store and its users into JSON text and back.
+///
+/// [`Json::up`] gives a store of values to a side that speaks JSON, such as an HTTP server: what is
+/// read leaves as JSON bytes, what is written is parsed. [`Json::down`] is the inverse: it gives
+/// values to a program whose store keeps JSON text, such as a directory.
+///
+/// - Parsing fails with [`crate::Kind::Invalid`] at a line and column. Values that are written
+///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
+///   likewise in the other direction.
+/// - Entity tags, times and the class pass; listing and deleting are not touched.
+/// - A merge through `down` hands the JSON text on: its store has to know what that means.
+pub struct Json {
+    source: Rc<dyn Store>,
+    direction: Direction,
+    class: Option<Rc<str>>,
+    limit: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Json {
+    /// JSON for the users of a store of values.
+    pub fn up(source: Rc<dyn Store>) -> Self {
+        Json { source, direction: Direction::Up, class: None, limit: COLLECT_LIMIT }
+    }
+
+    /// Values for the users of a store of JSON text.
+    pub fn down(source: Rc<dyn Store>) -> Self {
+        Json { direction: Direction::Down, ..Json::up(source) }
+    }
+
+    /// Says which class the parsed records stand for.
+    pub fn with_class(mut self, name: impl Into<Rc<str>>) -> Self {
+        self.class = Some(name.into());
+        self
+    }
+
+    /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
+    pub fn with_limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    fn convert(&self, content: Content, wanted: Direction) -> Answer<Content> {
+        if wanted == self.direction {
+            return to_json(content);
+        }
+        to_value(content, self.class.clone(), self.limit)
+    }
+
+    fn found(
+        &self,
+        found: Answer<Option<Content>>,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        if self.direction == Direction::Up {
+            return when_new(found, context, to_json);
+        }
+        let (class, limit) = (self.class.clone(), self.limit);
+        when_new(found, context, move |content| to_value(content, class, limit))
+            .on(Verb::Get, reference)
+    }
+
+    /// Hands content to the source as it wants it.
+    fn hand_down<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        act: impl FnOnce(&dyn Store, Content) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let source = self.source.clone();
+        let content = self.convert(content, Direction::Down);
+        content.and_then(move |content| act(&*source, content)).on(verb, reference)
+    }
+}
+
+impl Store for Json {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.found(self.source.get(reference, context), reference, context)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.hand_down(Verb::Put, reference, content, move |source, content| {
+            source.put(&to, content, &context)
+        })
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let (to, context) = (reference.clone(), context.clone());
+        let (up, class, limit) = (self.direction, self.class.clone(), self.limit);
+        let posted = self.hand_down(Verb::Post, reference, content, move |source, content| {
+            source.post(&to, content, &context)
+        });
+        let posted = posted.and_then(move |posted| {
+            let Some(content) = posted.content else { return Answer::ok(posted) };
+            let content = match up {
+                Direction::Up => to_json(content),
+                Direction::Down => to_value(content, class, limit),
+            };
+            let reference = posted.reference;
+            content.map(|content| Posted { reference, content: Some(content) })
+        });
+        posted.on(Verb::Post, reference)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.hand_down(Verb::Merge, reference, content, move |source, content| {
+            source.merge(&to, content, &context)
+        })
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.source.delete(reference, context)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.source.list(reference, context)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        let found = self.source.query(reference, query, context);
+        if self.direction == Direction::Up {
+            return found.and_then(to_json).on(Verb::Query, reference);
+        }
+        let (class, limit) = (self.class.clone(), self.limit);
+        found.and_then(move |content| to_value(content, class, limit)).on(Verb::Query, reference)
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        self.source
+            .define(reference, shape)
+            .map(move |source| Rc::new(Json { source, direction, class, limit }) as Rc<dyn Store>)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        self.source.verbs(reference)
+    }
+
+    fn describe(&self) -> String {
+        match self.direction {
+            Direction::Up => "json up".to_string(),
+            Direction::Down => "json down".to_string(),
+        }
+    }
+
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        vec![("source".to_string(), self.source.clone())]
+    }
+}
+
+/// Content as JSON bytes. Streams that are JSON already stay streams.
+fn to_json(content: Content) -> Answer<Content> {
+    let media_type = Some(content.media_type_in(Form::Json));
+    let is_json = content.media_type.as_deref().is_some_and(|own| Form::Json.is_media_type(own));
+    if is_json && matches!(content.body, Body::Stream(..)) {
+        return Answer::ok(content);
+    }
+    let Content { body, media_type: own, entity_tag, modified, class } = content;
+    let plain = Content { body, media_type: own, ..Content::default() };
+    plain.encode(Form::Json).map(move |bytes| Content {
+        body: Body::Bytes(bytes),
+        media_type,
+        entity_tag,
+        modified,
+        class,
+    })
+}
+
+/// Content as a value. Values and lazy content are data already.
+fn to_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
+    let Content { body, entity_tag, modified, class: own, .. } = content;
+    let class = class.or(own);
+    let whole = move |body| Content { body, media_type: None, entity_tag, modified, class };
+    if matches!(body, Body::Value(_) | Body::Lazy(_)) {
+        return Answer::ok(whole(body));
+    }
+    let text = Content { body, ..Content::default() }.read(limit);
+    let value = text.and_then(|bytes| json::parse(&bytes).into());
+    value.map(move |value| whole(Body::Value(value)))
+}

@@ -1,0 +1,85 @@
+//! Telling of what is written.
+
+use crate::{Answer, Content, Context, Entry, Posted, Query, Reference, Shape, Store, Verb, Verbs};
+use std::rc::Rc;
+
+/// Calls a function after each verb that was answered well: after every write, and, where that is
+/// asked for, after every get, list and query too. Failed verbs are not told.
+///
+/// The function is called before the caller has the answer. It may use the store itself.
+pub struct Log {
+    source: Rc<dyn Store>,
+    tell: Rc<dyn Fn(Verb, &Reference)>,
+    reads: bool,
+}
+
+impl Log {
+    /// Tells of what is written to `source`.
+    pub fn new(source: Rc<dyn Store>, tell: impl Fn(Verb, &Reference) + 'static) -> Self {
+        Log { source, tell: Rc::new(tell), reads: false }
+    }
+
+    /// Tells of what is read as well.
+    pub fn with_reads(mut self) -> Self {
+        self.reads = true;
+        self
+    }
+
+    fn wrote<T: 'static>(&self, verb: Verb, on: &Reference, answer: Answer<T>) -> Answer<T> {
+        let (tell, on) = (self.tell.clone(), on.clone());
+        answer.map(move |good| {
+            tell(verb, &on);
+            good
+        })
+    }
+
+    fn read<T: 'static>(&self, verb: Verb, on: &Reference, answer: Answer<T>) -> Answer<T> {
+        if self.reads { self.wrote(verb, on, answer) } else { answer }
+    }
+}
+
+impl Store for Log {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.read(Verb::Get, reference, self.source.get(reference, context))
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        self.wrote(Verb::Put, reference, self.source.put(reference, content, context))
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        self.wrote(Verb::Post, reference, self.source.post(reference, content, context))
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        self.wrote(Verb::Merge, reference, self.source.merge(reference, content, context))
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.wrote(Verb::Delete, reference, self.source.delete(reference, context))
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.read(Verb::List, reference, self.source.list(reference, context))
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        self.read(Verb::Query, reference, self.source.query(reference, query, context))
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        self.wrote(Verb::Define, reference, self.source.define(reference, shape))
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        self.source.verbs(reference)
+    }
+
+    fn describe(&self) -> String {
+        if self.reads { "log with reads" } else { "log" }.to_string()
+    }
+
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        vec![("source".to_string(), self.source.clone())]
+    }
+}

@@ -1,0 +1,136 @@
+//! The first store that has it.
+
+use super::in_order;
+use crate::{
+    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
+    Verb, Verbs,
+};
+use std::rc::Rc;
+
+/// Reads from the first of several stores that has something at the reference; the others lie
+/// under it, as defaults do under settings. Everything is written to the first store alone, so
+/// what a lower one has can be covered but not deleted. A listing has the names of all; a query runs
+/// where it is not [`Kind::NotFound`].
+pub struct Sequence {
+    stores: Vec<Rc<dyn Store>>,
+}
+
+impl Sequence {
+    /// The first store is the uppermost, and the one that is written to.
+    pub fn new(stores: Vec<Rc<dyn Store>>) -> Self {
+        Sequence { stores }
+    }
+
+    fn first<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        act: impl FnOnce(&dyn Store) -> Answer<T>,
+    ) -> Answer<T> {
+        match self.stores.first() {
+            Some(store) => act(&**store),
+            None => Error::not_allowed(verb, reference).into(),
+        }
+    }
+}
+
+impl Store for Sequence {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let (on, context) = (reference.clone(), context.clone());
+        let ask = move |store: &dyn Store| store.get(&on, &context);
+        search(&self.stores, ask, |found| matches!(found, Ok(None)))
+            .unwrap_or_else(|| Answer::ok(None))
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        self.first(Verb::Put, reference, |store| store.put(reference, content, context))
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        self.first(Verb::Post, reference, |store| store.post(reference, content, context))
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        self.first(Verb::Merge, reference, |store| store.merge(reference, content, context))
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.first(Verb::Delete, reference, |store| store.delete(reference, context))
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let listed: Vec<_> =
+            self.stores.iter().map(|store| store.list(reference, context)).collect();
+        let mut all = Answer::ok(None);
+        for one in listed {
+            all = all.and_then(move |all: Option<Vec<Entry>>| {
+                one.map(move |one| match (all, one) {
+                    (Some(mut all), Some(one)) => {
+                        all.extend(one);
+                        Some(all)
+                    }
+                    (all, one) => all.or(one),
+                })
+            });
+        }
+        all.map(|all| all.map(in_order))
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        let (on, query, context) = (reference.clone(), query.clone(), context.clone());
+        let ask = move |store: &dyn Store| store.query(&on, &query, &context);
+        search(
+            &self.stores,
+            ask,
+            |found| matches!(found, Err(error) if error.kind == Kind::NotFound),
+        )
+        .unwrap_or_else(|| Error::not_allowed(Verb::Query, reference).into())
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        self.first(Verb::Define, reference, |store| store.define(reference, shape))
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
+        self.stores.first().map_or(reading, |store| store.verbs(reference))
+    }
+
+    fn describe(&self) -> String {
+        "sequence".to_string()
+    }
+
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let stores = self.stores.iter().enumerate();
+        stores.map(|(at, store)| ((at + 1).to_string(), store.clone())).collect()
+    }
+}
+
+/// Asks one store after the other as long as it is missing there; the last answer counts. `None`
+/// where there is no store.
+fn search<T: 'static>(
+    stores: &[Rc<dyn Store>],
+    ask: impl Fn(&dyn Store) -> Answer<T> + 'static,
+    is_missing: fn(&Result<T>) -> bool,
+) -> Option<Answer<T>> {
+    let (first, rest) = stores.split_first()?;
+    match ask(&**first) {
+        Answer::Ready(result) if is_missing(&result) && !rest.is_empty() => {
+            search(rest, ask, is_missing)
+        }
+        Answer::Ready(result) => Some(Answer::Ready(result)),
+        Answer::Later(found) => {
+            let rest = rest.to_vec();
+            Some(Answer::later(async move {
+                let mut found = found.await;
+                for store in rest {
+                    if !is_missing(&found) {
+                        break;
+                    }
+                    found = ask(&*store).await;
+                }
+                found
+            }))
+        }
+    }
+}

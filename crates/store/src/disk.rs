@@ -1,0 +1,143 @@
+//! Files and directories as a store.
+
+mod place;
+mod read;
+mod write;
+
+use crate::{
+    Answer, Body, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store, Value,
+    Verb, Verbs,
+};
+use place::{Fault, Root};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Files and directories.
+///
+/// - Reading a file answers its bytes with the media type that its name suggests, the time of its
+///   last change, and a strong entity tag made of inode, size and time. Files of up to 64 KiB are
+///   read at once, larger ones are streamed in chunks of that size, each when it is asked for.
+/// - Reading a directory answers the list of the names in it.
+/// - A put writes a temporary file beside the target, flushes it to the disk and renames it: a
+///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old
+///   one and no temporary file. Missing directories are made. Values are written as what a person
+///   reads ([`crate::Form::Text`]). Putting nil makes a directory.
+/// - A post appends to the file, or creates it. It is not flushed to the disk.
+/// - A delete removes a file, a link (not what it leads to) or an empty directory.
+/// - A path that ends in a slash means a directory: a file is missing there.
+/// - FIFOs, sockets and devices are [`Kind::Unsupported`] and never opened.
+/// - Names that are not UTF-8 cannot be written as references; listings leave them out, together
+///   with the temporary files of puts under way.
+///
+/// Small reads happen at once on the worker's thread, everything else on the blocking pool.
+pub struct Disk {
+    root: Arc<Root>,
+}
+
+impl Disk {
+    /// The files below a directory, and nothing else: a path that leads out of it, be it by `..`
+    /// or by a symbolic link, is [`Kind::Denied`]. Links that stay within are followed.
+    ///
+    /// The check is made on the path before it is used. It protects from what the names of
+    /// requests and the links in the directory can do, not from another program on the machine
+    /// that exchanges directories for links at that very moment.
+    ///
+    /// # Errors
+    /// [`Kind::NotFound`] or [`Kind::Conflict`] when the root is no directory.
+    pub fn new(root: impl Into<PathBuf>) -> Result<Self> {
+        let root = root.into();
+        let on = Reference::from_path(root.to_string_lossy().into_owned());
+        let real = root.canonicalize().map_err(|error| Error::from_io(error, Verb::Get, &on))?;
+        if !real.is_dir() {
+            let message = "the root of a disk store has to be a directory";
+            return Err(Error::new(Kind::Conflict, message).on(Verb::Get, &on));
+        }
+        Ok(Disk { root: Arc::new(Root::confined(real)) })
+    }
+
+    /// All files of the machine, for the scheme `file:`. Paths that begin with a slash are
+    /// absolute, others are relative to the current directory of the process.
+    pub fn unconfined() -> Self {
+        Disk { root: Arc::new(Root::unconfined()) }
+    }
+
+    /// Does something with the file system on the blocking pool.
+    fn later<T: Send + 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        work: fn(&Root, &Reference) -> std::result::Result<T, Fault>,
+    ) -> Answer<T> {
+        let (root, reference) = (self.root.clone(), reference.clone());
+        Answer::later(async move {
+            let (to, on) = (root, reference.clone());
+            blocking(move || work(&to, &on))
+                .await?
+                .map_err(|fault| fault.into_error(verb, &reference))
+        })
+    }
+}
+
+impl Store for Disk {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let fault = |fault: Fault| fault.into_error(Verb::Get, reference).into();
+        let place = match self.root.place(reference, true) {
+            Ok(place) => place,
+            Err(error) => return fault(error),
+        };
+        if place.is_directory() {
+            let names = self.later(Verb::Get, reference, read::entries);
+            return names.map(|entries| {
+                let name = |entry: Entry| Value::Text(entry.name);
+                let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
+                entries.map(|entries| Content::value(Value::List(list(entries))))
+            });
+        }
+        match read::file(place, reference, context) {
+            Ok(content) => Answer::ok(content),
+            Err(error) => fault(error),
+        }
+    }
+
+    fn put(&self, reference: &Reference, content: Content, _: &Context) -> Answer<bool> {
+        if matches!(content.body, Body::Value(Value::Nil)) {
+            return self.later(Verb::Put, reference, write::make_directory);
+        }
+        let put = write::put(self.root.clone(), reference.clone(), content);
+        Answer::later(put).on(Verb::Put, reference)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
+        let post = write::append(self.root.clone(), reference.clone(), content);
+        Answer::later(post).on(Verb::Post, reference)
+    }
+
+    fn delete(&self, reference: &Reference, _: &Context) -> Answer<bool> {
+        self.later(Verb::Delete, reference, write::delete)
+    }
+
+    fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.later(Verb::List, reference, read::entries)
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        Verbs::NONE
+            .with(Verb::Get)
+            .with(Verb::Put)
+            .with(Verb::Post)
+            .with(Verb::Delete)
+            .with(Verb::List)
+    }
+
+    fn describe(&self) -> String {
+        self.root.describe()
+    }
+}
+
+/// Runs on the blocking pool; where there is no runtime, at once.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return Ok(work()) };
+    runtime.spawn_blocking(work).await.map_err(|error| {
+        Error::new(Kind::Failed, "the work on the disk was given up").with_detail(error.to_string())
+    })
+}

@@ -1,0 +1,188 @@
+//! From a reference to a place in the file system, within the root.
+
+use crate::{Error, Kind, Reference, Verb};
+use std::fs::Metadata;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A failure that can cross threads, which [`Error`] cannot.
+pub(super) enum Fault {
+    Io(io::Error),
+    Refused(Kind, &'static str),
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        Fault::Io(error)
+    }
+}
+
+impl Fault {
+    pub(super) fn into_error(self, verb: Verb, reference: &Reference) -> Error {
+        match self {
+            Fault::Io(error) => Error::from_io(error, verb, reference),
+            Fault::Refused(kind, message) => Error::new(kind, message).on(verb, reference),
+        }
+    }
+
+    pub(super) fn special() -> Self {
+        Fault::Refused(Kind::Unsupported, "this is neither a file nor a directory")
+    }
+
+    pub(super) fn directory() -> Self {
+        Fault::Refused(Kind::Conflict, "this is a directory")
+    }
+}
+
+/// Where references begin, and whether they have to stay there.
+pub(super) struct Root {
+    /// The real path of the directory that confines; none for the whole machine.
+    confines: Option<PathBuf>,
+}
+
+/// A place in the file system.
+pub(super) struct Place {
+    /// Its path, without links as far as it exists.
+    pub(super) path: PathBuf,
+    /// What is there.
+    pub(super) found: Found,
+    /// Whether the reference ends in a slash.
+    pub(super) slash: bool,
+    /// Whether it is the root itself.
+    pub(super) root: bool,
+}
+
+pub(super) enum Found {
+    File(Metadata),
+    Directory,
+    /// A FIFO, a socket, a device.
+    Special,
+    /// A symbolic link, where links are not followed.
+    Link,
+    /// Nothing, with the nearest directory above that exists.
+    Missing(PathBuf),
+    /// Nothing, and nothing can be there: something above is no directory.
+    Blocked,
+}
+
+impl Place {
+    pub(super) fn is_directory(&self) -> bool {
+        matches!(self.found, Found::Directory)
+    }
+}
+
+impl Root {
+    /// `real` is canonical.
+    pub(super) fn confined(real: PathBuf) -> Self {
+        Root { confines: Some(real) }
+    }
+
+    pub(super) fn unconfined() -> Self {
+        Root { confines: None }
+    }
+
+    pub(super) fn describe(&self) -> String {
+        match &self.confines {
+            Some(root) => format!("disk {}", root.display()),
+            None => "disk".to_string(),
+        }
+    }
+
+    /// Whether a real path may be touched.
+    pub(super) fn holds(&self, real: &Path) -> bool {
+        self.confines.as_ref().is_none_or(|root| real.starts_with(root))
+    }
+
+    /// The place of a reference. With `follow` a link at its end is followed, too.
+    pub(super) fn place(&self, reference: &Reference, follow: bool) -> Result<Place, Fault> {
+        let names = self.names(reference)?;
+        let mut path = match &self.confines {
+            Some(root) => root.clone(),
+            None if reference.path().starts_with('/') => PathBuf::from("/"),
+            None => PathBuf::from("."),
+        };
+        let slash = reference.path().ends_with('/');
+        let root = names.is_empty();
+        let mut found = Found::Directory;
+        for (at, name) in names.iter().enumerate() {
+            let last = at + 1 == names.len();
+            if !matches!(found, Found::Directory) {
+                path.extend(&names[at..]);
+                found = Found::Blocked;
+                break;
+            }
+            let above = path.clone();
+            path.push(name);
+            found = match self.look(&mut path, follow || !last)? {
+                Some(found) => found,
+                None => {
+                    path.extend(&names[at + 1..]);
+                    Found::Missing(above)
+                }
+            };
+            if matches!(found, Found::Missing(_)) {
+                break;
+            }
+        }
+        Ok(Place { path, found, slash, root })
+    }
+
+    /// What is at a path whose parts above are real. Follows a link and changes the path to where
+    /// it leads; a link that leads nowhere counts as nothing at its end and as an obstacle above.
+    fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<Found>, Fault> {
+        let metadata = match path.symlink_metadata() {
+            Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(Found::Link)),
+            Ok(metadata) if metadata.is_symlink() => {
+                let real = match path.canonicalize() {
+                    Ok(real) => real,
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        return Ok(Some(Found::Link));
+                    }
+                    Err(_) => {
+                        let message = "a link in the path cannot be followed";
+                        return Err(Fault::Refused(Kind::Denied, message));
+                    }
+                };
+                if !self.holds(&real) {
+                    let message = "a link in the path leads outside";
+                    return Err(Fault::Refused(Kind::Denied, message));
+                }
+                *path = real;
+                path.symlink_metadata()?
+            }
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let kind = metadata.file_type();
+        Ok(Some(match () {
+            () if kind.is_dir() => Found::Directory,
+            () if kind.is_file() => Found::File(metadata),
+            () => Found::Special,
+        }))
+    }
+
+    /// The names of a path with `.` and `..` resolved. An absolute path of the machine cannot go
+    /// above its root, a relative one can go above the current directory.
+    fn names<'a>(&self, reference: &'a Reference) -> Result<Vec<&'a str>, Fault> {
+        if reference.path().contains('\0') {
+            return Err(Fault::Refused(Kind::Invalid, "a path cannot contain a zero byte"));
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for name in reference.segments() {
+            match name {
+                "." => {}
+                ".." => match names.last() {
+                    Some(&last) if last != ".." => drop(names.pop()),
+                    _ if self.confines.is_some() => {
+                        return Err(Fault::Refused(Kind::Denied, "the path leads outside"));
+                    }
+                    _ if reference.path().starts_with('/') => {}
+                    _ => names.push(".."),
+                },
+                name => names.push(name),
+            }
+        }
+        Ok(names)
+    }
+}

@@ -1,0 +1,238 @@
+//! Writing files: whole or not at all.
+
+use super::blocking;
+use super::place::{Fault, Found, Place, Root};
+use super::read::{self, CHUNK};
+use crate::{Body, ByteStream, COLLECT_LIMIT, Content, Error, Form, Kind, Posted, Reference, Verb};
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Writes content to a temporary file and puts that in place. Answers whether it was created.
+pub(super) async fn put(
+    root: Arc<Root>,
+    reference: Reference,
+    content: Content,
+) -> Result<bool, Error> {
+    let fault = |fault: Fault| fault.into_error(Verb::Put, &reference);
+    let (stream, whole) = match content.body {
+        Body::Stream(stream, _) => (Some(stream), Bytes::new()),
+        Body::Lazy(lazy) => match lazy.stream(Form::Text) {
+            Some(stream) => (Some(stream), Bytes::new()),
+            None => (None, lazy.encode(Form::Text).await?),
+        },
+        body => {
+            let content = Content { body, ..Content::default() };
+            (None, content.read(usize::MAX).await?)
+        }
+    };
+    let on = reference.clone();
+    let begin = move || Draft::begin(root.place(&on, true)?);
+    let Some(stream) = stream else {
+        let write = move || begin()?.write(&whole)?.finish();
+        return blocking(write).await?.map_err(fault);
+    };
+    // The first chunk is awaited before anything is made: a stream that fails at once costs the
+    // disk nothing.
+    let mut draft = None;
+    let mut begin = Some(begin);
+    let mut chunks = Gathered { stream, ended: false };
+    loop {
+        let chunk = chunks.next().await?;
+        let (last, begin) = (chunk.is_none(), begin.take());
+        let step = move || -> Result<Option<Draft>, Fault> {
+            match (begin, draft) {
+                (Some(begin), _) => Some(begin()?),
+                (None, draft) => draft,
+            }
+            .map(|draft: Draft| draft.write(&chunk.unwrap_or_default()))
+            .transpose()
+        };
+        draft = blocking(step).await?.map_err(fault)?;
+        if last {
+            break;
+        }
+    }
+    let finish = move || draft.map_or(Ok(false), Draft::finish);
+    blocking(finish).await?.map_err(fault)
+}
+
+/// A stream whose small chunks are gathered, so that each visit to the blocking pool is worth it.
+struct Gathered {
+    stream: ByteStream,
+    ended: bool,
+}
+
+impl Gathered {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
+        let mut gathered = BytesMut::new();
+        while !self.ended && gathered.len() < CHUNK {
+            match self.stream.next().await.transpose()? {
+                Some(chunk) if gathered.is_empty() && chunk.len() >= CHUNK => {
+                    return Ok(Some(chunk));
+                }
+                Some(chunk) => gathered.extend_from_slice(&chunk),
+                None => self.ended = true,
+            }
+        }
+        Ok((!gathered.is_empty()).then(|| gathered.freeze()))
+    }
+}
+
+/// A file being written, beside the place it is for. Dropping it removes it.
+struct Draft {
+    temporary: Temporary,
+    file: File,
+    target: PathBuf,
+}
+
+/// Removes its file when it is dropped.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Nothing is left to be done when even this fails; listings do not show the file.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Draft {
+    fn begin(place: Place) -> Result<Self, Fault> {
+        if place.slash && !place.root {
+            let message = "a path that ends in a slash is a directory; leave the slash out";
+            return Err(Fault::Refused(Kind::Conflict, message));
+        }
+        let (directory, permissions): (&Path, Option<Permissions>) = match &place.found {
+            Found::Directory => return Err(Fault::directory()),
+            Found::Special => return Err(Fault::special()),
+            Found::Blocked => return Err(blocked()),
+            Found::Missing(above) => (above, None),
+            Found::File(metadata) => {
+                // Who may read and write stays; what made the old content special does not.
+                let mode = metadata.permissions().mode() & 0o777;
+                (above(&place.path), Some(Permissions::from_mode(mode)))
+            }
+            Found::Link => (above(&place.path), None),
+        };
+        let path = directory.join(temporary_name());
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let temporary = Temporary(path);
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        Ok(Draft { temporary, file, target: place.path })
+    }
+
+    fn write(mut self, bytes: &[u8]) -> Result<Self, Fault> {
+        self.file.write_all(bytes)?;
+        Ok(self)
+    }
+
+    /// Flushes the file and renames it. Answers whether nothing was there before.
+    fn finish(self) -> Result<bool, Fault> {
+        self.file.sync_all()?;
+        let created = !self.target.exists();
+        if created {
+            fs::create_dir_all(above(&self.target))?;
+        }
+        fs::rename(&self.temporary.0, &self.target)?;
+        Ok(created)
+    }
+}
+
+fn above(path: &Path) -> &Path {
+    path.parent().unwrap_or(path)
+}
+
+fn dangling() -> Fault {
+    Fault::Refused(Kind::Conflict, "a link that leads nowhere is in this place")
+}
+
+fn blocked() -> Fault {
+    Fault::Refused(Kind::Conflict, "a part of the path is not a directory")
+}
+
+const PREFIX: &str = ".runnel-";
+const SUFFIX: &str = ".part";
+
+fn temporary_name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let time = time.map_or(0, |time| time.as_nanos());
+    format!("{PREFIX}{process:x}-{time:x}-{number:x}{SUFFIX}")
+}
+
+/// Whether a name is one of those that puts under way give to their files.
+pub(super) fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// Appends to a file or creates it. The content is read before anything is written, and appended
+/// in one piece.
+pub(super) async fn append(
+    root: Arc<Root>,
+    reference: Reference,
+    content: Content,
+) -> Result<Posted, Error> {
+    let bytes = content.read(COLLECT_LIMIT).await?;
+    let on = reference.clone();
+    let write = move || -> Result<(), Fault> {
+        let place = root.place(&on, true)?;
+        if place.slash && !place.is_directory() {
+            return Err(blocked());
+        }
+        match place.found {
+            Found::Directory => return Err(Fault::directory()),
+            Found::Special => return Err(Fault::special()),
+            Found::Blocked => return Err(blocked()),
+            Found::Link => return Err(dangling()),
+            Found::Missing(_) => fs::create_dir_all(above(&place.path))?,
+            Found::File(_) => {}
+        }
+        let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
+        let mut file = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
+        Ok(file.write_all(&bytes)?)
+    };
+    blocking(write).await?.map_err(|fault| fault.into_error(Verb::Post, &reference))?;
+    Ok(Posted::default())
+}
+
+/// Makes a directory and those above it. Answers whether it was not there.
+pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool, Fault> {
+    let place = root.place(reference, true)?;
+    match place.found {
+        Found::Directory => Ok(false),
+        Found::Missing(_) => Ok(fs::create_dir_all(&place.path).map(|()| true)?),
+        Found::Special => Err(Fault::special()),
+        Found::Blocked => Err(blocked()),
+        Found::Link => Err(dangling()),
+        Found::File(_) => {
+            Err(Fault::Refused(Kind::Conflict, "a file is in the place of the directory"))
+        }
+    }
+}
+
+/// Removes a file, a link or an empty directory. Answers whether it was there.
+pub(super) fn delete(root: &Root, reference: &Reference) -> Result<bool, Fault> {
+    let place = root.place(reference, false)?;
+    if place.root {
+        return Err(Fault::Refused(Kind::Denied, "the root itself cannot be deleted"));
+    }
+    let removed = match place.found {
+        Found::Missing(_) | Found::Blocked => return Ok(false),
+        Found::Special => return Err(Fault::special()),
+        Found::File(_) | Found::Link if place.slash => return Ok(false),
+        Found::File(_) | Found::Link => fs::remove_file(&place.path),
+        Found::Directory => fs::remove_dir(&place.path),
+    };
+    match removed {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        removed => Ok(removed.map(|()| true)?),
+    }
+}
