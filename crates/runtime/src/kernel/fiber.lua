@@ -5,26 +5,7 @@ local setmetatable, rawget = setmetatable, rawget
 local Error = K.classes.Error
 
 -- What a coroutine yields to its driver.
-local DONE, WAITS = 1, 2
-
--- Natives: `K.native.name(...)` answers the value, raises the error, or waits without holding up
--- other fibers.
-K.native = {}
-local function settle(state, value)
-  if state == nil then state, value = yield(WAITS) end
-  if state then return value end
-  K.raise(value)
-end
-K.settle = settle
-for name, raw in pairs(K.rawNative) do
-  K.native[name] = function(...) return settle(raw(...)) end
-end
-
--- Raises an Error object as it is, with a trace when it has none.
-function K.raise(err)
-  if type(err) == "table" and rawget(err, "_trace") == nil then err._trace = K.traceback(2) end
-  error(err, 0)
-end
+local DONE = 1
 
 -- LuaJIT's own messages, in words about programs.
 local friends = {
@@ -108,7 +89,7 @@ end
 
 -- Errors in programs ------------------------------------------------------------------------------
 
-local Block = K.classes.Block or K.newClass("Block", K.classes.Object)
+local Block = K.classes.Block
 
 K.methods(Block, {
   -- The value of the block, or what the handler answers when the block raises an error.

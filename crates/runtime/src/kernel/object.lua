@@ -9,8 +9,8 @@ local mangle, throw, classOf = K.mangle, K.throw, K.classOf
 -- Kinds that other kernel files ask for by a field, such as `_isArray`. Object has them as false, so
 -- that asking a value that is not of the kind finds something at once.
 for _, flag in ipairs {
-  "_isArray", "_isBig", "_isCollection", "_isDictionary", "_isEnumerator", "_isInterval", "_isPoint",
-  "_isSet", "_isStore", "_isText", "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
+  "_isArray", "_isBig", "_isCollection", "_isData", "_isDate", "_isDictionary", "_isDuration",
+  "_isEnumerator", "_isInterval", "_isPoint", "_isSet", "_isStore", "_isStream", "_json", "_isText", "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
   "_over", "_reverse", "_writeText",
 } do
   K.nilKeys[flag] = true
@@ -317,6 +317,7 @@ function K.key(value)
   end
   if value == nil then throw("nilValue", "nil cannot be a key") end
   if kind ~= "table" then return value end
+  if value._isText then return value:_string() end
   local keyText = value._keyText
   if not keyText then return value end
   local text = keyText(value)

@@ -1,0 +1,88 @@
+-- Definitions: what `class`, `scheme`, `filter` … mean at run time; loop bounds; templates.
+local K = ...
+local type, rawget, setmetatable = type, rawget, setmetatable
+local throw = K.throw
+local classes = K.classes
+local Object = classes.Object
+
+local System = K.newClass("System", Object)
+K.alias("STSystem", System)
+local Protocol = K.newClass("Protocol", Object)
+K.alias("STProtocol", Protocol)
+local Connector = K.newClass("Connector", Object)
+K.alias("STConnector", Connector)
+local Notification = K.newClass("Notification", Protocol)
+K.classMethods(Protocol, {
+  -- Tells all who follow the protocol.
+  ["notify"] = function(class) return class:notify_(nil) end,
+  ["notify:"] = function(class, object)
+    for _, follower in ipairs(rawget(class, "_followers") or {}) do follower(object) end
+    return class
+  end,
+  ["follow:"] = function(class, block)
+    class._followers = rawget(class, "_followers") or {}
+    table.insert(class._followers, block)
+    return class
+  end,
+})
+K.nilKeys._followers, K.nilKeys._promised = true, true
+
+local roots = {
+  class = "Object", extension = "Object", scheme = "Scheme", filter = "Filter", system = "System",
+  protocol = "Protocol", connector = "Connector", notification = "Notification",
+}
+
+-- Begins a definition; answers the class and the method tables of its superclass.
+function K.define(keyword, name, super)
+  local class = classes[name]
+  if class and (keyword == "extension" or super == nil or class._super == super) then
+    local above = class._super
+    return class, above and above._methods or Object._methods, above and above._meta or Object._meta
+  end
+  if keyword == "extension" then throw("unknownClass", ("there is no class `%s` to extend"):format(name)) end
+  super = super or classes[roots[keyword]]
+  if not K.isClass(super) then throw("typeError", ("%s cannot be a superclass"):format(K.nameOf(super))) end
+  class = K.newClass(name, super)
+  return class, super._methods, super._meta
+end
+
+-- Ends a definition.
+function K.defined(class)
+  K.native.forgetPlans()
+  return class
+end
+
+-- A message that a protocol asks for.
+function K.promise(class, name)
+  class._promised = rawget(class, "_promised") or {}
+  table.insert(class._promised, name)
+end
+
+-- The bound of a counted loop.
+function K.bound(value, selector)
+  if type(value) == "number" then return value end
+  if value == true then return 1 elseif value == false then return 0 end
+  throw("typeError", ("%s needs numbers, not %s"):format(selector, K.nameOf(value)))
+end
+
+function K.step(value, selector)
+  if type(value) == "number" and value ~= 0 then return value end
+  throw("invalid", ("%s needs a step that is not 0"):format(selector))
+end
+
+-- `object Name : #Class{ … }`: a class whose instances begin with these values.
+function K.template(name, class, keys, values, count)
+  local template = K.newClass(name, class)
+  template._template = { keys = keys, values = values, count = count }
+  return template
+end
+K.nilKeys._template = true
+
+-- nil as a value of a query.
+function K.orNull(value)
+  if value == nil then return K.NULL end
+  return value
+end
+
+-- Text from many pieces.
+function K.join(pieces) return table.concat(pieces) end

@@ -1,0 +1,315 @@
+-- Filters: streams that do something with each object before they pass it on. Those that programs
+-- define with `filter Name |{ … }` are subclasses whose `writeObject:` is the body.
+local K = ...
+local type, setmetatable = type, setmetatable
+local find, sub, byte = string.find, string.sub, string.byte
+local throw = K.throw
+
+local Filter = K.newClass("Filter", K.classes.WriteStream)
+K.alias("MPWFilter", Filter)
+
+local function fields(names)
+  for _, name in ipairs(names) do
+    K.nilKeys[name] = true
+    K.method(Filter, name, false)
+  end
+end
+fields { "_block", "_left", "_rest", "_outputs", "_latest", "_arrived", "_sources", "_items", "_seen", "_from" }
+
+local function define(name, alias, methods, classMethods)
+  local class = K.newClass(name, Filter)
+  K.alias(alias, class)
+  K.methods(class, methods)
+  K.classMethods(class, classMethods or {})
+  return class
+end
+
+-- An instance with its block, for the class messages below.
+local function withBlock(class, block)
+  local stream = class:new()
+  stream._block = K.asBlock(block, class._name)
+  return stream
+end
+
+local function setBlock(self, block)
+  self._block = K.asBlock(block, "block:")
+  return self
+end
+
+local blockMakers = { ["filterWithBlock:"] = withBlock, ["streamWithBlock:"] = withBlock, ["block:"] = withBlock }
+
+-- Passes on what a block makes of each object; without a block, the object.
+local MapFilter = define("MapFilter", "MPWMapFilter", {
+  ["writeObject:"] = function(self, object)
+    local block = self._block
+    if block then object = block(object) end
+    self:forward_(object)
+  end,
+  ["setBlock:"] = setBlock, ["block:"] = setBlock,
+  ["setSelector:"] = function(self, selector)
+    local name = K.mangle(selector)
+    self._block = function(object) return object[name](object) end
+    return self
+  end,
+}, blockMakers)
+K.classMethods(MapFilter, {
+  ["filterWithSelector:"] = function(class, selector) return class:new():setSelector_(selector) end,
+})
+
+function K.mapFilter(block)
+  local stream = MapFilter:new()
+  stream._block = block
+  return stream
+end
+
+-- Passes on the objects for which a block says yes.
+define("SelectFilter", "MPWSelectFilter", {
+  ["writeObject:"] = function(self, object)
+    local block = self._block
+    if not block or K.yes(block(object)) then self:forward_(object) end
+  end,
+  ["setBlock:"] = setBlock, ["block:"] = setBlock,
+}, blockMakers)
+
+-- Leaves out the first objects.
+define("SkipFilter", "MPWSkipFilter", {
+  ["writeObject:"] = function(self, object)
+    if (self._left or 0) > 0 then
+      self._left = self._left - 1
+    else
+      self:forward_(object)
+    end
+  end,
+  ["setSkip:"] = function(self, n)
+    self._left = K.expectInteger(n, "skip:")
+    return self
+  end,
+  ["skip:"] = function(self, n) return self:setSkip_(n) end,
+}, { ["skip:"] = function(class, n) return class:new():setSkip_(n) end })
+
+-- Passes on the elements of collections, however deep, one by one.
+local function writeFlat(self, object, depth)
+  if depth > 128 then throw("limitExceeded", "FlattenStream goes 128 levels deep at most") end
+  if type(object) == "table" and object._isCollection then
+    local list = object:_elements()
+    for i = 1, #list do writeFlat(self, list[i], depth + 1) end
+  elseif object ~= K.NULL then
+    self:forward_(object)
+  end
+end
+define("FlattenStream", "MPWFlattenStream", {
+  ["writeObject:"] = function(self, object) writeFlat(self, object, 1) end,
+})
+
+-- Lines ----------------------------------------------------------------------------------------------
+
+-- The longest line that is put together from pieces: 64 MiB.
+local LONGEST_LINE = 67108864
+
+-- Text or Data in pieces of any size becomes one text for each line.
+define("BytesToLines", "MPWBytesToLines", {
+  ["writeObject:"] = function(self, object)
+    local text = K.bytesOf(object, "writeObject:")
+    local from = 1
+    while true do
+      local newline = find(text, "\n", from, true)
+      if not newline then break end
+      local line = (self._rest or "") .. sub(text, from, newline - 1)
+      self._rest = false
+      if byte(line, -1) == 13 then line = sub(line, 1, -2) end
+      self:forward_(line)
+      from = newline + 1
+    end
+    if from <= #text then
+      local rest = (self._rest or "") .. sub(text, from)
+      if #rest > LONGEST_LINE then throw("limitExceeded", "a line has at most 64 MiB") end
+      self._rest = rest
+    end
+  end,
+  ["close"] = function(self)
+    local rest = self._rest
+    self._rest = false
+    if rest then self:forward_(rest) end
+    return K.classes.WriteStream._methods.close(self)
+  end,
+})
+
+-- Writes each object as a line of text.
+local PrintLiner = define("PrintLiner", "MPWPrintLiner", {
+  ["writeObject:"] = function(self, object)
+    if object == nil then return end
+    local target = self._target
+    if target and K.understands(target, "println_") then
+      target:println_(object)
+    else
+      self:forward_(K.str(object) .. "\n")
+    end
+  end,
+  ["println:"] = function(self, object) return self:writeObject_(object == nil and "nil" or object) end,
+})
+K.stdline = setmetatable({ _target = K.stdout }, PrintLiner._methods)
+
+-- Many targets, many sources ----------------------------------------------------------------------------
+
+-- A branch that has no target of its own, or had the old one, gets the new one.
+local function retarget(branch, old, new)
+  if K.endsByDefault(branch) or old and K.isStream(branch) and rawequal(branch:finalTarget(), old) then
+    branch:setFinalTarget_(new)
+  end
+end
+
+local function addBranch(self, component)
+  local branch = K.toStream(component)
+  retarget(branch, nil, self._target or nil)
+  self._outputs = self._outputs or {}
+  self._outputs[#self._outputs + 1] = branch
+  return self
+end
+
+-- Writes each object to several streams; what they make goes to one target.
+define("ScatterStream", "MPWScatterStream", {
+  ["writeObject:"] = function(self, object)
+    local outputs = self._outputs
+    if outputs then
+      for i = 1, #outputs do outputs[i]:writeObject_(object) end
+    end
+  end,
+  ["setFilters:"] = function(self, list)
+    self._outputs = {}
+    list = K.elementsOf(list, "filters:")
+    for i = 1, #list do addBranch(self, list[i]) end
+    return self
+  end,
+  ["addFilter:"] = addBranch,
+  ["filters"] = function(self)
+    local list = {}
+    for i, stream in ipairs(self._outputs or {}) do list[i] = stream end
+    return K.array(list)
+  end,
+  ["setTarget:"] = function(self, target)
+    local old = self._target
+    self._target = target == nil and false or target
+    for _, branch in ipairs(self._outputs or {}) do retarget(branch, old, target) end
+    return self
+  end,
+  ["flush"] = function(self)
+    for _, stream in ipairs(self._outputs or {}) do stream:flush() end
+    return self
+  end,
+  ["close"] = function(self)
+    for _, stream in ipairs(self._outputs or {}) do stream:close() end
+    return self
+  end,
+}, {
+  ["filters:"] = function(class, list) return class:new():setFilters_(list) end,
+  ["fromArray:"] = function(class, list) return class:new():setFilters_(list) end,
+})
+
+-- Passes on the latest object of each of several sources, as an array, whenever one arrives; from
+-- when each has sent something.
+define("CombinerStream", "MPWCombinerStream", {
+  ["setCount:"] = function(self, n)
+    self._latest, self._arrived, self._sources = {}, 0, K.expectInteger(n, "count:")
+    return self
+  end,
+  ["writeObject:from:"] = function(self, object, place)
+    if not self._sources then throw("outOfRange", "a CombinerStream needs its count of sources first") end
+    if place < 0 or place >= self._sources then K.outOfRange(place, self._sources) end
+    local latest = self._latest
+    if latest[place + 1] == nil then self._arrived = self._arrived + 1 end
+    latest[place + 1] = object == nil and K.NULL or object
+    if self._arrived == self._sources then
+      local values = {}
+      for i = 1, self._sources do values[i] = latest[i] end
+      self:forward_(K.array(values))
+    end
+  end,
+  -- The stream for the source at a place.
+  ["inputAt:"] = function(self, place)
+    return K.mapFilter(function(object)
+      self:writeObject_from_(object, place)
+      return nil
+    end)
+  end,
+  ["inputs"] = function(self)
+    local list = {}
+    for i = 1, self._sources or 0 do list[i] = self:inputAt_(i - 1) end
+    return K.array(list)
+  end,
+}, { ["count:"] = function(class, n) return class:new():setCount_(n) end })
+
+-- Holds objects until it is flushed.
+local CAPACITY = 1048576
+define("Queue", "MPWQueue", {
+  ["init"] = function(self)
+    self._items, self._from, self._left, self._seen = {}, 1, CAPACITY, false
+    return self
+  end,
+  ["setCapacity:"] = function(self, n)
+    self._left = K.expectInteger(n, "capacity:")
+    return self
+  end,
+  -- Whether an object that already waits is left out.
+  ["setUnique:"] = function(self, unique)
+    self._seen = K.truth(unique) and {} or false
+    return self
+  end,
+  ["writeObject:"] = function(self, object)
+    if object == nil then return end
+    local seen = self._seen
+    if seen then
+      local key = K.key(object)
+      if seen[key] then return end
+      seen[key] = true
+    end
+    if #self._items - self._from + 1 >= self._left then
+      throw("limitExceeded", "the Queue is full: it holds " .. K.str(self._left) .. " objects")
+    end
+    self._items[#self._items + 1] = object
+  end,
+  ["nextObject"] = function(self)
+    local items, from = self._items, self._from
+    local object = items[from]
+    if object == nil then return nil end
+    if self._seen then self._seen[K.key(object)] = nil end
+    items[from], self._from = false, from + 1
+    if self._from > #items then self._items, self._from = {}, 1 end
+    return object
+  end,
+  ["count"] = function(self) return #self._items - self._from + 1 end,
+  ["isEmpty"] = function(self) return self:count() == 0 end,
+  ["flush"] = function(self)
+    while true do
+      local object = self:nextObject()
+      if object == nil then break end
+      self:forward_(object)
+    end
+    return K.classes.WriteStream._methods.flush(self)
+  end,
+  ["close"] = function(self)
+    self:flush()
+    return K.classes.WriteStream._methods.close(self)
+  end,
+}, { ["capacity:"] = function(class, n) return class:new():setCapacity_(n) end })
+
+-- JSON -----------------------------------------------------------------------------------------------
+
+-- Writes each object as JSON text; a newline stands between two of them.
+local JSONWriter = define("JSONWriter", "MPWJSONWriter", {
+  ["writeObject:"] = function(self, object)
+    local text = K.json(object)
+    if self._started then text = "\n" .. text end
+    self._started = true
+    self:forward_(text)
+  end,
+  ["stringValue"] = function(self) return K.str(self:target()) end,
+}, {
+  ["defaultTarget"] = function() return K.mutableText("") end,
+  ["process:"] = function(_, object) return K.json(object) end,
+})
+
+-- Reads JSON text and passes on the values.
+define("JSONParser", "MPWMASONParser", {
+  ["writeObject:"] = function(self, object) self:forward_(K.parseJSON(object)) end,
+  ["parsedData:"] = function(_, text) return K.parseJSON(text) end,
+})

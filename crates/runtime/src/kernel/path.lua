@@ -1,0 +1,213 @@
+-- Property paths: `/tasks/:<int>id { get { … } }`.
+--
+-- Literal segments win over parameters, and parameters over a rest; whatever their order in the
+-- text. A class inherits the paths of its superclass; its own come first among equals.
+local K = ...
+local type, rawget, tonumber = type, rawget, tonumber
+local throw = K.throw
+
+-- A class's paths: `_paths` holds its own, in order; `_routes` is made when first asked.
+function K.path(class, pattern, segments, verbs)
+  class._paths = rawget(class, "_paths") or {}
+  local entry = { pattern = pattern, segments = segments, verbs = verbs, class = class }
+  for i = 1, #segments do
+    if type(segments[i]) == "table" and segments[i].rest then entry.rest = i end
+  end
+  -- Defined again (at the prompt): the new one takes the place of the old.
+  for i, existing in ipairs(class._paths) do
+    if existing.pattern == pattern then
+      for verb, body in pairs(existing.verbs) do verbs[verb] = verbs[verb] or body end
+      table.remove(class._paths, i)
+      break
+    end
+  end
+  table.insert(class._paths, entry)
+  K.forgetRoutes(class)
+end
+
+function K.forgetRoutes(class)
+  class._routes = nil
+  for _, sub in ipairs(class._subs) do K.forgetRoutes(sub) end
+end
+
+-- Whether a goes before b: literal before parameter before rest, segment by segment.
+local function rank(segment)
+  if type(segment) == "string" then return 3 end
+  if segment == nil then return 1.5 end
+  return segment.rest and 1 or 2
+end
+
+local function before(a, b)
+  for i = 1, math.max(#a.segments, #b.segments) do
+    local left, right = rank(a.segments[i]), rank(b.segments[i])
+    if left ~= right then return left > right end
+  end
+  return a.order < b.order
+end
+
+local function routes(class)
+  local known = rawget(class, "_routes")
+  if known then return known end
+  local exact, patterns, order = {}, {}, 0
+  local at = class
+  while at do
+    for _, entry in ipairs(rawget(at, "_paths") or {}) do
+      order = order + 1
+      local literal = true
+      for _, segment in ipairs(entry.segments) do literal = literal and type(segment) == "string" end
+      if literal then
+        local key = table.concat(entry.segments, "/")
+        exact[key] = exact[key] or {}
+        for verb, body in pairs(entry.verbs) do exact[key][verb] = exact[key][verb] or body end
+      else
+        patterns[#patterns + 1] = { segments = entry.segments, verbs = entry.verbs, rest = entry.rest, order = order }
+      end
+    end
+    at = at._super
+  end
+  table.sort(patterns, before)
+  known = { exact = exact, patterns = patterns, empty = order == 0 }
+  class._routes = known
+  return known
+end
+K.routesOf = routes
+
+-- A parameter in its type; nil when it does not convert.
+local function convert(text, kind)
+  if kind == nil or kind == "string" or kind == "NSString" or kind == "text" then return text end
+  if kind == "int" or kind == "integer" then
+    if not text:find("^[+-]?%d+$") then return nil end
+    return K.integerFromText((text:gsub("^%+", "")))
+  end
+  if kind == "float" or kind == "double" or kind == "number" then
+    if not text:find("^[+-]?%d*%.?%d+[eE]?[+-]?%d*$") then return nil end
+    return tonumber(text)
+  end
+  if kind == "bool" then
+    if text == "true" or text == "1" then return true end
+    if text == "false" or text == "0" then return false end
+    return nil
+  end
+  return text
+end
+
+local function matches(entry, parts, count, path)
+  local segments = entry.segments
+  local rest = entry.rest
+  if rest then
+    if count < rest - 1 then return nil end
+  elseif count ~= #segments then
+    return nil
+  end
+  local values, n = {}, 0
+  for i = 1, #segments do
+    local segment = segments[i]
+    if type(segment) == "string" then
+      if parts[i] ~= segment then return nil end
+    elseif segment.rest then
+      -- The tail as it was written, with a slash at its end where there was one.
+      local from = parts.starts[i]
+      n = n + 1
+      values[n] = from and path:sub(from) or ""
+    else
+      local value = convert(parts[i], segment[2])
+      if value == nil then return nil end
+      n = n + 1
+      values[n] = value
+    end
+  end
+  return values, n
+end
+
+local function cut(path)
+  local parts, starts, count = {}, {}, 0
+  local from = 1
+  while true do
+    local first, last = path:find("[^/]+", from)
+    if not first then break end
+    count = count + 1
+    parts[count], starts[count] = path:sub(first, last), first
+    from = last + 1
+  end
+  parts.starts = starts
+  return parts, count
+end
+
+-- Finds who answers a verb on a path: the body and its parameters; or nil, and whether the path is
+-- known under other verbs.
+local function resolve(class, verb, path)
+  local known = routes(class)
+  if known.empty then return nil, false end
+  local key = path
+  if key:byte(1) == 47 then key = key:gsub("^/+", "") end
+  if key == "." then key = "" end
+  local exact = known.exact[key]
+  if exact and exact[verb] then return exact[verb] end
+  local seen = exact ~= nil
+  if not exact and key:byte(-1) == 47 then
+    exact = known.exact[(key:gsub("/+$", ""))]
+    if exact and exact[verb] then return exact[verb] end
+    seen = exact ~= nil
+  end
+  if #known.patterns > 0 then
+    local parts, count = cut(key)
+    for i = 1, #known.patterns do
+      local entry = known.patterns[i]
+      local values, n = matches(entry, parts, count, key)
+      if values then
+        seen = true
+        local body = entry.verbs[verb]
+        if body then return body, values, n end
+      end
+    end
+  end
+  return nil, seen
+end
+
+-- Whether the object's class has property paths.
+function K.hasPath(object)
+  local class = K.classOf(object)
+  return class and class._subs and not routes(class).empty or false
+end
+
+-- Asks an object's property paths: whether one answered, and its answer.
+function K.tryPath(object, verb, path, value, reference)
+  local class = K.classOf(object)
+  if not class or not class._subs then return false end
+  local body, values, n = resolve(class, verb, path)
+  if not body then return false, nil, values end
+  reference = reference or K.pathReference(path)
+  if not values then return true, body(object, reference, value) end
+  if n == 1 then return true, body(object, reference, value, values[1]) end
+  return true, body(object, reference, value, unpack(values, 1, n))
+end
+
+-- The verbs that a path understands, as words; for 405 and OPTIONS.
+function K.pathVerbs(class, path)
+  local verbs = {}
+  for _, verb in ipairs { "get", "put", "post", "merge", "delete", "list" } do
+    if resolve(class, verb, path) then verbs[#verbs + 1] = verb end
+  end
+  return verbs
+end
+
+-- The table of routes of a class: verb, pattern, in the order in which they are tried.
+function K.routeList(class)
+  local list, at = {}, class
+  while at do
+    for _, entry in ipairs(rawget(at, "_paths") or {}) do
+      for _, verb in ipairs { "get", "put", "post", "merge", "delete", "list" } do
+        if entry.verbs[verb] then list[#list + 1] = { verb, entry.pattern } end
+      end
+    end
+    at = at._super
+  end
+  return list
+end
+
+K.nilKeys._paths, K.nilKeys._routes = true, true
+
+-- What is said when a scheme has no such path or verb.
+function K.refuseVerb(verb, path)
+  throw("notAllowed", ("%s %s: this scheme does not %s here"):format(verb, path, verb))
+end

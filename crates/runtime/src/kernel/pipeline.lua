@@ -1,0 +1,168 @@
+-- Pipelines: several filters in a row as one stream; what stands for a filter in a list; sources.
+local K = ...
+local type, setmetatable = type, setmetatable
+local byte, sub = string.byte, string.sub
+local throw = K.throw
+local WriteStream = K.classes.WriteStream
+
+-- The stream that a component of a pipeline stands for: a stream or a class of streams; a block; an
+-- array (the object goes to each of them); and texts: `-name` sends a message, `[key]` looks up,
+-- `%…` formats, `!command` runs a command, any other is a property path.
+function K.toStream(component)
+  if type(component) == "function" then return K.mapFilter(component) end
+  if type(component) == "string" then return K.streamOfText(component) end
+  if K.isClass(component) then
+    if component._methods._isStream then return component:stream() end
+    return component:new()
+  end
+  if type(component) == "table" and component._isArray then
+    return K.classes.ScatterStream:filters_(component)
+  end
+  if K.isStream(component) or K.understands(component, "writeObject_") then return component end
+  throw("typeError", "a pipeline has streams, blocks, texts and arrays, not " .. K.nameOf(component))
+end
+
+function K.streamOfText(text)
+  local first = byte(text)
+  if first == 45 then -- -name
+    local name = K.mangle(sub(text, 2))
+    return K.mapFilter(function(object) return object[name](object) end)
+  end
+  if first == 91 and byte(text, -1) == 93 then -- [key]
+    local key = sub(text, 2, -2)
+    local number = key:asNumber()
+    return K.mapFilter(function(object)
+      if number and object._isArray then return K.at(object, number) end
+      return K.property(object, key)
+    end)
+  end
+  if first == 37 then -- %…
+    return K.mapFilter(function(object) return K.format(text, { object }, 1) end)
+  end
+  if first == 33 then -- !command
+    if K.commandFilter then return K.commandFilter(sub(text, 2)) end
+    throw("unsupported", "commands cannot be run here: " .. text)
+  end
+  return K.mapFilter(function(object) return K.propertyPath(object, text) end)
+end
+
+-- Pipelines --------------------------------------------------------------------------------------------
+
+local Pipeline = K.newClass("Pipeline", WriteStream)
+K.alias("MPWPipeline", Pipeline)
+K.nilKeys._filters = true
+K.method(Pipeline, "_filters", false)
+
+local function link(self)
+  local filters = self._filters
+  for i = 1, #filters - 1 do filters[i]:setFinalTarget_(filters[i + 1]) end
+  local last = filters[#filters]
+  if last and self._target and K.endsByDefault(last) then last:setFinalTarget_(self._target) end
+  return self
+end
+
+local function setFilters(self, list)
+  list = K.elementsOf(list, "filters:")
+  self._filters = {}
+  for i = 1, #list do self._filters[i] = K.toStream(list[i]) end
+  return link(self)
+end
+
+local function toFirst(selector)
+  return function(self, object)
+    local first = self._filters and self._filters[1]
+    if first then return first[selector](first, object) end
+    if self._target then return self._target[selector](self._target, object) end
+  end
+end
+
+local function lastFilter(self)
+  local filters = self._filters
+  return filters and filters[#filters]
+end
+
+K.methods(Pipeline, {
+  ["setFilters:"] = setFilters, ["filters:"] = setFilters,
+  ["filters"] = function(self)
+    local list = {}
+    for i, stream in ipairs(self._filters or {}) do list[i] = stream end
+    return K.array(list)
+  end,
+  ["addFilter:"] = function(self, component)
+    local filters = self._filters or {}
+    filters[#filters + 1] = K.toStream(component)
+    self._filters = filters
+    return link(self)
+  end,
+  ["writeObject:"] = toFirst("writeObject_"),
+  ["target"] = function(self)
+    local last = lastFilter(self)
+    if last and K.isStream(last) then
+      local target = K.lastStream(last):target()
+      if target ~= nil then return target end
+    end
+    return self._target or nil
+  end,
+  ["setTarget:"] = function(self, target)
+    self._target = target == nil and false or target
+    local last = lastFilter(self)
+    if last then last:setFinalTarget_(target) end
+    return self
+  end,
+  ["flush"] = function(self)
+    local first = self._filters and self._filters[1]
+    if K.isStream(first) then first:flush() end
+    return self
+  end,
+  ["close"] = function(self)
+    local first = self._filters and self._filters[1]
+    if K.isStream(first) then first:close() end
+    return self
+  end,
+})
+K.classMethods(Pipeline, {
+  ["filters:"] = function(class, list) return class:new():setFilters_(list) end,
+  ["fromArray:"] = function(class, list) return class:new():setFilters_(list) end,
+})
+
+-- Sources ------------------------------------------------------------------------------------------------
+
+-- What produces objects by itself: `run` writes them to the target.
+local Source = K.newClass("Source", WriteStream)
+K.alias("MPWStreamSource", Source)
+
+K.methods(Source, {
+  ["run"] = function(self)
+    self:produce()
+    self:close()
+    return self:finalTarget()
+  end,
+  -- Writes each object to a block instead.
+  ["do:"] = function(self, block)
+    self:setFinalTarget_(block)
+    self:run()
+  end,
+  ["produce"] = function() end,
+})
+
+-- The values of a collection, with a pause between them when `seconds` is set.
+local FixedValueSource = K.newClass("FixedValueSource", Source)
+K.alias("MPWFixedValueSource", FixedValueSource)
+K.ivar(FixedValueSource, "values")
+K.ivar(FixedValueSource, "seconds")
+K.methods(FixedValueSource, {
+  ["produce"] = function(self)
+    local list = K.elementsOf(self.i_values, "values")
+    for i = 1, #list do
+      if i > 1 and self.i_seconds then K.sleep(self.i_seconds) end
+      if list[i] ~= K.NULL then self:forward_(list[i]) end
+    end
+  end,
+})
+K.classMethods(FixedValueSource, {
+  ["values:"] = function(class, list)
+    local source = class:new()
+    source.i_values = list
+    return source
+  end,
+})

@@ -1,0 +1,279 @@
+-- The program as a whole: its arguments, its declared result, its tests, what is predefined.
+local K = ...
+local type, rawget, setmetatable = type, rawget, setmetatable
+local native = K.native
+local Object = K.classes.Object
+
+K.entries = {}
+local entries = K.entries
+
+-- Runs compiled code; answers its value and the value's text.
+function entries.runProgram(chunk)
+  local ok, value = xpcall(chunk, K.handler, K)
+  if not ok then
+    if type(value) == "table" and rawget(value, "_end") then
+      value = value.value
+    else
+      error(value, 0)
+    end
+  end
+  if value ~= nil then K.predefined.last = value end
+  if value == nil then return nil, nil end
+  return value, K.str(value)
+end
+
+function K.setArgument(name, value, scheme)
+  if scheme then value = K.reference(scheme, value) end
+  K.variables[name] = value
+  K.declared[name] = true
+end
+
+-- Servers -----------------------------------------------------------------------------------------
+
+local servers = {}
+local Server = K.newClass("HTTPServer", Object)
+for _, name in ipairs { "MPWHTTPServer", "MPWSchemeHttpServer", "SchemeHTTPServer" } do K.alias(name, Server) end
+for _, name in ipairs { "port", "scheme", "address", "timeout", "largestBody" } do K.ivar(Server, name) end
+K.nilKeys._server, K.nilKeys._isServer = true, true
+rawset(Server._methods, "_isServer", true)
+local DEFAULT_PORT = 51001
+
+local function rootOf(self)
+  if self.i_scheme == nil then
+    K.throw("nilValue", "this server has nothing to serve",
+      { i_hint = "connect a store to it: `server → store`" })
+  end
+  return K.nativeStore(self.i_scheme)
+end
+
+K.methods(Server, {
+  ["setScheme:"] = function(self, store)
+    self.i_scheme = K.asStore(store)
+    if rawget(self, "_server") then native.serverRoot(self._server, rootOf(self)) end
+  end,
+  ["setDelegate:"] = function(self, store) self:setScheme_(store) end,
+  ["setSource:"] = function(self, store) self:setScheme_(store) end,
+  ["delegate"] = function(self) return self.i_scheme end,
+  ["port"] = function(self)
+    if rawget(self, "_server") then return native.serverPort(self._server) end
+    return self.i_port or DEFAULT_PORT
+  end,
+  ["start"] = function(self)
+    if rawget(self, "_server") then return self end
+    -- A server may be started before it has something to serve, as the original's scripts do.
+    local root = self.i_scheme ~= nil and rootOf(self) or K.classes.SiteMap:store()
+    self._server = native.serve(root, self.i_port or DEFAULT_PORT, self.i_address, self.i_timeout, self.i_largestBody)
+    servers[#servers + 1] = self
+    return self
+  end,
+  ["start:"] = function(self) return self:start() end,
+  ["run"] = function(self) return self:start() end,
+  ["stop"] = function(self)
+    if rawget(self, "_server") then
+      native.serverStop(self._server)
+      self._server = nil
+      for i, server in ipairs(servers) do
+        if server == self then table.remove(servers, i) break end
+      end
+    end
+    return self
+  end,
+  ["isRunning"] = function(self) return rawget(self, "_server") ~= nil end,
+})
+K.classMethods(Server, {
+  ["serverOnPort:"] = function(class, port)
+    local server = class:new()
+    server:setPort_(port)
+    return server
+  end,
+})
+
+function K.serveOn(store, port)
+  local server = Server:new()
+  server.i_port = port
+  server:setScheme_(store)
+  return server:start()
+end
+
+-- The declared result of a program is run.
+function entries.runResult(value)
+  if value == nil then return end
+  if type(value) == "table" then
+    local isClass = K.isClass(value)
+    if isClass and K.isSubclass(value, K.classes.Filter) then value, isClass = value:stream(), false end
+    if isClass and K.isSubclass(value, K.classes.Store) then value, isClass = value:store(), false end
+    if not isClass then
+      if value._isServer then value:start() return end
+      if value._isStore then
+        local server = Server:new()
+        server.i_port = K.predefined.servePort
+        server:setScheme_(value)
+        server:start()
+        return
+      end
+      if K.isKind(value, K.classes.Filter) then return K.runFilter(value) end
+      if K.isKind(value, K.classes.Array) or K.isKind(value, K.classes.Interval) then
+        value:do_(function(element) K.stdout:println_(element) end)
+        return
+      end
+    end
+  end
+  K.stdout:println_(value)
+end
+
+-- Standard input, line by line, through a filter, to standard output.
+function K.runFilter(filter)
+  filter:setFinalTarget_(K.classes.PrintLiner and K.lineSink() or K.stdout)
+  while true do
+    local line = native.readLine()
+    if line == nil then break end
+    filter:writeObject_(line)
+  end
+  filter:close()
+end
+
+function K.lineSink()
+  local sink = K.classes.Filter:new()
+  sink.writeObject_ = function(_, object) K.stdout:println_(object) end
+  return sink
+end
+
+function K.isSubclass(class, of)
+  while class do
+    if class == of then return true end
+    class = class._super
+  end
+  return false
+end
+
+function entries.finish()
+  for i = #servers, 1, -1 do servers[i]:stop() end
+  native.flush()
+end
+
+function entries.servingText()
+  if #servers > 0 then return "serving" end
+end
+
+-- Tests -------------------------------------------------------------------------------------------
+
+local tests = {}
+function K.test(name, line, body)
+  tests[#tests + 1] = { name = name, line = line, body = body }
+end
+
+function entries.testList()
+  local lines = {}
+  for i, test in ipairs(tests) do lines[i] = test.line .. " " .. test.name:gsub("%s+", " ") end
+  return table.concat(lines, "\n")
+end
+
+function entries.runTest(number)
+  tests[number].body()
+end
+
+function entries.messageList()
+  local seen, list = {}, {}
+  for _, class in pairs(K.classes) do
+    for name in pairs(class._own) do
+      local selector = K.selector(name)
+      if not seen[selector] and not selector:find("^_") then
+        seen[selector] = true
+        list[#list + 1] = selector
+      end
+    end
+  end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
+-- Predefined names --------------------------------------------------------------------------------
+
+local Shell = K.newClass("Shell", Object)
+K.methods(Shell, {
+  -- The prompt, inside the running program.
+  ["runInteractiveLoop"] = function() native.interact() end,
+  ["exit"] = function() error(K.newError("exit", "exit", { _exit = 0, _uncatchable = true }), 0) end,
+  ["exit:"] = function(_, status) error(K.newError("exit", "exit", { _exit = status, _uncatchable = true }), 0) end,
+  ["run:"] = function(_, command) return native.shell(command) end,
+})
+function K.shell(command) return native.shell(command) end
+
+local Context = K.newClass("Context", Object)
+K.methods(Context, {
+  ["loadFramework:"] = function(_, name) return K.framework(name) end,
+  ["bindingForString:"] = function(_, text)
+    local scheme, path = text:match("^([%a_][%w_]*):(.*)$")
+    return K.reference(scheme or "var", scheme and path or text)
+  end,
+  ["evaluateScriptString:"] = function(_, source)
+    return native.compile(source, "evaluated")(K)
+  end,
+  ["bindValue:toVariableNamed:"] = function(_, value, name) K.variables[name] = value end,
+  ["valueOfVariableNamed:"] = function(_, name) return K.variables[name] end,
+})
+
+local RunLoop = K.newClass("RunLoop", Object)
+K.methods(RunLoop, {
+  ["run"] = function() native.interact() end,
+  ["runInteractiveLoop"] = function() native.interact() end,
+  ["run:"] = function(_, seconds) native.sleep(seconds) end,
+  ["runFor:"] = function(_, seconds) native.sleep(seconds) end,
+})
+
+local context = setmetatable({}, Context._methods)
+for name, value in pairs {
+  context = context,
+  shell = setmetatable({}, Shell._methods),
+  runLoop = setmetatable({}, RunLoop._methods),
+  newline = "\n",
+  tab = "\t",
+  ["π"] = math.pi,
+} do
+  K.predefine(name, value)
+end
+for _, name in ipairs { "args", "refs", "argv0", "last", "servePort" } do K.predefinedNames[name] = true end
+K.predefine("args", K.array({}, 0))
+K.predefine("refs", K.array({}, 0))
+
+-- The stores that are known by themselves -----------------------------------------------------------
+
+local function scheme(name, methods)
+  local class = K.newClass(name:sub(1, 1):upper() .. name:sub(2) .. "Scheme", K.classes.Store)
+  K.methods(class, methods)
+  K.schemes[name] = class:new()
+end
+
+local function trimmed(reference) return (K.pathOf(reference):gsub("^/+", "")) end
+
+for _, what in ipairs { "query", "header", "cookie", "form" } do
+  scheme(what, { ["at:"] = function(_, reference) return native.exchange(what, trimmed(reference)) end })
+end
+scheme("body", {
+  ["at:"] = function(_, reference)
+    local text = native.exchange("body", "")
+    local path = trimmed(reference)
+    if text == nil or path == "" or path == "text" then return text end
+    local value = native.parseJSON(text)
+    if path == "json" then return value end
+    return K.walk(value, (path:gsub("^json/", "")))
+  end,
+})
+scheme("request", { ["at:"] = function(_, reference) return native.exchange(trimmed(reference), "") end })
+scheme("response", {
+  ["at:put:"] = function(_, reference, value)
+    local name = trimmed(reference):gsub("^header/", "")
+    native.respond(name, name == "status" and value or K.str(value))
+    return value
+  end,
+})
+scheme("class", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
+scheme("framework", { ["at:"] = function(_, reference) return K.framework(trimmed(reference)) end })
+scheme("template", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
+scheme("protocol", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
+
+-- References `ref:scheme:x`, `ref:class:x` of the compiler's own schemes.
+scheme("scheme", {
+  ["at:"] = function(_, reference) return K.schemeNamed(trimmed(reference)) end,
+  ["at:put:"] = function(_, reference, value) K.installScheme(trimmed(reference), value) return value end,
+})

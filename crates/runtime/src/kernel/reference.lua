@@ -1,0 +1,260 @@
+-- References as objects: `ref:scheme:path`.
+local K = ...
+local type, rawget, setmetatable = type, rawget, setmetatable
+local throw = K.throw
+local Object = K.classes.Object
+
+local Reference = K.newClass("Reference", Object)
+for _, name in ipairs { "MPWBinding", "Binding", "MPWReference", "MPWGenericReference", "MPWIdentifier" } do
+  K.alias(name, Reference)
+end
+for _, key in ipairs { "_get", "_set", "_scheme", "_path", "_isReference", "_isStore", "_hub" } do K.nilKeys[key] = true end
+rawset(Reference._methods, "_isReference", true)
+local methods = Reference._methods
+
+-- A reference without a store: what a scheme of the program is handed as `theRef`.
+function K.pathReference(path, scheme)
+  return setmetatable({ _path = path, _scheme = scheme }, methods)
+end
+
+-- `ref:scheme:path`
+function K.reference(scheme, path)
+  return setmetatable({ _scheme = scheme, _path = path }, methods)
+end
+
+function K.localReference(name, get, set)
+  return setmetatable({ _scheme = "var", _path = name, _get = get, _set = set }, methods)
+end
+
+function K.elementReference(receiver, index)
+  return setmetatable({
+    _scheme = "var", _path = K.str(index),
+    _get = function() return K.at(receiver, index) end,
+    _set = function(value) K.atPut(receiver, index, value) end,
+  }, methods)
+end
+
+function K.thisReference(self, path)
+  return setmetatable({
+    _scheme = "this", _path = path,
+    _get = function() return K.thisGet(self, path) end,
+    _set = function(value) K.thisPut(self, path, value) end,
+  }, methods)
+end
+
+function K.selfReference(self, path)
+  return setmetatable({
+    _scheme = "self", _path = path,
+    _get = function() return K.selfGet(self, path) end,
+    _set = function(value) K.selfPut(self, path, value) end,
+  }, methods)
+end
+
+function K.referenceInto(store, name, path)
+  return setmetatable({ _scheme = name, _path = path, _store = K.asStore(store) }, methods)
+end
+
+function K.referenceIn(self, name, path)
+  local store = K.schemes[name]
+  if not store and self.schemeNames then store = K.property(self, name) end
+  return setmetatable({ _scheme = name, _path = path, _store = store }, methods)
+end
+
+-- The store that a reference is looked up in.
+local function storeOf(self)
+  return rawget(self, "_store") or K.schemeNamed(self._scheme)
+end
+
+local function isVariable(self)
+  return (self._scheme == "var" or self._scheme == "default") and not rawget(self, "_store")
+end
+
+local function read(self)
+  local get = rawget(self, "_get")
+  if get then return get() end
+  if isVariable(self) then
+    local name, rest = self._path:match("^([^/]*)/?(.*)$")
+    local value = K.default[name]
+    if rest == "" then return value end
+    return K.walk(value, rest)
+  end
+  return K.storeGet(storeOf(self), self._path, self._scheme)
+end
+
+local function write(self, value)
+  local set = rawget(self, "_set")
+  if set then
+    set(value)
+  elseif isVariable(self) then
+    K.dynamicPut(self._path, K.default, nil, value)
+  else
+    K.storePutAt(storeOf(self), self._path, value, self._scheme)
+  end
+  K.changed(self)
+  return value
+end
+
+-- Variables that something follows tell of their changes.
+function K.changed(reference)
+  local hub = rawget(reference, "_hub")
+  if hub then for i = 1, #hub do hub[i]() end end
+end
+
+local function split(path)
+  local parts = {}
+  for part in path:gmatch("[^/]+") do parts[#parts + 1] = part end
+  return parts
+end
+
+local function joined(self, path)
+  local base = self._path:gsub("/+$", "")
+  local inner = K.str(path):gsub("^/+", "")
+  local result = setmetatable({ _scheme = self._scheme, _path = base .. "/" .. inner }, methods)
+  result._store = rawget(self, "_store")
+  return result
+end
+
+K.methods(Reference, {
+  ["value"] = read,
+  ["get"] = read,
+  ["value:"] = function(self, value) write(self, value) return self end,
+  ["setValue:"] = function(self, value) write(self, value) end,
+  ["put:"] = function(self, value) write(self, value) end,
+  ["post:"] = function(self, value)
+    if rawget(self, "_get") or isVariable(self) then
+      local held = read(self)
+      if held == nil then
+        write(self, K.array({ value }, 1))
+      elseif type(held) == "number" or type(held) == "string" then
+        write(self, K.add(held, value))
+      else
+        return held:writeObject_(value)
+      end
+      return value
+    end
+    return K.storePost(storeOf(self), self._path, value, self._scheme)
+  end,
+  ["merge:"] = function(self, value) return K.storeMerge(storeOf(self), self._path, value, self._scheme) end,
+  ["delete"] = function(self)
+    if isVariable(self) then
+      write(self, nil)
+      return true
+    end
+    return K.storeDelete(storeOf(self), self._path, self._scheme)
+  end,
+  ["isBound"] = function(self) return read(self) ~= nil end,
+  ["exists"] = function(self) return read(self) ~= nil end,
+  ["ifBound:"] = function(self, block)
+    local value = read(self)
+    if value ~= nil then return K.valueOf(block, value) end
+  end,
+  ["ifNotBound:"] = function(self, block)
+    if read(self) == nil then return K.valueOf(block) end
+  end,
+  ["children"] = function(self)
+    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    if names == nil then return K.array({}, 0) end
+    local list = {}
+    for i = 1, #names do list[i] = joined(self, names[i]) end
+    return K.array(list, #names)
+  end,
+  ["childNames"] = function(self)
+    return K.storeList(storeOf(self), self._path, self._scheme) or K.array({}, 0)
+  end,
+  ["hasChildren"] = function(self)
+    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    return names ~= nil and #names > 0
+  end,
+  ["path"] = function(self) return (K.splitPath(self._path)) end,
+  ["query"] = function(self) local _, query = K.splitPath(self._path) return query end,
+  ["identifier"] = function(self) return self end,
+  ["identifierName"] = function(self) return self._path end,
+  ["reference"] = function(self) return self end,
+  ["schemeName"] = function(self) return self._scheme end,
+  ["name"] = function(self) return self._path:match("([^/]*)/*$") end,
+  ["pathExtension"] = function(self) return self._path:match("%.([^./]*)$") or "" end,
+  ["pathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
+  ["relativePathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
+  ["isRoot"] = function(self) return self._path == "" or self._path == "/" end,
+  ["isAbsolute"] = function(self) return self._path:sub(1, 1) == "/" end,
+  ["hasTrailingSlash"] = function(self) return self._path:sub(-1) == "/" end,
+  ["parent"] = function(self)
+    local path = self._path:gsub("/*[^/]*/*$", "")
+    return setmetatable({ _scheme = self._scheme, _path = path, _store = rawget(self, "_store") }, methods)
+  end,
+  ["URL"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
+  ["stringValue"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
+  ["description"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
+  ["asScheme"] = function(self)
+    if isVariable(self) then return K.asStore(read(self)) end
+    return K.relativeStore(storeOf(self), self._path, self._scheme)
+  end,
+  ["asStore"] = function(self) return self:asScheme() end,
+  ["store"] = function(self) return storeOf(self) end,
+  ["div:"] = joined,
+  ["mkdir:"] = function(self, name)
+    local at = joined(self, name)
+    K.native.put(rawget(storeOf(at), "_native"), at._path, nil, at._scheme, nil)
+    return at
+  end,
+  ["load"] = function(self)
+    local source = read(self)
+    if source == nil then throw("notFound", ("there is nothing at %s to load"):format(self:stringValue())) end
+    return K.loadSource(K.str(source), self:stringValue())
+  end,
+  ["isEqual:"] = function(self, other)
+    return type(other) == "table" and rawget(other, "_path") == self._path and rawget(other, "_scheme") == self._scheme
+      and rawget(other, "_store") == rawget(self, "_store")
+  end,
+  ["hash"] = function(self) return self:stringValue() end,
+  -- Streams: `! value` assigns, `?` reads.
+  ["writeObject:"] = function(self, value) write(self, value) return self end,
+  ["nextObject"] = read,
+  ["lines"] = function(self)
+    local text = read(self)
+    if text == nil then return K.array({}, 0) end
+    return K.str(text):lines()
+  end,
+  ["copyTo:"] = function(self, target) target:setValue_(read(self)) return target end,
+  ["copyFrom:"] = function(self, source) write(self, source:value()) return self end,
+  ["traverse:"] = function(self, block)
+    local function visit(at, depth)
+      if depth > 100 then throw("invalid", "the tree is deeper than 100 levels") end
+      block(at)
+      local children = at:children()
+      for i = 1, #children do visit(children[i], depth + 1) end
+    end
+    local children = self:children()
+    for i = 1, #children do visit(children[i], 1) end
+  end,
+  ["table:"] = function(self, class)
+    return K.databaseOf(self):table_(class)
+  end,
+})
+
+-- A database by its reference: `sqlite:tasks.db`.
+function K.databaseOf(reference)
+  local database = K.native.database(reference._scheme, reference._path)
+  if database == nil then
+    throw("unsupported", ("%s is no database"):format(reference:stringValue()),
+      { i_hint = "a database is written like `sqlite:tasks.db`" })
+  end
+  return database
+end
+
+K.methods(Reference, { ["database"] = K.databaseOf })
+
+-- Runs a source once: `ref:file:lib.st load`. What it defines stays.
+local loaded = {}
+function K.loadSource(source, name)
+  if loaded[name] then return nil end
+  loaded[name] = true
+  local chunk = K.native.compile(source, name)
+  return chunk(K)
+end
+
+-- Frameworks of the original are built in: loading one does nothing.
+local Framework = K.newClass("Framework", Object)
+K.ivar(Framework, "name")
+K.methods(Framework, { ["load"] = function(self) return self end })
+function K.framework(name) return setmetatable({ i_name = name }, Framework._methods) end

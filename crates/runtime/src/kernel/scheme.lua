@@ -1,0 +1,267 @@
+-- Schemes and references: how `scheme:path` reads and writes.
+local K = ...
+local type, rawget, setmetatable = type, rawget, setmetatable
+local native, throw = K.native, K.throw
+
+K.schemes = {}
+K.variables = {}
+K.declared = {} -- names that parameters of the script gave
+K.predefined = {}
+K.predefinedNames = {}
+K.replacedDefault = false
+K.nilKeys._native, K.nilKeys._store = true, true
+local schemes, variables = K.schemes, K.variables
+
+function K.predefine(name, value)
+  K.predefined[name] = value
+  K.predefinedNames[name] = true
+end
+
+-- Paths -------------------------------------------------------------------------------------------
+
+-- `path?query` in two; the query is nil when there is none.
+local function split(path)
+  local at = path:find("?", 1, true)
+  if not at then return path, nil end
+  return path:sub(1, at - 1), path:sub(at + 1)
+end
+K.splitPath = split
+
+-- The store of a scheme.
+function K.schemeNamed(name)
+  local store = schemes[name]
+  if store == nil then
+    store = native.scheme(name)
+    if store == nil then
+      throw("unknownScheme", ("there is no scheme `%s:`"):format(name),
+        { i_hint = ("install it first: `scheme:%s ← …`"):format(name) })
+    end
+    schemes[name] = store
+  end
+  return store
+end
+local schemeNamed = K.schemeNamed
+
+function K.installScheme(name, store)
+  if name == "default" then
+    K.replacedDefault = true
+    K.defaultStore = store
+    return
+  end
+  schemes[name] = K.asStore(store)
+end
+
+-- What can stand for a store: a store, a reference (its relative store), a dictionary, a server.
+function K.asStore(thing)
+  if thing == nil then throw("nilValue", "a scheme needs a store, not nil") end
+  if type(thing) == "table" and not K.isClass(thing) and thing._isReference then return thing:asScheme() end
+  if K.isClass(thing) then return thing:store() end
+  return thing
+end
+
+-- Verbs on any store ------------------------------------------------------------------------------
+
+-- Native stores are asked by their verbs; stores of the program by messages with a reference.
+function K.storeGet(store, path, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then
+    local at, query = split(path)
+    return native.get(inner, at, query, scheme)
+  end
+  return store:at_(K.pathReference(path, scheme))
+end
+
+function K.storePutAt(store, path, value, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then
+    local at, query = split(path)
+    return native.put(inner, at, query, scheme, value)
+  end
+  return store:at_put_(K.pathReference(path, scheme), value)
+end
+
+function K.storePost(store, path, value, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then
+    local at, query = split(path)
+    return native.post(inner, at, query, scheme, value)
+  end
+  return store:at_post_(K.pathReference(path, scheme), value)
+end
+
+function K.storeMerge(store, path, value, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then
+    local at, query = split(path)
+    return native.merge(inner, at, query, scheme, value)
+  end
+  return store:merge_at_(value, K.pathReference(path, scheme))
+end
+
+function K.storeDelete(store, path, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then
+    local at, query = split(path)
+    return native.delete(inner, at, query, scheme)
+  end
+  return store:deleteAt_(K.pathReference(path, scheme))
+end
+
+function K.storeList(store, path, scheme)
+  local inner = type(store) == "table" and rawget(store, "_native")
+  if inner then return native.list(inner, path, nil, scheme) end
+  return store:childrenOfReference_(K.pathReference(path, scheme))
+end
+
+-- `scheme:path` in generated code ------------------------------------------------------------------
+
+function K.fetch(name, path)
+  return K.storeGet(schemes[name] or schemeNamed(name), path, name)
+end
+
+function K.storePut(name, path, value)
+  K.storePutAt(schemes[name] or schemeNamed(name), path, value, name)
+  return value
+end
+
+-- A store in an instance variable, used as a scheme of its own name.
+function K.fetchFrom(store, name, path)
+  if store == nil then throw("nilValue", ("`%s:` is not set: there is no store in it"):format(name)) end
+  return K.storeGet(K.asStore(store), path)
+end
+
+function K.putInto(store, name, path, value)
+  if store == nil then throw("nilValue", ("`%s:` is not set: there is no store in it"):format(name)) end
+  K.storePutAt(K.asStore(store), path, value)
+  return value
+end
+
+-- In a method: the object's own schemes come first (`source:`, the names in `schemeNames`).
+local function ownStore(self, name)
+  if self.schemeNames then
+    local names = self:schemeNames()
+    if names then
+      for i = 1, #names do
+        if names[i] == name then return K.property(self, name) end
+      end
+    end
+  end
+  return schemeNamed(name)
+end
+
+function K.fetchIn(self, name, path) return K.storeGet(ownStore(self, name), path, name) end
+function K.putIn(self, name, path, value)
+  K.storePutAt(ownStore(self, name), path, value, name)
+  return value
+end
+
+function K.classNamed(name)
+  local class = K.classes[name]
+  if not class then throw("unknownClass", ("there is no class `%s`"):format(name)) end
+  return class
+end
+
+-- Variables by name ---------------------------------------------------------------------------------
+
+-- Follows `a/b/c` from a value: keys, positions, properties, nested stores.
+function K.walk(value, path)
+  local at = value
+  for part in path:gmatch("[^/]+") do
+    if at == nil then return nil end
+    if type(at) == "table" and not K.isClass(at) and at._isStore then
+      local from = path:find(part, 1, true)
+      return K.storeGet(at, path:sub(from))
+    end
+    if type(at) == "table" and K.hasPath(at) then
+      local from = path:find(part, 1, true)
+      local found, answer = K.tryPath(at, "get", path:sub(from))
+      if found then return answer end
+    end
+    at = K.property(at, part)
+  end
+  return at
+end
+
+function K.walkPut(value, path, new)
+  local parent, last = path:match("^(.*)/([^/]+)$")
+  local at = value
+  if parent then at = K.walk(value, parent) else last = path end
+  if at == nil then throw("nilValue", ("there is nothing at `%s` to put `%s` into"):format(parent or "", last)) end
+  if type(at) == "table" and at._isStore then return K.storePutAt(at, last, new) end
+  return K.setProperty(at, last, new)
+end
+
+local function unknownName(name)
+  throw("unknownName", ("nothing is called `%s` here"):format(name),
+    { i_hint = ("give it a value first: `%s ← …`"):format(name) })
+end
+
+function K.dynamicGet(path, script, locals)
+  local first, rest = path:match("^([^/]*)/?(.*)$")
+  local value
+  if locals and locals[first] then
+    value = locals[first][1]()
+  elseif script and script[first] ~= nil then
+    value = script[first]
+  elseif K.predefinedNames[first] then
+    value = K.predefined[first]
+  elseif K.classes[first] then
+    value = K.classes[first]
+  else
+    unknownName(first)
+  end
+  if rest == "" then return value end
+  return K.walk(value, rest)
+end
+
+function K.dynamicPut(path, script, locals, value)
+  local first, rest = path:match("^([^/]*)/?(.*)$")
+  if rest ~= "" then return K.walkPut(K.dynamicGet(first, script, locals), rest, value) end
+  if locals and locals[first] then
+    locals[first][2](value)
+  elseif script then
+    script[first] = value
+  else
+    unknownName(first)
+  end
+  return value
+end
+
+-- The script's variables once `scheme:default` was replaced: reads and writes go to that store.
+K.default = setmetatable({}, {
+  __index = function(_, name)
+    if not K.defaultStore then return variables[name] end
+    return K.storeGet(K.defaultStore, name)
+  end,
+  __newindex = function(_, name, value)
+    if not K.defaultStore then
+      variables[name] = value
+    else
+      K.storePutAt(K.defaultStore, name, value)
+    end
+  end,
+})
+
+function K.thisGet(self, path) return K.walk(self, path) end
+function K.thisPut(self, path, value) return K.walkPut(self, path, value) end
+function K.selfGet(self, path)
+  local found, answer = K.tryPath(self, "get", path)
+  if found then return answer end
+  if self._isStore then return K.storeGet(self, path) end
+  return K.walk(self, path)
+end
+function K.selfPut(self, path, value)
+  local found = K.tryPath(self, "put", path, value)
+  if found then return value end
+  if self._isStore then return K.storePutAt(self, path, value) end
+  return K.walkPut(self, path, value)
+end
+
+-- Posting to a reference: `log += entry` -------------------------------------------------------------
+
+function K.post(target, value)
+  if type(target) == "table" and target._isReference then return target:post_(value) end
+  if target == nil then throw("nilValue", "`+=` needs something to add to, not nil") end
+  return target:writeObject_(value)
+end
+

@@ -1,0 +1,284 @@
+-- Stores as objects: the abstract store, native stores, schemes of the program, and how they are
+-- asked from outside (`K.serve`).
+local K = ...
+local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
+local native, throw = K.native, K.throw
+local Object = K.classes.Object
+
+for _, key in ipairs { "_isStore", "_watchers", "_made" } do K.nilKeys[key] = true end
+
+-- The path of what a store is asked for: a reference or a text.
+local function pathOf(reference)
+  if type(reference) == "table" and reference._isReference then return reference._path end
+  return K.str(reference)
+end
+K.pathOf = pathOf
+
+-- Store: answers nothing, takes nothing. The root of all stores.
+local Store = K.newClass("Store", Object)
+for _, name in ipairs { "MPWAbstractStore", "AbstractStore" } do K.alias(name, Store) end
+rawset(Store._methods, "_isStore", true)
+
+K.classMethods(Store, {
+  ["store"] = function(class) return class:new() end,
+  ["scheme"] = function(class) return class:new() end,
+  ["storeWithSource:"] = function(class, source)
+    local store = class:new()
+    store:setSource_(source)
+    return store
+  end,
+  -- Several stores, each the source of the one before.
+  ["stores:"] = function(_, list)
+    local below
+    for i = #list, 1, -1 do
+      local store = K.isClass(list[i]) and list[i]:store() or K.asStore(list[i])
+      if below then store:setSource_(below) end
+      below = store
+    end
+    return K.asStore(K.isClass(list[1]) and below or list[1])
+  end,
+})
+
+K.methods(Store, {
+  ["at:"] = function() return nil end,
+  ["at:put:"] = function(_, reference) K.refuseVerb("put", pathOf(reference)) end,
+  ["at:post:"] = function(_, reference) K.refuseVerb("post", pathOf(reference)) end,
+  ["merge:at:"] = function(_, _, reference) K.refuseVerb("merge", pathOf(reference)) end,
+  ["deleteAt:"] = function(_, reference) K.refuseVerb("delete", pathOf(reference)) end,
+  ["childrenOfReference:"] = function() return nil end,
+  ["hasChildren:"] = function(self, reference)
+    local names = self:childrenOfReference_(reference)
+    return names ~= nil and #names > 0
+  end,
+  ["referenceForPath:"] = function(self, path)
+    local reference = K.pathReference(path)
+    reference._store = self
+    return reference
+  end,
+  ["bindingForReference:"] = function(self, path) return self:referenceForPath_(pathOf(path)) end,
+  ["get:"] = function(self, path) return K.storeGet(self, pathOf(path)) end,
+  ["put:at:"] = function(self, value, path) return K.storePutAt(self, pathOf(path), value) end,
+  ["removeAt:"] = function(self, path) return K.storeDelete(self, pathOf(path)) end,
+  ["at:merge:"] = function(self, path, value) return K.storeMerge(self, pathOf(path), value) end,
+  ["asScheme"] = function(self) return self end,
+  ["asStore"] = function(self) return self end,
+  ["relativeStoreAt:"] = function(self, path) return K.relativeStore(self, pathOf(path)) end,
+  ["logger"] = function(self) return K.classes.LoggingStore:storeWithSource_(self) end,
+  ["cachedBy:"] = function(self, cache)
+    local store = K.classes.CachingStore:storeWithSource_(self)
+    store:setCache_(K.isClass(cache) and cache:store() or cache)
+    return store
+  end,
+  ["copyFrom:"] = function(self, source)
+    K.copyStore(K.asStore(source), self, "")
+    return self
+  end,
+  ["copyTo:"] = function(self, target)
+    K.copyStore(self, K.asStore(target), "")
+    return self
+  end,
+  ["syncToTarget:"] = function(self, target)
+    K.copyStore(self, K.asStore(target), "")
+    return self
+  end,
+  ["writeObject:"] = function(self, operation)
+    -- A store is a sink of REST operations: it repeats them on itself.
+    if type(operation) == "table" and operation._isOperation then return operation:applyTo_(self) end
+    K.storePost(self, "", operation)
+    return self
+  end,
+  ["graphViz"] = function(self) return K.graphOf(self) end,
+  ["serveOnPort:"] = function(self, port) return K.serveOn(self, port) end,
+})
+
+function K.copyStore(from, to, path)
+  local names = K.storeList(from, path)
+  if names == nil then
+    local value = K.storeGet(from, path)
+    if value ~= nil then K.storePutAt(to, path, value) end
+    return
+  end
+  for i = 1, #names do
+    local name = names[i]:gsub("/+$", "")
+    K.copyStore(from, to, path == "" and name or path .. "/" .. name)
+  end
+end
+
+-- Native stores ----------------------------------------------------------------------------------
+
+local NativeStore = K.newClass("NativeStore", Store)
+
+K.methods(NativeStore, {
+  ["at:"] = function(self, reference) return K.storeGet(self, pathOf(reference), reference._scheme) end,
+  ["at:put:"] = function(self, reference, value) return K.storePutAt(self, pathOf(reference), value) end,
+  ["at:post:"] = function(self, reference, value) return K.storePost(self, pathOf(reference), value) end,
+  ["merge:at:"] = function(self, value, reference) return K.storeMerge(self, pathOf(reference), value) end,
+  ["deleteAt:"] = function(self, reference) return K.storeDelete(self, pathOf(reference)) end,
+  ["childrenOfReference:"] = function(self, reference) return K.storeList(self, pathOf(reference)) end,
+  ["description"] = function(self) return native.describe(self._native) end,
+})
+
+-- For Rust: a native store as an object.
+function K.makeStore(inner)
+  return setmetatable({ _native = inner }, NativeStore._methods)
+end
+
+-- A class of native stores: each instance makes its own when it is made.
+local function nativeClass(name, super, make, ...)
+  local class = K.newClass(name, super)
+  for _, alias in ipairs { ... } do K.alias(alias, class) end
+  K.classMethods(class, {
+    ["new"] = function(self)
+      local store = setmetatable({ _native = make() }, self._methods)
+      return store:init() or store
+    end,
+  })
+  K.methods(class, { ["init"] = function(self) return self end })
+  return class
+end
+
+local function memory(kind)
+  return function() return native.memory(kind)._native end
+end
+
+local DictStore = nativeClass("DictStore", NativeStore, memory("dictionary"),
+  "MPWDictStore", "RawDictStore", "DictionaryStore", "MemoryStore", "MPWPlistStore")
+nativeClass("SiteMap", NativeStore, memory("site"),
+  "MPWSiteMap", "MPWTreeNodeScheme", "TreeNodeStore", "SiteTree")
+K.classMethods(DictStore, {
+  ["storeWithDictionary:"] = function(class, dictionary)
+    local store = class:new()
+    dictionary:keysAndValuesDo_(function(key, value) K.storePutAt(store, K.str(key), value) end)
+    return store
+  end,
+})
+K.methods(DictStore, {
+  ["setDict:"] = function(self, dictionary)
+    dictionary:keysAndValuesDo_(function(key, value) K.storePutAt(self, K.str(key), value) end)
+  end,
+})
+
+-- The program's variables as a store: `scheme:var`.
+local VariableStore = K.newClass("VariableStore", Store)
+K.methods(VariableStore, {
+  ["at:"] = function(_, reference) return K.dynamicGet(pathOf(reference), K.default) end,
+  ["at:put:"] = function(_, reference, value) return K.dynamicPut(pathOf(reference), K.default, nil, value) end,
+})
+K.schemes.var = VariableStore:new()
+K.schemes.default = K.schemes.var
+
+-- Schemes of the program --------------------------------------------------------------------------
+
+local Scheme = K.newClass("Scheme", Store)
+K.alias("MPWScheme", Scheme)
+
+-- Asks the property paths; what they do not know goes on to `rest`.
+local function byPath(verb, rest)
+  return function(self, reference, value)
+    local path = (K.splitPath(pathOf(reference)))
+    local found, answer = K.tryPath(self, verb, path, value, reference)
+    if found then return answer end
+    return rest(self, reference, value)
+  end
+end
+
+local base = Store._own
+K.methods(Scheme, {
+  ["at:"] = byPath("get", base.at_),
+  ["at:put:"] = byPath("put", base.at_put_),
+  ["at:post:"] = byPath("post", base.at_post_),
+  ["deleteAt:"] = byPath("delete", base.deleteAt_),
+  ["childrenOfReference:"] = byPath("list", base.childrenOfReference_),
+})
+local merge = byPath("merge", function(self, reference, value) return base.merge_at_(self, value, reference) end)
+K.method(Scheme, "merge_at_", function(self, value, reference) return merge(self, reference, value) end)
+
+-- Seen from outside --------------------------------------------------------------------------------
+
+local function putInto(object, path, value)
+  if object._isStore then return object:at_put_(K.pathReference(path), value) end
+  return K.walkPut(object, path, value)
+end
+
+-- Verbs for objects without a property path for them.
+local otherwise = {
+  get = function(object, path)
+    if type(object) == "function" then return object(path) end
+    if object._isStore then return object:at_(K.pathReference(path)) end
+    if object._isReference then return object:value() end
+    local inner = path:gsub("^/+", "")
+    if inner == "" then return object end
+    return K.walk(object, inner)
+  end,
+  put = function(object, path, value) putInto(object, path:gsub("^/+", ""), value) end,
+  post = function(object, path, value)
+    if object._isStore then return object:at_post_(K.pathReference(path), value) end
+    K.refuseVerb("post", path)
+  end,
+  merge = function(object, path, value)
+    if object._isStore then return object:merge_at_(value, K.pathReference(path)) end
+    K.refuseVerb("merge", path)
+  end,
+  delete = function(object, path)
+    if object._isStore then return object:deleteAt_(K.pathReference(path)) end
+    K.refuseVerb("delete", path)
+  end,
+  list = function(object, path)
+    if object._isStore then return object:childrenOfReference_(K.pathReference(path)) end
+    return nil
+  end,
+}
+
+-- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
+function K.serve(object, verb, path, query, value)
+  local reference = K.pathReference(query and path .. "?" .. query or path)
+  local found, answer = K.tryPath(object, verb, path, value, reference)
+  if not found then answer = otherwise[verb](object, path, value) end
+  if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
+    native.respond("status", 302)
+    local scheme = answer._scheme
+    native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
+    return ""
+  end
+  return answer
+end
+
+-- The verbs of a path, in words: for 405 and OPTIONS.
+function K.serveVerbs(object, path)
+  local class = K.classOf(object)
+  local verbs = class and class._subs and K.pathVerbs(class, path) or {}
+  local has = {}
+  for _, verb in ipairs(verbs) do has[verb] = true end
+  local function own(verb, name)
+    -- A class that answers the message itself, not through paths.
+    if not has[verb] and type(object) == "table" then
+      local method = class._methods[name]
+      if method ~= Scheme._methods[name] and method ~= Store._methods[name] then verbs[#verbs + 1] = verb end
+    end
+  end
+  if type(object) == "table" and object._isStore then
+    own("get", "at_")
+    own("put", "at_put_")
+    own("post", "at_post_")
+    own("merge", "merge_at_")
+    own("delete", "deleteAt_")
+    own("list", "childrenOfReference_")
+    if #verbs == 0 then verbs[1] = "get" end
+  elseif not has.get then
+    verbs[#verbs + 1] = "get"
+    if type(object) == "table" and not K.isClass(object) then verbs[#verbs + 1] = "put" end
+  end
+  return table.concat(verbs, " ")
+end
+
+-- A store as Rust should hold it: combinators of native stores stay native.
+function K.nativeStore(store)
+  store = K.asStore(store)
+  if type(store) ~= "table" or rawget(store, "_native") then return store end
+  if store._isStore and store.nativeStore then return store:nativeStore() end
+  return store
+end
+K.methods(Store, { ["nativeStore"] = function(self) return self end })
+
+-- `var:store/key` reads from the store.
+function K.storeProperty(store, name) return K.storeGet(store, K.str(name)) end
