@@ -1,1 +1,85 @@
-//! Combinatorial search over categories.
+//! Combinatorial search: a query is read in every way that the categories of documents allow, and the
+//! answer lists these interpretations with their counts, best first.
+//!
+//! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a query
+//! apart, finds the categories that know each word, and forms every combination: "alan p" can be a
+//! title word and an author, an author and a title word, two title words. Each interpretation has a
+//! score, the number of its documents, and as many of their identifiers as were asked for; the
+//! documents themselves are not kept.
+//!
+//! ```
+//! use runnel_search::{Category, Document, Index, IndexConfig, Request, Search, SearchConfig};
+//!
+//! let config = IndexConfig::new("books")
+//!     .category(Category::new("title"))
+//!     .category(Category::new("author"));
+//! let mut index = Index::new(config)?;
+//! index.add(&Document::new(1).with("title", "Alan Turing").with("author", "Hodges"));
+//! index.add(&Document::new(2).with("title", "Emma").with("author", "Alan Smith"));
+//! let search = Search::over(index, SearchConfig::new())?;
+//! let answer = search.search("alan", &Request::new());
+//! let categories: Vec<_> =
+//!     answer.allocations().flat_map(|found| found.words()).map(|word| word.category).collect();
+//! assert_eq!(categories, ["title", "author"]);
+//! assert_eq!(answer.total(), 2);
+//! # Ok::<(), runnel_search::ConfigError>(())
+//! ```
+//!
+//! The engine follows Picky 4.31 number for number, see [`Fidelity`] for the exceptions. Everything
+//! is bounded: the constants of this crate say by how much.
+
+mod answer;
+mod bits;
+mod bundle;
+mod category;
+mod charset;
+mod combine;
+mod distance;
+mod document;
+mod double_metaphone;
+mod error;
+mod grid;
+mod id;
+mod index;
+mod interpret;
+mod intersect;
+mod json;
+mod limits;
+mod metaphone;
+mod number;
+mod page;
+mod partial;
+mod pattern;
+mod posting;
+mod preferences;
+mod query;
+mod search;
+mod similarity;
+mod soundex;
+mod stem;
+mod substitute;
+mod succession;
+mod tokenizer;
+mod weight;
+mod words;
+mod words_index;
+mod work;
+
+pub use answer::{Allocation, Answer, Chosen};
+pub use category::Category;
+pub use document::{Document, Field};
+pub use error::ConfigError;
+pub use grid::Grid;
+pub use id::{Id, KeyFormat, leading_integer};
+pub use index::{Fidelity, Index, IndexConfig};
+pub use limits::*;
+pub use number::Number;
+pub use partial::{PartFunction, Partial};
+pub use pattern::Pattern;
+pub use preferences::Boost;
+pub use search::{Compare, Request, Search, SearchConfig, SharedIndex};
+pub use similarity::Similarity;
+pub use stem::Stemmer;
+pub use substitute::Substitution;
+pub use tokenizer::{RejectFunction, Rejection, SplitFunction, Splitter, Tokenizer};
+pub use weight::{Weight, WeightFunction};

@@ -1,0 +1,229 @@
+//! What a search found: interpretations with their counts, and documents.
+
+use crate::combine::Record;
+use crate::id::Id;
+use crate::interpret::Interpretations;
+use crate::json;
+use crate::number::{Number, write_unsigned};
+use crate::query::Query;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answer to a query.
+///
+/// It is independent of the indexes that it came from, and can be handed to
+/// [`Search::search_into`](crate::Search::search_into) again to save the memory allocations of a
+/// new one.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The query taken apart, and other texts that records refer to.
+    pub(crate) query: Query,
+    pub(crate) records: Vec<Record>,
+    pub(crate) record_json: Vec<u8>,
+    pub(crate) interpretations: Interpretations,
+    pub(crate) rows: Vec<Row>,
+    /// The records of all rows, one after the other.
+    pub(crate) members: Vec<u32>,
+    /// The documents of all rows, one after the other.
+    pub(crate) ids: Vec<Id>,
+    pub(crate) identifiers: Arc<[Identifier]>,
+    pub(crate) offset: i64,
+    pub(crate) total: usize,
+    pub(crate) duration: Duration,
+}
+
+/// What answers call an index.
+#[derive(Clone, Debug)]
+pub(crate) struct Identifier {
+    pub(crate) text: String,
+    /// The text as JSON.
+    pub(crate) json: Vec<u8>,
+}
+
+impl Identifier {
+    pub(crate) fn new(text: &str) -> Identifier {
+        let mut json = Vec::new();
+        json::write_string(text, &mut json);
+        Identifier { text: text.to_owned(), json }
+    }
+}
+
+/// An interpretation that was looked into.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) index: u8,
+    pub(crate) score: Number,
+    pub(crate) count: usize,
+    pub(crate) members: Range<u32>,
+    pub(crate) ids: Range<u32>,
+}
+
+/// One interpretation of a query, with what it found.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation<'a> {
+    answer: &'a Answer,
+    row: &'a Row,
+}
+
+/// A word of an interpretation: in which category, how it was written, what was looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen<'a> {
+    /// The name of the category; of alternatives the names, with bars between them.
+    pub category: &'a str,
+    /// The word as it was written, with its markers.
+    pub original: &'a str,
+    /// The word that was looked up, or found by its sound.
+    pub text: &'a str,
+}
+
+impl<'a> Allocation<'a> {
+    /// What the index calls itself.
+    pub fn identifier(&self) -> &'a str {
+        &self.answer.identifiers[usize::from(self.row.index)].text
+    }
+
+    /// The sum of the weights and the boost.
+    pub fn score(&self) -> Number {
+        self.row.score
+    }
+
+    /// How many documents there are in this interpretation, on all pages.
+    pub fn count(&self) -> usize {
+        self.row.count
+    }
+
+    /// What each word means, in the order of the words.
+    pub fn words(&self) -> impl Iterator<Item = Chosen<'a>> + use<'a> {
+        let Allocation { answer, row } = *self;
+        let text = &answer.query.text;
+        answer.members[range(&row.members)].iter().map(move |member| {
+            let record = &answer.records[*member as usize];
+            Chosen {
+                category: record.category.of(text),
+                original: record.original.of(text),
+                text: record.text.of(text),
+            }
+        })
+    }
+
+    /// The documents that are shown, those on the page that was asked for.
+    pub fn ids(&self) -> &'a [Id] {
+        &self.answer.ids[range(&self.row.ids)]
+    }
+}
+
+fn range(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+impl Answer {
+    /// An answer to nothing.
+    pub fn new() -> Answer {
+        Answer::default()
+    }
+
+    /// The interpretations that have documents, best first.
+    pub fn allocations(&self) -> impl Iterator<Item = Allocation<'_>> {
+        let rows = self.rows.iter().filter(|row| row.count > 0);
+        rows.map(|row| Allocation { answer: self, row })
+    }
+
+    /// How many interpretations were looked into, those without documents included.
+    pub fn considered(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The documents of the page, over all interpretations.
+    pub fn ids(&self) -> &[Id] {
+        &self.ids
+    }
+
+    /// The number of documents of all interpretations that were looked into. A document that is in
+    /// several of them counts as often, unless each was to be shown once only.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The number of documents that were to be left out before the first one shown.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// How long the search took, without reading the query and writing the answer.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// Overwrites the duration, as for answers that are to be compared.
+    pub fn set_duration(&mut self, duration: Duration) {
+        self.duration = duration;
+    }
+
+    /// Appends the answer as JSON:
+    /// `{"allocations":[[index,score,count,[[category,original,text],…],[id,…]],…],"offset":…,"duration":…,"total":…}`
+    /// with the duration in seconds, to the microsecond. Interpretations without documents are left
+    /// out.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"allocations\":[");
+        let mut first = true;
+        for row in self.rows.iter().filter(|row| row.count > 0) {
+            if !first {
+                out.push(b',');
+            }
+            first = false;
+            self.write_row(row, out);
+        }
+        out.extend_from_slice(b"],\"offset\":");
+        out.extend_from_slice(itoa::Buffer::new().format(self.offset).as_bytes());
+        out.extend_from_slice(b",\"duration\":");
+        let seconds = (self.duration.as_secs_f64() * 1e6).round() / 1e6;
+        Number::float(seconds).write_json(out);
+        out.extend_from_slice(b",\"total\":");
+        write_unsigned(self.total as u64, out);
+        out.push(b'}');
+    }
+
+    fn write_row(&self, row: &Row, out: &mut Vec<u8>) {
+        out.push(b'[');
+        out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
+        out.push(b',');
+        row.score.write_json(out);
+        out.push(b',');
+        write_unsigned(row.count as u64, out);
+        out.extend_from_slice(b",[");
+        for (number, member) in self.members[range(&row.members)].iter().enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            let json = self.records[*member as usize].json;
+            out.extend_from_slice(&self.record_json[json.start as usize..json.end as usize]);
+        }
+        out.extend_from_slice(b"],[");
+        for (number, id) in self.ids[range(&row.ids)].iter().enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            id.write_json(out);
+        }
+        out.extend_from_slice(b"]]");
+    }
+
+    /// The answer as JSON text, see [`write_json`](Self::write_json).
+    pub fn to_json(&self) -> String {
+        let mut out = Vec::new();
+        self.write_json(&mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// Forgets everything but its memory.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.record_json.clear();
+        self.interpretations.clear();
+        self.rows.clear();
+        self.members.clear();
+        self.ids.clear();
+        self.total = 0;
+    }
+}

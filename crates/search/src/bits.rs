@@ -1,0 +1,173 @@
+//! Sets of slots as bits, for lists that are dense enough.
+
+/// Which slots are in a set: one bit each, from a first multiple of 64 on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bits {
+    /// Number of the first word: the slot of its lowest bit divided by 64.
+    first: u32,
+    words: Vec<u64>,
+}
+
+impl Bits {
+    pub(crate) fn from_slots(slots: impl Iterator<Item = u32> + Clone) -> Bits {
+        let (mut low, mut high) = (u32::MAX, 0);
+        for slot in slots.clone() {
+            low = low.min(slot);
+            high = high.max(slot);
+        }
+        if low > high {
+            return Bits::default();
+        }
+        let (first, last) = (low / 64, high / 64);
+        let mut words = vec![0; (last - first) as usize + 1];
+        for slot in slots {
+            words[(slot / 64 - first) as usize] |= 1 << (slot % 64);
+        }
+        Bits { first, words }
+    }
+
+    /// Number of 64-bit words.
+    pub(crate) fn size(&self) -> usize {
+        self.words.len()
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        let at = (slot / 64).wrapping_sub(self.first) as usize;
+        self.words.get(at).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    }
+
+    /// How many words the set would have with this slot in it.
+    pub(crate) fn size_with(&self, slot: u32) -> usize {
+        let word = slot / 64;
+        if word < self.first {
+            self.words.len() + (self.first - word) as usize
+        } else {
+            self.words.len().max((word - self.first) as usize + 1)
+        }
+    }
+
+    /// Adds a slot and says whether it is new.
+    pub(crate) fn insert(&mut self, slot: u32) -> bool {
+        let word = slot / 64;
+        if self.words.is_empty() {
+            self.first = word;
+        }
+        if word < self.first {
+            // Room in front grows in proportion, so that a series of slots in front is cheap.
+            let missing = (self.first - word) as usize;
+            let added = missing.max(self.words.len().min(self.first as usize));
+            self.words.splice(0..0, std::iter::repeat_n(0, added));
+            self.first -= added as u32;
+        }
+        let at = (word - self.first) as usize;
+        if at >= self.words.len() {
+            self.words.resize(at + 1, 0);
+        }
+        let bit = 1 << (slot % 64);
+        let new = self.words[at] & bit == 0;
+        self.words[at] |= bit;
+        new
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) {
+        let at = (slot / 64).wrapping_sub(self.first) as usize;
+        if let Some(word) = self.words.get_mut(at) {
+            *word &= !(1 << (slot % 64));
+        }
+    }
+
+    /// The first word that all sets have, and the number of words from there on that all have.
+    fn shared(sets: &[&Bits]) -> (u32, usize) {
+        let first = sets.iter().map(|set| set.first).max().unwrap_or(0);
+        let end = sets.iter().map(|set| set.first + set.words.len() as u32).min().unwrap_or(0);
+        (first, end.saturating_sub(first) as usize)
+    }
+
+    /// The number of slots that are in all of two or more sets.
+    pub(crate) fn count_shared(sets: &[&Bits]) -> usize {
+        let (first, length) = Bits::shared(sets);
+        let part = |set: &'_ Bits| (first - set.first.min(first)) as usize;
+        if let [left, right] = sets {
+            let left = left.words.get(part(left)..).unwrap_or_default();
+            let right = right.words.get(part(right)..).unwrap_or_default();
+            let pairs = left.iter().zip(right).take(length);
+            return pairs.map(|(left, right)| (left & right).count_ones() as usize).sum();
+        }
+        (0..length).map(|at| Bits::word_shared(sets, first, at).count_ones() as usize).sum()
+    }
+
+    fn word_shared(sets: &[&Bits], first: u32, at: usize) -> u64 {
+        sets.iter().fold(u64::MAX, |word, set| word & set.words[(first - set.first) as usize + at])
+    }
+
+    /// Calls `each` with the slots that are in all sets, in ascending order, without the first
+    /// `skip` ones, until it has been called `limit` times.
+    pub(crate) fn each_shared(
+        sets: &[&Bits],
+        mut skip: usize,
+        mut limit: usize,
+        mut each: impl FnMut(u32),
+    ) {
+        let (first, length) = Bits::shared(sets);
+        for at in 0..length {
+            if limit == 0 {
+                return;
+            }
+            let mut word = Bits::word_shared(sets, first, at);
+            let ones = word.count_ones() as usize;
+            if skip >= ones {
+                skip -= ones;
+                continue;
+            }
+            while word != 0 && limit > 0 {
+                if skip > 0 {
+                    skip -= 1;
+                } else {
+                    each((first + at as u32) * 64 + word.trailing_zeros());
+                    limit -= 1;
+                }
+                word &= word - 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_like_a_set(
+            changes in proptest::collection::vec((0u32..1000, proptest::bool::ANY), 0..200),
+            other in proptest::collection::btree_set(0u32..1000, 0..300),
+            skip in 0usize..20,
+            limit in 0usize..20,
+        ) {
+            let mut bits = Bits::default();
+            let mut set = BTreeSet::new();
+            for (slot, add) in changes {
+                if add {
+                    let expected = set.insert(slot);
+                    proptest::prop_assert!(bits.size_with(slot) >= bits.size());
+                    proptest::prop_assert_eq!(bits.insert(slot), expected);
+                } else {
+                    set.remove(&slot);
+                    bits.remove(slot);
+                }
+            }
+            for slot in 0..1000 {
+                proptest::prop_assert_eq!(bits.contains(slot), set.contains(&slot));
+            }
+            let right = Bits::from_slots(other.iter().copied());
+            let both: Vec<u32> = set.intersection(&other).copied().collect();
+            proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right]), both.len());
+            proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right, &bits]), both.len());
+            let mut got = Vec::new();
+            Bits::each_shared(&[&bits, &right], skip, limit, |slot| got.push(slot));
+            let expected: Vec<u32> = both.into_iter().skip(skip).take(limit).collect();
+            proptest::prop_assert_eq!(got, expected);
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! What each word of a query can be: combinations of the word with the categories that know it.
+
+use crate::answer::Answer;
+use crate::index::Index;
+use crate::json;
+use crate::limits::MAX_WORD_CHARS;
+use crate::number::Number;
+use crate::posting::Posting;
+use crate::preferences::{NO_NAME, Name, Preferences};
+use crate::query::{Place, Token};
+use crate::succession::{Members, Succession};
+use crate::words::{Span, first_characters};
+use crate::words_index::{Found, WordsIndex};
+use crate::work::Work;
+use std::borrow::Cow;
+
+/// Lists beyond this many are not compared with others to find equal ones.
+pub(crate) const COMPARED_LISTS: usize = 128;
+
+/// Documents that a combination leads to.
+#[derive(Debug)]
+pub(crate) enum List<'a> {
+    Stored(&'a Posting),
+    Made(Posting),
+}
+
+impl List<'_> {
+    pub(crate) fn posting(&self) -> &Posting {
+        match self {
+            List::Stored(posting) => posting,
+            List::Made(posting) => posting,
+        }
+    }
+}
+
+/// A word in a category.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Combination {
+    pub(crate) weight: Number,
+    /// The number of its list.
+    pub(crate) list: u32,
+    pub(crate) name: Name,
+    pub(crate) hidden: bool,
+    /// The number of what answers say about it.
+    pub(crate) record: u32,
+}
+
+/// A combination as answers show it. Spans are parts of the answer's texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Record {
+    pub(crate) category: Span,
+    pub(crate) original: Span,
+    pub(crate) text: Span,
+    /// The JSON of it.
+    pub(crate) json: Span,
+}
+
+/// Forms the combinations of one query.
+pub(crate) struct Combiner<'a, 'q> {
+    pub(crate) preferences: &'a Preferences,
+    pub(crate) answer: &'q mut Answer,
+    pub(crate) work: &'q mut Work,
+    pub(crate) lists: Vec<List<'a>>,
+    pub(crate) combinations: Vec<Combination>,
+}
+
+/// The texts of a combination while it is formed.
+#[derive(Clone, Copy)]
+struct Texts {
+    original: Span,
+    text: Span,
+}
+
+impl<'a> Combiner<'a, '_> {
+    /// Adds the combinations of one place of the query in one index and answers how many there are.
+    pub(crate) fn place(&mut self, index: &'a Index, names: &[Name], place: Place) -> usize {
+        let before = self.combinations.len();
+        for number in place.first..place.end {
+            let token = self.answer.query.tokens[number as usize];
+            if token.similar {
+                self.similar(index, names, &token);
+            } else {
+                self.token(index, names, &token);
+            }
+        }
+        if place.either {
+            self.merge(before);
+        }
+        self.combinations.len() - before
+    }
+
+    fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
+        let hash = index.hash(self.lookup_text(token));
+        if let Some(category) = token.category {
+            return self.in_category(index, names, token, category, hash);
+        }
+        let Some(qualifiers) = token.qualifiers else {
+            for category in 0..index.categories().len() {
+                self.in_category(index, names, token, category as u8, hash);
+            }
+            return;
+        };
+        let mut start = qualifiers.start;
+        while start <= qualifiers.end {
+            let rest = Span { start, end: qualifiers.end }.of(&self.answer.query.text);
+            let length = rest.find(',').unwrap_or(rest.len());
+            let category = index.qualified(&rest[..length]);
+            start += length as u32 + 1;
+            if let Some(category) = category {
+                self.in_category(index, names, token, category, hash);
+            }
+        }
+    }
+
+    fn lookup_text(&self, token: &Token) -> &str {
+        first_characters(token.text.of(&self.answer.query.text), MAX_WORD_CHARS)
+    }
+
+    fn in_category(
+        &mut self,
+        index: &'a Index,
+        names: &[Name],
+        token: &Token,
+        category: u8,
+        hash: u64,
+    ) {
+        let words = &index.categories()[usize::from(category)];
+        let texts = Texts { original: token.original, text: token.text };
+        let name = names[usize::from(category)];
+        if let Some((from, to)) = token.range {
+            if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
+                let list = self.add_list(List::Made(posting));
+                self.push(words, name, weight, list, texts);
+            }
+            return;
+        }
+        let stemmer = words.stemmer().filter(|_| !token.quoted);
+        let text = self.lookup_text(token);
+        let (text, hash) = match stemmer.map(|stemmer| stemmer.stem(text)) {
+            Some(stem) => {
+                let hash = index.hash(&stem);
+                (Cow::Owned(stem.into_owned()), hash)
+            }
+            None => (Cow::Borrowed(text), hash),
+        };
+        let found = words.find(index.hasher(), hash, &text, token.partial);
+        if token.partial && words.config().exact_first {
+            let exact = words.find(index.hasher(), hash, &text, false);
+            drop(text);
+            return self.exact_first(words, name, exact, found, texts);
+        }
+        drop(text);
+        if let Some((weight, posting)) = found {
+            let list = self.add_found(posting);
+            self.push(words, name, weight, list, texts);
+        }
+    }
+
+    fn exact_first(
+        &mut self,
+        words: &WordsIndex,
+        name: Name,
+        exact: Option<Found<'a>>,
+        partial: Option<Found<'a>>,
+        texts: Texts,
+    ) {
+        let weights = exact.iter().chain(&partial).map(|(weight, _)| *weight);
+        let Some(weight) = weights.max_by(|left, right| left.order(*right)) else {
+            return;
+        };
+        let lists = [exact, partial].into_iter().flatten().filter_map(|(_, posting)| posting);
+        let slots: Vec<u32> = lists.flat_map(Posting::iter).collect();
+        self.work.spend(slots.len());
+        let list = self.add_list(List::Made(Posting::without_repeats(slots)));
+        self.push(words, name, weight, list, texts);
+    }
+
+    fn similar(&mut self, index: &'a Index, names: &[Name], token: &Token) {
+        for (words, name) in index.categories().iter().zip(names) {
+            let similar = words.similar();
+            let Some(code) = similar.strategy().encode(self.lookup_text(token)) else {
+                continue;
+            };
+            for word in similar.of_code(&code) {
+                let found = words.find(index.hasher(), index.hash(word), word, false);
+                let Some((weight, posting)) = found else {
+                    continue;
+                };
+                let text = self.store(word);
+                let list = self.add_found(posting);
+                self.push(words, *name, weight, list, Texts { original: text, text });
+            }
+        }
+    }
+
+    /// The sum of the weights and all documents of the words of a range, or nothing if there are no
+    /// words.
+    fn range(
+        &mut self,
+        index: &'a Index,
+        words: &'a WordsIndex,
+        partial: bool,
+        from: Span,
+        to: Span,
+    ) -> Option<(Number, Posting)> {
+        let text = &self.answer.query.text;
+        let succession = Succession::new(from.of(text), to.of(text));
+        let mut range = RangeSum { weight: None, slots: Vec::new() };
+        let members = succession.members().filter(|_| words.config().grid.is_none());
+        match members {
+            Some(members) => {
+                let bundle = words.bundle(partial);
+                if !self.work.spend(bundle.len()) {
+                    return None;
+                }
+                let mut inside: Vec<_> =
+                    bundle.iter().filter(|entry| members.contains(entry.word())).collect();
+                inside.sort_by(|left, right| {
+                    Members::order(left.word()).cmp(&Members::order(right.word()))
+                });
+                for entry in inside {
+                    range.add((entry.weight(), Some(entry.posting())), self.work);
+                }
+            }
+            None => {
+                for word in succession {
+                    if !self.work.spend_range_step() {
+                        break;
+                    }
+                    let hash = index.hash(&word);
+                    if let Some(found) = words.find(index.hasher(), hash, &word, partial) {
+                        range.add(found, self.work);
+                    }
+                }
+            }
+        }
+        Some((range.weight?, Posting::from_slots(range.slots)))
+    }
+
+    /// Makes one combination of all since a place.
+    fn merge(&mut self, first: usize) {
+        let merged = self.combinations.split_off(first);
+        if merged.is_empty() {
+            return;
+        }
+        let slots: Vec<u32> = merged
+            .iter()
+            .flat_map(|combination| self.lists[combination.list as usize].posting().iter())
+            .collect();
+        self.work.spend(slots.len());
+        let mut parts = [Span::default(); 3];
+        for (number, part) in parts.iter_mut().enumerate() {
+            let start = self.answer.query.text.len();
+            for (at, combination) in merged.iter().enumerate() {
+                let record = self.answer.records[combination.record as usize];
+                let span = [record.category, record.original, record.text][number];
+                let text = &mut self.answer.query.text;
+                if at > 0 {
+                    text.push('|');
+                }
+                text.extend_from_within(span.start as usize..span.end as usize);
+            }
+            *part = Span { start: start as u32, end: self.answer.query.text.len() as u32 };
+        }
+        let [category, original, text] = parts;
+        let name = self.preferences.name(category.of(&self.answer.query.text));
+        let list = self.add_list(List::Made(Posting::without_repeats(slots)));
+        self.push_record(name, Number::float(0.0), list, category, Texts { original, text });
+    }
+
+    fn store(&mut self, word: &str) -> Span {
+        let text = &mut self.answer.query.text;
+        let start = text.len() as u32;
+        text.push_str(word);
+        Span { start, end: text.len() as u32 }
+    }
+
+    fn add_found(&mut self, posting: Option<&'a Posting>) -> u32 {
+        let Some(posting) = posting else {
+            return self.add_list(List::Made(Posting::default()));
+        };
+        let compared = self.lists.iter().take(COMPARED_LISTS);
+        let equal = |list: &List<'_>| matches!(list, List::Stored(other) if std::ptr::eq(*other, posting));
+        match compared.into_iter().position(equal) {
+            Some(number) => number as u32,
+            None => self.add_list(List::Stored(posting)),
+        }
+    }
+
+    fn add_list(&mut self, list: List<'a>) -> u32 {
+        self.lists.push(list);
+        self.lists.len() as u32 - 1
+    }
+
+    fn push(&mut self, words: &WordsIndex, name: Name, weight: Number, list: u32, texts: Texts) {
+        let category = self.store(&words.config().name);
+        self.push_record(name, weight, list, category, texts);
+    }
+
+    fn push_record(
+        &mut self,
+        name: Name,
+        weight: Number,
+        list: u32,
+        category: Span,
+        texts: Texts,
+    ) {
+        let Answer { query, records, record_json, .. } = &mut *self.answer;
+        let start = record_json.len() as u32;
+        record_json.push(b'[');
+        for (number, span) in [category, texts.original, texts.text].into_iter().enumerate() {
+            if number > 0 {
+                record_json.push(b',');
+            }
+            json::write_string(span.of(&query.text), record_json);
+        }
+        record_json.push(b']');
+        let json = Span { start, end: record_json.len() as u32 };
+        self.combinations.push(Combination {
+            weight,
+            list,
+            name,
+            hidden: name != NO_NAME && self.preferences.is_hidden(name),
+            record: records.len() as u32,
+        });
+        records.push(Record { category, original: texts.original, text: texts.text, json });
+    }
+}
+
+/// A range while it is put together.
+struct RangeSum {
+    weight: Option<Number>,
+    slots: Vec<u32>,
+}
+
+impl RangeSum {
+    fn add(&mut self, (weight, posting): Found<'_>, work: &mut Work) {
+        // The order of the sum matters to its last digits.
+        self.weight = Some(weight + self.weight.unwrap_or(Number::ZERO));
+        if let Some(posting) = posting
+            && work.spend(posting.len())
+        {
+            self.slots.extend(posting.iter());
+        }
+    }
+}

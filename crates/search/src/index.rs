@@ -1,0 +1,358 @@
+//! An index: documents by category, filled at once or kept up to date as documents change.
+
+use crate::bundle::Entry;
+use crate::category::Category;
+use crate::document::Document;
+use crate::error::ConfigError;
+use crate::id::{Id, KeyFormat};
+use crate::limits::{MAX_CATEGORIES, MAX_DOCUMENTS};
+use crate::posting::End;
+use crate::tokenizer::Tokenizer;
+use crate::words_index::WordsIndex;
+use hashbrown::{DefaultHashBuilder, HashMap};
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+/// The slot of the first document of an index, so that there is room for others before it.
+const FIRST_SLOT: u32 = 1 << 31;
+
+/// Slots of removed documents are kept until there are this many more than documents.
+const FREE_SLOTS_ALLOWED: usize = 1_024;
+
+/// Whether faults of the engine that this one follows are corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    /// Faults are corrected: with `unique` every document is shown and counted once and every
+    /// offset shows what it should; removing a word leaves the words that sound like it.
+    #[default]
+    Corrected,
+    /// Answers are as the original gives them: `unique` leaves out only documents already shown and
+    /// large offsets show the first page; removing the last document of a word makes all words of
+    /// the same sound unfindable by `~` until they are added again.
+    Original,
+}
+
+/// The configuration of an index.
+#[derive(Clone, Debug)]
+pub struct IndexConfig {
+    name: String,
+    identifier: Option<String>,
+    key_format: KeyFormat,
+    tokenizer: Tokenizer,
+    categories: Vec<Category>,
+    fixed: bool,
+    fidelity: Fidelity,
+}
+
+impl IndexConfig {
+    /// An index of this name without categories.
+    pub fn new(name: impl Into<String>) -> IndexConfig {
+        IndexConfig {
+            name: name.into(),
+            identifier: None,
+            key_format: KeyFormat::default(),
+            tokenizer: Tokenizer::new(),
+            categories: Vec::new(),
+            fixed: false,
+            fidelity: Fidelity::default(),
+        }
+    }
+
+    /// What answers call the index, if not by its name.
+    pub fn identifier(mut self, identifier: impl Into<String>) -> IndexConfig {
+        self.identifier = Some(identifier.into());
+        self
+    }
+
+    /// What becomes of identifiers. Without it they are numbers.
+    pub fn key_format(mut self, format: KeyFormat) -> IndexConfig {
+        self.key_format = format;
+        self
+    }
+
+    /// How texts are taken apart, in categories that do not say otherwise.
+    pub fn tokenizer(mut self, tokenizer: Tokenizer) -> IndexConfig {
+        self.tokenizer = tokenizer;
+        self
+    }
+
+    /// Adds a category. Their order is the order in which interpretations are formed.
+    pub fn category(mut self, category: Category) -> IndexConfig {
+        self.categories.push(category);
+        self
+    }
+
+    /// Saves the memory that removing documents quickly needs. Removing still works, slowly.
+    pub fn fixed(mut self, fixed: bool) -> IndexConfig {
+        self.fixed = fixed;
+        self
+    }
+
+    /// Whether to follow the original in its faults.
+    pub fn fidelity(mut self, fidelity: Fidelity) -> IndexConfig {
+        self.fidelity = fidelity;
+        self
+    }
+}
+
+/// An index.
+///
+/// Documents are shown in their order in the index: [`append`](Index::append) puts one at the end,
+/// [`add`](Index::add) at the start.
+#[derive(Debug)]
+pub struct Index {
+    name: String,
+    identifier: String,
+    key_format: KeyFormat,
+    fidelity: Fidelity,
+    hasher: DefaultHashBuilder,
+    categories: Vec<WordsIndex>,
+    qualifiers: HashMap<String, u8>,
+    slots: HashMap<Id, u32>,
+    documents: VecDeque<Option<Id>>,
+    /// The slot of the first of `documents`.
+    base: u32,
+}
+
+impl Index {
+    /// An empty index.
+    ///
+    /// # Errors
+    /// Too many categories, none at all, or two of one name.
+    pub fn new(config: IndexConfig) -> Result<Index, ConfigError> {
+        let name = config.name;
+        if config.categories.is_empty() {
+            return Err(ConfigError::new(format!(
+                "the index {name} has no categories; give it at least one"
+            )));
+        }
+        if config.categories.len() > MAX_CATEGORIES {
+            return Err(ConfigError::new(format!(
+                "the index {name} has {} categories; {MAX_CATEGORIES} are allowed",
+                config.categories.len()
+            )));
+        }
+        let mut qualifiers = HashMap::new();
+        for (number, category) in config.categories.iter().enumerate() {
+            if config.categories[..number].iter().any(|other| other.name == category.name) {
+                return Err(ConfigError::new(format!(
+                    "the index {name} has two categories {}; rename one of them",
+                    category.name
+                )));
+            }
+            if category.qualifiers.is_empty() {
+                qualifiers.insert(category.name.clone(), number as u8);
+            }
+            for qualifier in &category.qualifiers {
+                qualifiers.insert(qualifier.clone(), number as u8);
+            }
+        }
+        let new = |category| WordsIndex::new(category, &config.tokenizer, config.fixed);
+        Ok(Index {
+            identifier: config.identifier.unwrap_or_else(|| name.clone()),
+            name,
+            key_format: config.key_format,
+            fidelity: config.fidelity,
+            hasher: DefaultHashBuilder::default(),
+            categories: config.categories.into_iter().map(new).collect(),
+            qualifiers,
+            slots: HashMap::new(),
+            documents: VecDeque::new(),
+            base: FIRST_SLOT,
+        })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What answers call the index.
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Whether there are no documents.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    /// Whether a document of this identifier is in the index.
+    pub fn contains(&self, id: impl Into<Id>) -> bool {
+        self.slots.contains_key(&self.key_format.apply(id.into()))
+    }
+
+    /// The names of the categories, in their order.
+    pub fn category_names(&self) -> impl Iterator<Item = &str> {
+        self.categories.iter().map(|category| category.config().name.as_str())
+    }
+
+    /// Appends many documents, as when an index is filled from its source.
+    pub fn load(&mut self, documents: impl IntoIterator<Item = Document>) {
+        documents.into_iter().for_each(|document| self.append(&document));
+        self.categories.iter_mut().for_each(WordsIndex::make_bits);
+    }
+
+    /// Puts a document at the start.
+    ///
+    /// A document whose identifier is in the index already stays where it is: words that it has in
+    /// addition are added to it, no word is removed. To change one, use [`replace`](Self::replace).
+    /// When the index is full ([`MAX_DOCUMENTS`]), new documents are left out.
+    pub fn add(&mut self, document: &Document) {
+        self.insert(document, End::Front);
+    }
+
+    /// Puts a document at the end; otherwise like [`add`](Self::add).
+    pub fn append(&mut self, document: &Document) {
+        self.insert(document, End::Back);
+    }
+
+    /// Removes what is known of the document and puts it at the start.
+    pub fn replace(&mut self, document: &Document) {
+        self.remove(document.id().clone());
+        self.add(document);
+    }
+
+    /// Replaces the categories whose fields the document has, and leaves the others. In the
+    /// replaced ones the document moves to the start.
+    pub fn replace_from(&mut self, document: &Document) {
+        let id = self.key_format.apply(document.id().clone());
+        let Some(&slot) = self.slots.get(&id) else {
+            return self.add(document);
+        };
+        let kept = |category: &WordsIndex| {
+            document.field(category.config().field()).is_none() && category.has_document(slot)
+        };
+        if !self.categories.iter().any(kept) {
+            return self.replace(document);
+        }
+        let whole_code = self.fidelity == Fidelity::Original;
+        for category in &mut self.categories {
+            if let Some(field) = document.field(category.config().field()) {
+                category.remove(&self.hasher, slot, whole_code);
+                category.add(&self.hasher, slot, field, End::Front);
+            }
+        }
+    }
+
+    /// Removes a document and says whether it was in the index.
+    pub fn remove(&mut self, id: impl Into<Id>) -> bool {
+        let id = self.key_format.apply(id.into());
+        let Some(slot) = self.slots.remove(&id) else {
+            return false;
+        };
+        let whole_code = self.fidelity == Fidelity::Original;
+        for category in &mut self.categories {
+            category.remove(&self.hasher, slot, whole_code);
+        }
+        self.documents[(slot - self.base) as usize] = None;
+        if self.documents.len() > 2 * self.slots.len() + FREE_SLOTS_ALLOWED {
+            self.renumber();
+        }
+        true
+    }
+
+    /// The values of a category with the number of documents of each, in the order in which the
+    /// values came, those with at least `at_least` documents. Nothing for an unknown category.
+    pub fn facets(&self, category: &str, at_least: usize) -> Vec<(String, usize)> {
+        let Some(number) = self.category_number(category) else {
+            return Vec::new();
+        };
+        self.categories[usize::from(number)]
+            .words()
+            .map(|entry: &Entry| (entry.word().to_owned(), entry.posting().len()))
+            .filter(|(_, count)| *count >= at_least)
+            .collect()
+    }
+
+    fn insert(&mut self, document: &Document, end: End) {
+        let id = self.key_format.apply(document.id().clone());
+        let slot = match self.slots.get(&id) {
+            Some(slot) => *slot,
+            None if self.documents.len() >= MAX_DOCUMENTS => return,
+            None => {
+                let slot = self.new_slot(id.clone(), end);
+                self.slots.insert(id, slot);
+                slot
+            }
+        };
+        for category in &mut self.categories {
+            if let Some(field) = document.field(category.config().field()) {
+                category.add(&self.hasher, slot, field, end);
+            }
+        }
+    }
+
+    fn new_slot(&mut self, id: Id, end: End) -> u32 {
+        // Slots drift in one direction when documents are replaced again and again.
+        let last = u64::from(self.base) + self.documents.len() as u64;
+        if self.base == 0 || last >= u64::from(u32::MAX) {
+            self.renumber();
+        }
+        match end {
+            End::Front => {
+                self.base -= 1;
+                self.documents.push_front(Some(id));
+                self.base
+            }
+            End::Back => {
+                self.documents.push_back(Some(id));
+                self.base + (self.documents.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Gives the documents new slots without gaps, in the same order.
+    fn renumber(&mut self) {
+        let mut numbers = Vec::with_capacity(self.documents.len());
+        let mut next = FIRST_SLOT;
+        for document in &self.documents {
+            numbers.push(next);
+            next += u32::from(document.is_some());
+        }
+        let base = self.base;
+        let new_slot = |slot: u32| numbers[(slot - base) as usize];
+        self.categories.iter_mut().for_each(|category| category.renumber(new_slot));
+        self.slots.values_mut().for_each(|slot| *slot = new_slot(*slot));
+        self.documents.retain(Option::is_some);
+        self.documents.shrink_to_fit();
+        self.base = FIRST_SLOT;
+    }
+
+    pub(crate) fn categories(&self) -> &[WordsIndex] {
+        &self.categories
+    }
+
+    pub(crate) fn hasher(&self) -> &DefaultHashBuilder {
+        &self.hasher
+    }
+
+    pub(crate) fn hash(&self, word: &str) -> u64 {
+        self.hasher.hash_one(word)
+    }
+
+    /// The category that a query means by a qualifier.
+    pub(crate) fn qualified(&self, qualifier: &str) -> Option<u8> {
+        self.qualifiers.get(qualifier).copied()
+    }
+
+    pub(crate) fn category_number(&self, name: &str) -> Option<u8> {
+        let found = self.category_names().position(|known| known == name)?;
+        u8::try_from(found).ok()
+    }
+
+    /// The slot of a document, given its identifier in the format of the index.
+    pub(crate) fn slot(&self, id: &Id) -> Option<u32> {
+        self.slots.get(id).copied()
+    }
+
+    /// The identifier of the document in a slot. Slots come from this index, so there is one.
+    pub(crate) fn id(&self, slot: u32) -> Option<&Id> {
+        self.documents.get((slot - self.base) as usize)?.as_ref()
+    }
+}

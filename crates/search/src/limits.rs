@@ -1,0 +1,49 @@
+//! The bounds that keep every index and every query finite, in one place.
+
+/// Longest query, in characters. What follows is cut before anything else looks at it.
+pub const MAX_QUERY_CHARS: usize = 1_024;
+
+/// Most words of a query that are used; later ones are dropped.
+pub const MAX_QUERY_TOKENS: usize = 64;
+
+/// Most alternatives of one `a|b|c` word; later ones are dropped.
+pub const MAX_ALTERNATIVES: usize = 32;
+
+/// Most interpretations of a query that are considered for one index. When the categories allow
+/// more, those with the highest sums of weights stay.
+pub const MAX_INTERPRETATIONS: usize = 4_096;
+
+/// Most bytes of combinations in one answer. Queries with very long words and very many
+/// interpretations keep fewer than [`MAX_INTERPRETATIONS`] because of it.
+pub const MAX_COMBINATION_BYTES: usize = 4 << 20;
+
+/// Most work of one query, in elementary steps (a list element or 64 bits of a set looked at, a
+/// string of a range formed): the order of ten million, some ten to twenty milliseconds. When it
+/// is used up, a range ends early and interpretations not yet counted are left out.
+pub const MAX_WORK: u64 = 8_000_000;
+
+/// Most strings that a range forms one by one. Ranges of plain numbers, or of words in one case of
+/// the Latin alphabet, have no such bound: the index is searched for their members instead.
+pub const MAX_RANGE_STEPS: u64 = 20_000;
+
+/// Longest indexed word, in characters. The rest of a longer one is not indexed.
+pub const MAX_WORD_CHARS: usize = 256;
+
+/// Longest text of one field of a document, in bytes; the rest is not indexed.
+pub const MAX_FIELD_BYTES: usize = 16 << 20;
+
+/// Most categories of one index.
+pub const MAX_CATEGORIES: usize = 255;
+
+/// Most indexes of one search.
+pub const MAX_INDEXES: usize = 255;
+
+/// Most cells to either side that a grid category indexes a value into.
+pub const MAX_GRID_PRECISION: u32 = 1_000;
+
+/// Most documents of one index.
+pub const MAX_DOCUMENTS: usize = 1 << 30;
+
+/// Longest word, in characters, that phonetic codes and edit distances look at; the rest of a
+/// longer one does not influence them.
+pub const MAX_PHONETIC_CHARS: usize = 64;

@@ -1,0 +1,320 @@
+//! Walking the interpretations from the best one on: counting, and collecting the documents of the
+//! page that was asked for.
+
+use crate::answer::{Answer, Row};
+use crate::combine::{COMPARED_LISTS, Combination, List};
+use crate::id::Id;
+use crate::index::{Fidelity, Index};
+use crate::interpret::Interpretation;
+use crate::intersect::{Ascending, intersect};
+use crate::posting::{Posting, SeenSlots};
+use crate::search::Request;
+use crate::work::Work;
+use hashbrown::HashMap;
+use std::ops::Deref;
+
+/// Counts are looked up one by one up to this many, and by a table from then on.
+const FEW_COUNTS: usize = 16;
+
+/// What is needed to look into interpretations.
+pub(crate) struct Pager<'a, I> {
+    pub(crate) indexes: &'a [I],
+    pub(crate) lists: &'a [List<'a>],
+    pub(crate) combinations: &'a [Combination],
+    pub(crate) fidelity: Fidelity,
+    /// How many more interpretations to look into once the page is full; all, if nothing.
+    pub(crate) extra: Option<usize>,
+    pub(crate) counts: Counts,
+}
+
+/// The numbers of documents of sets of lists that have been counted.
+#[derive(Default)]
+pub(crate) struct Counts {
+    few: Vec<((u128, bool), usize)>,
+    many: HashMap<(u128, bool), usize>,
+}
+
+impl Counts {
+    fn get(&self, key: (u128, bool)) -> Option<usize> {
+        if self.many.is_empty() {
+            self.few.iter().find(|(known, _)| *known == key).map(|(_, count)| *count)
+        } else {
+            self.many.get(&key).copied()
+        }
+    }
+
+    fn set(&mut self, key: (u128, bool), count: usize) {
+        if self.few.len() < FEW_COUNTS {
+            self.few.push((key, count));
+            return;
+        }
+        if self.many.is_empty() {
+            self.many.extend(self.few.iter().copied());
+        }
+        self.many.insert(key, count);
+    }
+}
+
+/// Where the walk is.
+struct Progress {
+    /// Documents still to be left out.
+    offset: i64,
+    /// Documents still to be shown.
+    wanted: i64,
+    extra: Option<usize>,
+}
+
+impl Progress {
+    /// The part of a list of this length to show: what to skip and how many, both within it. A
+    /// negative offset counts from the end; nothing is shown if it is outside.
+    fn part(&self, length: usize) -> (usize, usize) {
+        let length = length as i64;
+        let start = if self.offset < 0 { self.offset + length } else { self.offset };
+        if start < 0 || start > length || self.wanted <= 0 {
+            return (0, 0);
+        }
+        (start as usize, self.wanted.min(length - start) as usize)
+    }
+
+    fn after(&mut self, count: usize, shown: usize) {
+        if shown > 0 {
+            self.wanted -= shown as i64;
+            self.offset = 0;
+        } else if self.offset != 0 {
+            self.offset = self.offset.saturating_sub(count as i64);
+        }
+    }
+
+    /// Whether the walk ends here.
+    fn ends(&mut self) -> bool {
+        match &mut self.extra {
+            Some(extra) if self.wanted <= 0 => {
+                let ends = *extra == 0;
+                *extra = extra.saturating_sub(1);
+                ends
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The lists of an interpretation.
+enum Lists<'a> {
+    /// Equal ones once, and in no particular order.
+    Ascending(Vec<&'a Posting>),
+    /// In the order of the words.
+    Any(Vec<&'a Posting>),
+}
+
+impl<I: Deref<Target = Index>> Pager<'_, I> {
+    /// Looks into all interpretations of the answer.
+    pub(crate) fn run(&mut self, answer: &mut Answer, request: &Request<'_>, work: &mut Work) {
+        let mut progress =
+            Progress { offset: request.offset, wanted: request.ids, extra: self.extra };
+        let mut shown_before: Vec<SeenSlots> = Vec::new();
+        if request.unique {
+            shown_before.resize_with(self.indexes.len(), SeenSlots::default);
+        }
+        for number in 0..answer.interpretations.all.len() {
+            let interpretation = answer.interpretations.all[number];
+            let start = answer.members.len() as u32;
+            answer.interpretations.members(&interpretation, &mut answer.members);
+            let hidden = |member: &u32| self.combinations[*member as usize].hidden;
+            let mut kept = start as usize;
+            for at in start as usize..answer.members.len() {
+                if !hidden(&answer.members[at]) {
+                    answer.members[kept] = answer.members[at];
+                    kept += 1;
+                }
+            }
+            answer.members.truncate(kept);
+            let ids = answer.ids.len() as u32;
+            let count = if request.unique {
+                self.once(answer, &interpretation, start, request, &mut progress, &mut shown_before, work)
+            } else {
+                self.plain(answer, &interpretation, start, request, &mut progress, work)
+            };
+            let Some(count) = count else {
+                answer.members.truncate(start as usize);
+                return;
+            };
+            for member in &mut answer.members[start as usize..] {
+                *member = self.combinations[*member as usize].record;
+            }
+            answer.total += count;
+            answer.rows.push(Row {
+                index: interpretation.index,
+                score: interpretation.score,
+                count,
+                members: start..answer.members.len() as u32,
+                ids: ids..answer.ids.len() as u32,
+            });
+            if progress.ends() || work.is_used_up() {
+                return;
+            }
+        }
+    }
+
+    /// The lists of the combinations from a place in the answer's members on.
+    fn lists_of(&self, members: &[u32]) -> Lists<'_> {
+        let list = |member: &u32| {
+            let number = self.combinations[*member as usize].list as usize;
+            self.lists[number].posting()
+        };
+        let lists: Vec<&Posting> = members.iter().map(list).collect();
+        if lists.iter().any(|list| !list.is_ascending()) {
+            return Lists::Any(lists);
+        }
+        let mut different: Vec<&Posting> = Vec::with_capacity(lists.len());
+        for list in lists {
+            if !different.iter().any(|known| std::ptr::eq(*known, list)) {
+                different.push(list);
+            }
+        }
+        Lists::Ascending(different)
+    }
+
+    fn plain(
+        &mut self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        start: u32,
+        request: &Request<'_>,
+        progress: &mut Progress,
+        work: &mut Work,
+    ) -> Option<usize> {
+        let choice = &answer.interpretations.choices[interpretation.choice as usize];
+        let key = (choice.lists, choice.shown > 1);
+        let counted = self.lists.len() <= COMPARED_LISTS;
+        let known = self.counts.get(key).filter(|_| counted);
+        if let Some(count) = known
+            && progress.part(count).1 == 0
+        {
+            progress.after(count, 0);
+            return Some(count);
+        }
+        let members = &answer.members[start as usize..];
+        let index = &self.indexes[usize::from(interpretation.index)];
+        let before = answer.ids.len();
+        let ids = &mut answer.ids;
+        let count = match self.lists_of(members) {
+            Lists::Ascending(lists) if lists.is_empty() => 0,
+            Lists::Ascending(lists) => {
+                let lists = Ascending::new(&lists);
+                let count = match known {
+                    Some(count) => count,
+                    None => lists.count(work)?,
+                };
+                let (skip, limit) = progress.part(count);
+                match request.sort {
+                    Some(_) if limit > 0 => {
+                        let mut slots = Vec::with_capacity(count);
+                        lists.each(0, count, |slot| slots.push(slot));
+                        show(index, &slots, skip, limit, request, ids);
+                    }
+                    _ => lists.each(skip, limit, |slot| ids.extend(index.id(slot).cloned())),
+                }
+                count
+            }
+            Lists::Any(lists) => {
+                let slots = intersect(&lists, work)?;
+                let (skip, limit) = progress.part(slots.len());
+                show(index, &slots, skip, limit, request, ids);
+                slots.len()
+            }
+        };
+        progress.after(count, answer.ids.len() - before);
+        if counted && known.is_none() {
+            self.counts.set(key, count);
+        }
+        Some(count)
+    }
+
+    /// Like [`plain`](Self::plain), without documents of interpretations before this one.
+    #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
+    fn once(
+        &self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        start: u32,
+        request: &Request<'_>,
+        progress: &mut Progress,
+        before: &mut [SeenSlots],
+        work: &mut Work,
+    ) -> Option<usize> {
+        let members = &answer.members[start as usize..];
+        let (Lists::Ascending(lists) | Lists::Any(lists)) = self.lists_of(members);
+        let number = usize::from(interpretation.index);
+        let index = &self.indexes[number];
+        let mut slots = intersect(&lists, work)?;
+        slots.retain(|slot| !self.is_before(before, number, *slot));
+        let count = slots.len();
+        let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
+        if let Some(sort) = request.sort
+            && progress.wanted > 0
+        {
+            all.sort_by(|left, right| sort(left, right));
+        }
+        if self.fidelity == Fidelity::Corrected {
+            let mut seen = SeenSlots::default();
+            all.retain(|id| index.slot(id).is_some_and(|slot| seen.insert(slot)));
+            slots.iter().for_each(|slot| {
+                before[number].insert(*slot);
+            });
+            let (skip, limit) = progress.part(all.len());
+            let count = all.len();
+            answer.ids.extend(all.into_iter().skip(skip).take(limit).cloned());
+            progress.after(count, limit);
+            return Some(count);
+        }
+        let page = progress.wanted.clamp(0, count as i64) as usize;
+        for slot in all[..page].iter().filter_map(|id| index.slot(id)) {
+            before[number].insert(slot);
+        }
+        let offset = progress.offset;
+        progress.offset = offset.saturating_sub(count as i64);
+        let skip = if progress.offset <= 0 && offset > 0 { page.min(offset as usize) } else { 0 };
+        let shown = page - skip;
+        answer.ids.extend(all[skip..page].iter().copied().cloned());
+        if shown > 0 {
+            progress.wanted -= shown as i64;
+            progress.offset = 0;
+        }
+        Some(count)
+    }
+
+    /// Whether a document was found before, in this index or under the same identifier in another.
+    fn is_before(&self, before: &[SeenSlots], number: usize, slot: u32) -> bool {
+        if before[number].contains(slot) {
+            return true;
+        }
+        self.indexes.len() > 1
+            && self.indexes[number].id(slot).is_some_and(|id| {
+                let others = self.indexes.iter().zip(before);
+                others.into_iter().any(|(index, seen)| {
+                    index.slot(id).is_some_and(|slot| seen.contains(slot))
+                })
+            })
+    }
+}
+
+/// Appends the identifiers of part of a list, sorted if that is asked for.
+fn show(
+    index: &Index,
+    slots: &[u32],
+    skip: usize,
+    limit: usize,
+    request: &Request<'_>,
+    ids: &mut Vec<Id>,
+) {
+    if limit == 0 {
+        return;
+    }
+    let Some(sort) = request.sort else {
+        let part = slots.iter().skip(skip).take(limit);
+        return ids.extend(part.filter_map(|slot| index.id(*slot)).cloned());
+    };
+    let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
+    all.sort_by(|left, right| sort(left, right));
+    ids.extend(all.into_iter().skip(skip).take(limit).cloned());
+}

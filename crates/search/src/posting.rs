@@ -1,0 +1,255 @@
+//! The documents of a word: an ordered list of slots.
+//!
+//! A slot is the place of a document in its index. The order of a list is the order in which
+//! answers show documents. Lists nearly always ascend, because new documents get the next slot
+//! after the last or before the first; a document that is changed in one category only can end up
+//! elsewhere, and then the list is marked as not ascending and handled the general way.
+
+use crate::bits::Bits;
+use std::collections::VecDeque;
+
+/// Lists with fewer slots are never kept as bits too.
+const DENSE_FROM: usize = 16;
+
+/// On which end of its lists a document is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Front,
+    Back,
+}
+
+/// The slots of a word, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Posting {
+    slots: VecDeque<u32>,
+    /// The same slots as a set, if there are about as many of them as words in the set.
+    bits: Option<Bits>,
+    /// Whether the slots do not ascend strictly.
+    scattered: bool,
+    /// Whether a slot may be in the list more than once. Only lists put together for a query are.
+    repeats: bool,
+}
+
+impl Posting {
+    /// A list put together for a query. Its slots may be in any order and repeat.
+    pub(crate) fn from_slots(slots: Vec<u32>) -> Posting {
+        let scattered = !slots.is_sorted_by(|left, right| left < right);
+        let bits = scattered || slots.len() >= DENSE_FROM;
+        let bits = bits.then(|| Bits::from_slots(slots.iter().copied()));
+        Posting { slots: slots.into(), bits, scattered, repeats: scattered }
+    }
+
+    /// The same without the later occurrences of slots that occur before.
+    pub(crate) fn without_repeats(mut slots: Vec<u32>) -> Posting {
+        let mut seen = SeenSlots::default();
+        slots.retain(|slot| seen.insert(*slot));
+        let mut posting = Posting::from_slots(slots);
+        posting.repeats = false;
+        posting
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.slots.is_empty()
+    }
+
+    pub(crate) fn is_ascending(&self) -> bool {
+        !self.scattered
+    }
+
+    pub(crate) fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    pub(crate) fn bits(&self) -> Option<&Bits> {
+        self.bits.as_ref()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let (front, back) = self.slots.as_slices();
+        front.iter().chain(back).copied()
+    }
+
+    /// The slots from a place on.
+    pub(crate) fn iter_from(&self, place: usize) -> impl Iterator<Item = u32> + '_ {
+        self.slots.range(place.min(self.slots.len())..).copied()
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        match &self.bits {
+            Some(bits) => bits.contains(slot),
+            None if self.scattered => self.slots.contains(&slot),
+            None => self.slots.binary_search(&slot).is_ok(),
+        }
+    }
+
+    /// Adds a slot at one end, unless it is in already. Says whether it was added.
+    pub(crate) fn add(&mut self, slot: u32, end: End) -> bool {
+        let neighbour = match end {
+            End::Front => self.slots.front(),
+            End::Back => self.slots.back(),
+        };
+        if let Some(&neighbour) = neighbour {
+            if neighbour == slot {
+                return false;
+            }
+            let ascends = (slot < neighbour) == (end == End::Front);
+            if (self.scattered || !ascends) && self.contains(slot) {
+                return false;
+            }
+            self.scattered |= !ascends;
+        }
+        match end {
+            End::Front => self.slots.push_front(slot),
+            End::Back => self.slots.push_back(slot),
+        }
+        self.update_bits(slot);
+        true
+    }
+
+    fn update_bits(&mut self, slot: u32) {
+        let length = self.slots.len();
+        if let Some(bits) = &mut self.bits {
+            if bits.size_with(slot) > 2 * length + DENSE_FROM && !self.scattered {
+                self.bits = None;
+            } else {
+                bits.insert(slot);
+            }
+            return;
+        }
+        // Scattered lists cannot be searched otherwise; the others are looked at now and then.
+        let look = self.scattered || (length >= DENSE_FROM && length.is_power_of_two());
+        if look {
+            self.make_bits();
+        }
+    }
+
+    /// Keeps the slots as bits too if that is no waste. Done once more when many documents have
+    /// been added at once.
+    pub(crate) fn make_bits(&mut self) {
+        let (Some(&first), Some(&last)) = (self.slots.front(), self.slots.back()) else {
+            return;
+        };
+        let dense = self.slots.len() >= DENSE_FROM
+            && (last.saturating_sub(first) / 64) as usize <= self.slots.len();
+        if self.bits.is_none() && (self.scattered || dense) {
+            self.bits = Some(Bits::from_slots(self.slots.iter().copied()));
+        }
+    }
+
+    /// Removes a slot and says whether it was in.
+    pub(crate) fn remove(&mut self, slot: u32) -> bool {
+        let place = if self.scattered {
+            self.slots.iter().position(|listed| *listed == slot)
+        } else {
+            self.slots.binary_search(&slot).ok()
+        };
+        let Some(place) = place else {
+            return false;
+        };
+        self.slots.remove(place);
+        if let Some(bits) = &mut self.bits {
+            bits.remove(slot);
+        }
+        if self.scattered {
+            self.scattered =
+                !self.slots.iter().zip(self.slots.iter().skip(1)).all(|(left, right)| left < right);
+        }
+        true
+    }
+
+    /// Replaces every slot by another; the order of slots must stay.
+    pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
+        for slot in &mut self.slots {
+            *slot = new_slot(*slot);
+        }
+        self.slots.shrink_to_fit();
+        self.bits = None;
+        self.make_bits();
+    }
+}
+
+/// Which slots have been seen, whatever their number.
+#[derive(Debug, Default)]
+pub(crate) struct SeenSlots {
+    few: Vec<u32>,
+    many: Bits,
+}
+
+impl SeenSlots {
+    /// Adds a slot and says whether it is new.
+    pub(crate) fn insert(&mut self, slot: u32) -> bool {
+        if self.many.size() > 0 {
+            return self.many.insert(slot);
+        }
+        if self.few.contains(&slot) {
+            return false;
+        }
+        self.few.push(slot);
+        if self.few.len() > DENSE_FROM {
+            self.many = Bits::from_slots(self.few.iter().copied());
+        }
+        true
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        if self.many.size() > 0 { self.many.contains(slot) } else { self.few.contains(&slot) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_like_a_list_without_repeats(
+            changes in proptest::collection::vec((1000u32..1400, 0u8..3), 0..300)
+        ) {
+            let mut posting = Posting::default();
+            let mut list: Vec<u32> = Vec::new();
+            for (slot, change) in changes {
+                let new = !list.contains(&slot);
+                match change {
+                    0 => {
+                        proptest::prop_assert_eq!(posting.remove(slot), !new);
+                        list.retain(|listed| *listed != slot);
+                    }
+                    1 => {
+                        proptest::prop_assert_eq!(posting.add(slot, End::Front), new);
+                        if new {
+                            list.insert(0, slot);
+                        }
+                    }
+                    _ => {
+                        proptest::prop_assert_eq!(posting.add(slot, End::Back), new);
+                        if new {
+                            list.push(slot);
+                        }
+                    }
+                }
+                proptest::prop_assert_eq!(posting.len(), list.len());
+                proptest::prop_assert_eq!(
+                    posting.is_ascending(),
+                    list.is_sorted_by(|left, right| left < right)
+                );
+            }
+            for slot in 1000..1400 {
+                proptest::prop_assert_eq!(posting.contains(slot), list.contains(&slot));
+            }
+            proptest::prop_assert_eq!(posting.iter().collect::<Vec<_>>(), list);
+        }
+    }
+
+    #[test]
+    fn lists_of_a_query_know_whether_they_repeat() {
+        assert!(Posting::from_slots(vec![3, 1, 3]).repeats());
+        let once = Posting::without_repeats(vec![3, 1, 3]);
+        assert!(!once.repeats() && !once.is_ascending());
+        assert_eq!(once.iter().collect::<Vec<_>>(), [3, 1]);
+        assert!(!Posting::from_slots(vec![1, 2]).repeats());
+    }
+}

@@ -1,0 +1,218 @@
+//! A query as words with markers: what is written around a word and what it means.
+//!
+//! `word*` partial, `"word"` or `word"` exact, `word~` similar, `title:word` and `title,author:word`
+//! in these categories only, `one|two` either, `1990…1995` a range. The last word is partial unless
+//! it is marked otherwise, the others are exact.
+
+use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
+use crate::tokenizer::Tokenizer;
+use crate::words::{Span, Words, first_characters};
+
+/// The character between the ends of a range.
+const RANGE: char = '\u{2026}';
+
+/// One word of a query, or one alternative of it. Its texts are spans of [`Query::text`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Token {
+    /// As it was written, in lower case.
+    pub(crate) original: Span,
+    /// Without qualifiers and markers: what is looked up.
+    pub(crate) text: Span,
+    /// What was before the colon.
+    pub(crate) qualifiers: Option<Span>,
+    pub(crate) partial: bool,
+    pub(crate) similar: bool,
+    /// Whether it ended in `"`: then it is not stemmed.
+    pub(crate) quoted: bool,
+    /// The ends of a range.
+    pub(crate) range: Option<(Span, Span)>,
+    /// The number of the one category that is meant, whatever the qualifiers.
+    pub(crate) category: Option<u8>,
+}
+
+/// A place in the query: one token, or several alternatives that count as one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+    /// Whether the alternatives were written with a bar. One alternative alone can be.
+    pub(crate) either: bool,
+}
+
+/// A query taken apart. Reused from one query to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Query {
+    pub(crate) text: String,
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) places: Vec<Place>,
+    words: Words,
+}
+
+impl Query {
+    /// Takes a query apart. With `last_partial`, the last word is partial unless marked otherwise.
+    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, last_partial: bool) {
+        self.text.clear();
+        self.tokens.clear();
+        self.places.clear();
+        let mut words = std::mem::take(&mut self.words);
+        tokenizer.split_into(first_characters(query, MAX_QUERY_CHARS), &mut words);
+        let count = words.len().min(MAX_QUERY_TOKENS);
+        for (number, word) in words.iter().take(MAX_QUERY_TOKENS).enumerate() {
+            self.add_word(word, last_partial && number + 1 == count);
+        }
+        self.words = words;
+    }
+
+    /// Appends a word that is looked up as it is, exactly, in one category.
+    pub(crate) fn push_exact(&mut self, word: &str, category: u8) {
+        let text = self.store(word);
+        self.push_place(1, false);
+        let category = Some(category);
+        self.tokens.push(Token { original: text, text, quoted: true, category, ..Token::default() });
+    }
+
+    fn push_place(&mut self, alternatives: usize, either: bool) {
+        let first = self.tokens.len() as u32;
+        self.places.push(Place { first, end: first + alternatives as u32, either });
+    }
+
+    fn add_word(&mut self, word: &str, last: bool) {
+        if !word.contains('|') {
+            self.push_place(1, false);
+            return self.add_token(word, word, last);
+        }
+        let parts = word.trim_end_matches('|').split('|');
+        match parts.clone().take(2).count() {
+            // Bars alone say nothing.
+            _ if word.bytes().all(|byte| byte == b'|') => {}
+            1 => {
+                self.push_place(1, false);
+                parts.for_each(|part| self.add_token(word, part, last));
+            }
+            _ => {
+                let parts = parts.take(MAX_ALTERNATIVES);
+                self.push_place(parts.clone().count(), true);
+                parts.for_each(|part| self.add_token(part, part, last));
+            }
+        }
+    }
+
+    fn add_token(&mut self, original: &str, word: &str, last: bool) {
+        let (qualifiers, text) = match word.split_once(':') {
+            Some((qualifiers, text)) => (Some(qualifiers), text),
+            None => (None, word),
+        };
+        let similar = text.ends_with('~');
+        let quoted = text.ends_with('"');
+        let token = Token {
+            original: self.store(original),
+            text: self.store_plain(text),
+            qualifiers: qualifiers.map(|qualifiers| self.store(qualifiers)),
+            partial: !similar && !quoted && (last || text.ends_with('*')),
+            similar,
+            quoted,
+            range: text.split_once(RANGE).map(|(from, to)| (self.store(from), self.store(to))),
+            category: None,
+        };
+        self.tokens.push(token);
+    }
+
+    fn store(&mut self, text: &str) -> Span {
+        let start = self.text.len() as u32;
+        self.text.push_str(text);
+        Span { start, end: self.text.len() as u32 }
+    }
+
+    fn store_plain(&mut self, text: &str) -> Span {
+        if !text.contains(['"', '~', '*']) {
+            return self.store(text);
+        }
+        let start = self.text.len() as u32;
+        self.text.extend(text.chars().filter(|character| !matches!(character, '"' | '~' | '*')));
+        Span { start, end: self.text.len() as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Query {
+        let mut query = Query::default();
+        query.parse(text, &Tokenizer::new(), true);
+        query
+    }
+
+    fn only(text: &str) -> (Query, Token) {
+        let query = parse(text);
+        assert_eq!(query.tokens.len(), 1, "{text}");
+        let token = query.tokens[0];
+        (query, token)
+    }
+
+    #[test]
+    fn markers() {
+        for (word, text, partial, similar, quoted) in [
+            ("his", "his", true, false, false),
+            ("his*", "his", true, false, false),
+            ("his\"", "his", false, false, true),
+            ("\"his", "his", true, false, false),
+            ("his~", "his", false, true, false),
+            ("~his", "his", true, false, false),
+            ("his~*", "his", true, false, false),
+            ("his*~", "his", false, true, false),
+            ("his*\"", "his", false, false, true),
+            ("a*b", "ab", true, false, false),
+            ("*", "", true, false, false),
+        ] {
+            let (query, token) = only(word);
+            assert_eq!(token.text.of(&query.text), text, "{word}");
+            assert_eq!(token.original.of(&query.text), word, "{word}");
+            assert_eq!((token.partial, token.similar, token.quoted), (partial, similar, quoted));
+        }
+        let query = parse("a b* c");
+        let partial: Vec<bool> = query.tokens.iter().map(|token| token.partial).collect();
+        assert_eq!(partial, [false, true, true]);
+    }
+
+    #[test]
+    fn qualifiers_end_at_the_first_colon() {
+        let (query, token) = only("a,b:c:d");
+        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some("a,b"));
+        assert_eq!(token.text.of(&query.text), "c:d");
+        let (query, token) = only(":x");
+        assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), Some(""));
+        assert_eq!(only("x").1.qualifiers, None);
+    }
+
+    #[test]
+    fn alternatives() {
+        for (word, alternatives, either) in
+            [("a|b", 2, true), ("a|b||", 2, true), ("|a", 2, true), ("a|", 1, false)]
+        {
+            let query = parse(word);
+            let place = query.places[0];
+            assert_eq!((place.end - place.first, place.either), (alternatives, either), "{word}");
+        }
+        let (query, token) = only("a||");
+        assert_eq!(token.original.of(&query.text), "a||");
+        assert!(parse("|| |").places.is_empty());
+        assert!(parse("a|b").tokens.iter().all(|token| token.partial));
+    }
+
+    #[test]
+    fn ranges_keep_their_markers() {
+        let (query, token) = only("year:a\u{2026}c\"");
+        let range = token.range.map(|(from, to)| (from.of(&query.text), to.of(&query.text)));
+        assert_eq!(range, Some(("a", "c\"")));
+        assert_eq!(token.text.of(&query.text), "a\u{2026}c");
+    }
+
+    #[test]
+    fn long_queries_are_cut() {
+        assert_eq!(parse(&"a ".repeat(400)).places.len(), MAX_QUERY_TOKENS);
+        let (query, token) = only(&"\u{fc}".repeat(5_000));
+        assert_eq!(token.text.of(&query.text).chars().count(), MAX_QUERY_CHARS);
+        assert_eq!(parse(&"a|".repeat(400)).tokens.len(), MAX_ALTERNATIVES);
+    }
+}

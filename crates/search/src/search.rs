@@ -1,0 +1,353 @@
+//! Searching one or more indexes.
+
+use crate::answer::{Answer, Identifier};
+use crate::combine::Combiner;
+use crate::error::ConfigError;
+use crate::id::Id;
+use crate::index::{Fidelity, Index};
+use crate::limits::{MAX_INDEXES, MAX_QUERY_TOKENS};
+use crate::page::{Counts, Pager};
+use crate::preferences::{Boost, Name, Preferences};
+use crate::tokenizer::Tokenizer;
+use crate::work::Work;
+use std::cmp::Ordering;
+use std::ops::{Deref, Range};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Instant;
+
+/// An index that searches read while others change it.
+pub type SharedIndex = Arc<RwLock<Index>>;
+
+/// The configuration of a search.
+#[derive(Clone, Debug, Default)]
+pub struct SearchConfig {
+    tokenizer: Tokenizer,
+    boosts: Vec<Boost>,
+    max_allocations: Option<usize>,
+    terminate_early: Option<usize>,
+    ignored_categories: Vec<String>,
+    ignored_lists: Vec<Vec<String>>,
+    only: Vec<Vec<String>>,
+    ignore_unassigned: bool,
+    fidelity: Fidelity,
+}
+
+impl SearchConfig {
+    /// A search that splits queries at white space and prefers nothing.
+    pub fn new() -> SearchConfig {
+        SearchConfig::default()
+    }
+
+    /// How queries are taken apart.
+    pub fn tokenizer(mut self, tokenizer: Tokenizer) -> SearchConfig {
+        self.tokenizer = tokenizer;
+        self
+    }
+
+    /// Adds a boost. Of two for the same categories the later one counts.
+    pub fn boost(mut self, boost: Boost) -> SearchConfig {
+        self.boosts.push(boost);
+        self
+    }
+
+    /// Looks only into this many interpretations, the best ones.
+    pub fn max_allocations(mut self, most: usize) -> SearchConfig {
+        self.max_allocations = Some(most);
+        self
+    }
+
+    /// Stops this many interpretations after the one that fills the page. What is not looked into is
+    /// not in the total.
+    pub fn terminate_early(mut self, extra: usize) -> SearchConfig {
+        self.terminate_early = Some(extra);
+        self
+    }
+
+    /// Leaves out words in this category from interpretations once they are sorted; the other words
+    /// stay, and so does the score.
+    pub fn ignore(mut self, category: impl Into<String>) -> SearchConfig {
+        self.ignored_categories.push(category.into());
+        self
+    }
+
+    /// Leaves out interpretations with exactly these categories in this order; words next to each
+    /// other in the same category count as one.
+    pub fn ignore_list<C: Into<String>>(
+        mut self,
+        categories: impl IntoIterator<Item = C>,
+    ) -> SearchConfig {
+        self.ignored_lists.push(categories.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Leaves out interpretations with other categories than these and those of further calls.
+    pub fn only<C: Into<String>>(mut self, categories: impl IntoIterator<Item = C>) -> SearchConfig {
+        self.only.push(categories.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Skips words that no category knows, instead of finding nothing.
+    pub fn ignore_unassigned(mut self, ignore: bool) -> SearchConfig {
+        self.ignore_unassigned = ignore;
+        self
+    }
+
+    /// Whether to follow the original in its faults.
+    pub fn fidelity(mut self, fidelity: Fidelity) -> SearchConfig {
+        self.fidelity = fidelity;
+        self
+    }
+}
+
+/// How two documents compare.
+pub type Compare<'a> = &'a dyn Fn(&Id, &Id) -> Ordering;
+
+/// What is asked of a search besides the query.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    pub(crate) ids: i64,
+    pub(crate) offset: i64,
+    pub(crate) unique: bool,
+    pub(crate) sort: Option<Compare<'a>>,
+}
+
+impl Default for Request<'_> {
+    fn default() -> Self {
+        Request { ids: 20, offset: 0, unique: false, sort: None }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// The first 20 documents.
+    pub fn new() -> Request<'a> {
+        Request::default()
+    }
+
+    /// At most this many documents. None with 0 or less: then the answer has counts only.
+    pub fn ids(mut self, ids: i64) -> Request<'a> {
+        self.ids = ids;
+        self
+    }
+
+    /// Leaves out this many documents before the first. A negative number counts from the end of
+    /// an interpretation.
+    pub fn offset(mut self, offset: i64) -> Request<'a> {
+        self.offset = offset;
+        self
+    }
+
+    /// Shows each document once only, in the best of its interpretations.
+    pub fn unique(mut self, unique: bool) -> Request<'a> {
+        self.unique = unique;
+        self
+    }
+
+    /// Sorts documents within each interpretation, instead of keeping the order of the index.
+    pub fn sort_by(mut self, compare: Compare<'a>) -> Request<'a> {
+        self.sort = Some(compare);
+        self
+    }
+}
+
+/// A search over indexes.
+#[derive(Debug)]
+pub struct Search {
+    indexes: Vec<SharedIndex>,
+    config: SearchConfig,
+    preferences: Preferences,
+    /// The names of the categories of each index.
+    names: Vec<Vec<Name>>,
+    identifiers: Arc<[Identifier]>,
+}
+
+impl Search {
+    /// A search over these indexes, in this order.
+    ///
+    /// # Errors
+    /// No index, too many, or one that is given twice.
+    pub fn new(indexes: Vec<SharedIndex>, config: SearchConfig) -> Result<Search, ConfigError> {
+        if indexes.is_empty() || indexes.len() > MAX_INDEXES {
+            return Err(ConfigError::new(format!(
+                "a search was given {} indexes; it needs one to {MAX_INDEXES}",
+                indexes.len()
+            )));
+        }
+        for (number, index) in indexes.iter().enumerate() {
+            if indexes[..number].iter().any(|other| Arc::ptr_eq(other, index)) {
+                return Err(ConfigError::new(format!(
+                    "a search was given the index {} twice; give it each index once",
+                    read(index).name()
+                )));
+            }
+        }
+        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let categories = guards.iter().flat_map(|index| index.category_names());
+        let preferences = Preferences::new(
+            categories,
+            &config.boosts,
+            &config.only,
+            &config.ignored_lists,
+            &config.ignored_categories,
+        );
+        let names = guards
+            .iter()
+            .map(|index| index.category_names().map(|name| preferences.name(name)).collect())
+            .collect();
+        let identifiers = guards.iter().map(|index| Identifier::new(index.identifier())).collect();
+        drop(guards);
+        Ok(Search { indexes, config, preferences, names, identifiers })
+    }
+
+    /// A search over one index that nobody else has.
+    ///
+    /// # Errors
+    /// None at present; see [`new`](Self::new).
+    pub fn over(index: Index, config: SearchConfig) -> Result<Search, ConfigError> {
+        Search::new(vec![Arc::new(RwLock::new(index))], config)
+    }
+
+    /// The indexes.
+    pub fn indexes(&self) -> &[SharedIndex] {
+        &self.indexes
+    }
+
+    /// Searches.
+    pub fn search(&self, query: &str, request: &Request<'_>) -> Answer {
+        let mut answer = Answer::new();
+        self.search_into(query, request, &mut answer);
+        answer
+    }
+
+    /// Searches, with the memory of an earlier answer.
+    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
+        answer.query.parse(query, &self.config.tokenizer, true);
+        // One index is the common case and needs no list of guards.
+        if let [index] = &self.indexes[..] {
+            self.run(&[read(index)], request, answer);
+        } else {
+            let guards: Vec<_> = self.indexes.iter().map(read).collect();
+            self.run(&guards, request, answer);
+        }
+    }
+
+    /// The values of a category with the number of documents of each, among the documents that a
+    /// query finds: each document counts once, however many interpretations it is in. The last word
+    /// of the query is not partial here. Values come in the order in which the index got them; those
+    /// with fewer than `at_least` documents (at least 1) are left out.
+    ///
+    /// # Errors
+    /// When the search has several indexes.
+    pub fn facets(
+        &self,
+        category: &str,
+        query: Option<&str>,
+        at_least: usize,
+    ) -> Result<Vec<(String, usize)>, ConfigError> {
+        let [index] = &self.indexes[..] else {
+            return Err(ConfigError::new(format!(
+                "facets of {category} were asked of a search over {} indexes; ask a search over one",
+                self.indexes.len()
+            )));
+        };
+        let guard = [read(index)];
+        let index = &*guard[0];
+        let at_least = at_least.max(1);
+        let mut values = index.facets(category, at_least);
+        let (Some(query), Some(number)) = (query, index.category_number(category)) else {
+            return Ok(values);
+        };
+        let mut parsed = Answer::new();
+        parsed.query.parse(query, &self.config.tokenizer, false);
+        let request = Request::new().ids(i64::MAX).unique(true);
+        let mut answer = Answer::new();
+        for (value, count) in &mut values {
+            answer.query.clone_from(&parsed.query);
+            answer.query.push_exact(value, number);
+            self.run(&guard, &request, &mut answer);
+            *count = answer.total();
+        }
+        values.retain(|(_, count)| *count >= at_least);
+        Ok(values)
+    }
+
+    /// Answers the query that is in `answer`.
+    fn run<I: Deref<Target = Index>>(
+        &self,
+        indexes: &[I],
+        request: &Request<'_>,
+        answer: &mut Answer,
+    ) {
+        answer.clear();
+        answer.offset = request.offset;
+        if !Arc::ptr_eq(&answer.identifiers, &self.identifiers) {
+            answer.identifiers = Arc::clone(&self.identifiers);
+        }
+        let started = Instant::now();
+        let mut work = Work::new();
+        let mut combiner = Combiner {
+            preferences: &self.preferences,
+            answer,
+            work: &mut work,
+            lists: Vec::new(),
+            combinations: Vec::new(),
+        };
+        for (number, index) in indexes.iter().enumerate() {
+            self.interpret(&mut combiner, number, index);
+        }
+        let Combiner { lists, combinations, .. } = combiner;
+        answer.interpretations.sort();
+        if let Some(most) = self.config.max_allocations {
+            answer.interpretations.all.truncate(most);
+        }
+        answer.duration = started.elapsed();
+        let mut pager = Pager {
+            indexes,
+            lists: &lists,
+            combinations: &combinations,
+            fidelity: self.config.fidelity,
+            extra: self.config.terminate_early,
+            counts: Counts::default(),
+        };
+        pager.run(answer, request, &mut work);
+    }
+
+    /// Adds the interpretations in one index.
+    fn interpret<'a>(&'a self, combiner: &mut Combiner<'a, '_>, number: usize, index: &'a Index) {
+        const NO_PLACE: Range<u32> = 0..0;
+        let mut places = [NO_PLACE; MAX_QUERY_TOKENS + 1];
+        let mut used = 0;
+        let mut bytes = 0;
+        for place in 0..combiner.answer.query.places.len() {
+            let place = combiner.answer.query.places[place];
+            let start = combiner.combinations.len() as u32;
+            if combiner.place(index, &self.names[number], place) == 0 {
+                if self.config.ignore_unassigned {
+                    continue;
+                }
+                return;
+            }
+            let end = combiner.combinations.len() as u32;
+            places[used] = start..end;
+            used += 1;
+            let length = |combination: &crate::combine::Combination| {
+                combiner.answer.records[combination.record as usize].json.len()
+            };
+            let new = &combiner.combinations[start as usize..];
+            bytes += new.iter().map(length).max().unwrap_or(0);
+        }
+        let answer = &mut *combiner.answer;
+        answer.interpretations.add(
+            number as u8,
+            &places[..used],
+            &combiner.combinations,
+            &self.preferences,
+            bytes,
+        );
+    }
+}
+
+/// Indexes are never left half changed by a panic that matters to readers, so a poisoned lock is
+/// read as any other.
+fn read(index: &SharedIndex) -> RwLockReadGuard<'_, Index> {
+    index.read().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,70 @@
+//! Many words in one buffer, so that taking a text apart costs no allocation per word.
+
+/// Part of a buffer of text, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl Span {
+    pub(crate) fn of(self, text: &str) -> &str {
+        &text[self.start as usize..self.end as usize]
+    }
+
+    pub(crate) fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+}
+
+/// A list of words. Texts are bounded well below 4 GiB before they get here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Words {
+    text: String,
+    spans: Vec<Span>,
+}
+
+impl Words {
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+    }
+
+    pub(crate) fn push(&mut self, word: &str) {
+        let start = self.text.len() as u32;
+        self.text.push_str(word);
+        self.spans.push(Span { start, end: self.text.len() as u32 });
+    }
+
+    /// Appends a word in lower case: each character by itself, so that a sigma at the end of a word
+    /// is the same as one inside.
+    pub(crate) fn push_lowercase(&mut self, word: &str) {
+        let start = self.text.len();
+        if word.is_ascii() {
+            self.text.push_str(word);
+            self.text[start..].make_ascii_lowercase();
+        } else {
+            self.text.extend(word.chars().flat_map(char::to_lowercase));
+        }
+        self.spans.push(Span { start: start as u32, end: self.text.len() as u32 });
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.spans.iter().map(|span| span.of(&self.text))
+    }
+}
+
+/// The start of a text, at most `limit` characters long.
+pub(crate) fn first_characters(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    match text.char_indices().nth(limit) {
+        Some((end, _)) => &text[..end],
+        None => text,
+    }
+}

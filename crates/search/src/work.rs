@@ -1,0 +1,41 @@
+//! The budget of one query, see [`MAX_WORK`].
+
+use crate::limits::{MAX_RANGE_STEPS, MAX_WORK};
+
+/// What a query may still do.
+#[derive(Debug)]
+pub(crate) struct Work {
+    left: u64,
+    range_steps: u64,
+}
+
+impl Work {
+    pub(crate) fn new() -> Work {
+        Work { left: MAX_WORK, range_steps: MAX_RANGE_STEPS }
+    }
+
+    /// Takes a number of steps from the budget and says whether there were as many.
+    pub(crate) fn spend(&mut self, steps: usize) -> bool {
+        match self.left.checked_sub(steps as u64) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                self.left = 0;
+                false
+            }
+        }
+    }
+
+    /// The same for one string of a range.
+    pub(crate) fn spend_range_step(&mut self) -> bool {
+        let allowed = self.range_steps > 0;
+        self.range_steps = self.range_steps.saturating_sub(1);
+        allowed
+    }
+
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.left == 0
+    }
+}
