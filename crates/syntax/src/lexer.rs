@@ -48,11 +48,13 @@ impl<'s> Lexer<'s> {
 
     /// The length of a plain text; one that does not end is taken to end with its line.
     fn plain_text(&self, text: &str) -> usize {
-        let line = line_end(text, 0);
-        let within = if self.unclosed.get() { &text[..line] } else { text };
-        text_length(within).unwrap_or_else(|| {
+        let length = match self.unclosed.get() {
+            true => text_length(&text[..line_end(text, 0)]),
+            false => text_length(text),
+        };
+        length.unwrap_or_else(|| {
             self.unclosed.set(true);
-            line
+            line_end(text, 0)
         })
     }
 }
@@ -69,7 +71,7 @@ fn skip_blank(source: &str, from: usize, comments: &mut Vec<Comment>) -> (usize,
             || (c == '#' && at_line_start(source, at) && is_hash_comment(&source[at..]))
         {
             let end = at + source[at..line_end(source, at)].trim_end().len();
-            let own_line = source[..at].rsplit('\n').next().is_none_or(|l| l.chars().all(is_space));
+            let own_line = begins_line(source, at);
             comments.push(Comment { span: Span::new(at as u32, end as u32), own_line });
             at = end;
         } else {
@@ -83,6 +85,12 @@ fn skip_blank(source: &str, from: usize, comments: &mut Vec<Comment>) -> (usize,
 pub(crate) fn line_end(source: &str, from: usize) -> usize {
     let line = source[from..].split('\n').next().unwrap_or("");
     from + line.trim_end_matches('\r').len()
+}
+
+/// Whether nothing but white space stands before the place on its line.
+pub(crate) fn begins_line(source: &str, at: usize) -> bool {
+    let before = source[..at].trim_end_matches(|c| c != '\n' && is_space(c));
+    before.is_empty() || before.ends_with('\n')
 }
 
 /// Whether the place is in the first column.

@@ -91,9 +91,14 @@ impl Parser<'_> {
     /// An operand with its unary and binary messages: the argument of a keyword message.
     fn argument(&mut self) -> Expression {
         self.beside(|parser| {
-            let operand = parser.unary();
+            let operand = parser.right_side();
             parser.binary_rest(operand)
         })
+    }
+
+    /// The argument of a binary message. A line that begins something new is none.
+    fn right_side(&mut self) -> Expression {
+        if self.begins_anew(&self.next) { self.missing_operand() } else { self.unary() }
     }
 
     fn unary(&mut self) -> Expression {
@@ -142,7 +147,7 @@ impl Parser<'_> {
         while !self.recovering && self.at_binary() && self.goes_on() {
             let word = self.bump();
             let word = self.word_at(word);
-            let argument = self.beside(Self::unary);
+            let argument = self.beside(Self::right_side);
             receiver = self.send(receiver, Message::Binary(word, Box::new(argument)));
         }
         receiver
@@ -237,7 +242,7 @@ impl Parser<'_> {
             _ if self.at_binary() => {
                 let word = self.bump();
                 let word = self.word_at(word);
-                let argument = self.beside(Self::unary);
+                let argument = self.beside(Self::right_side);
                 Some(Message::Binary(word, Box::new(argument)))
             }
             _ => {

@@ -196,10 +196,10 @@ impl Parser<'_> {
     }
 
     /// Reports that an operand is missing.
-    fn missing_operand(&mut self) -> Expression {
+    pub(super) fn missing_operand(&mut self) -> Expression {
         let span = self.next.span;
         let found = self.word();
-        let before = self.tokens.last().map(|token| token.span).filter(|span| span.end == self.at);
+        let before = self.tokens.last().map(|token| token.span);
         let error = match self.kind() {
             TokenKind::Caret => Diagnostic::error(span, "`^` stands inside an expression", "here")
                 .hint("`^` begins a statement: `^ value`"),
@@ -220,7 +220,11 @@ impl Parser<'_> {
                     }
                     _ => "an expression is missing".to_owned(),
                 };
-                Diagnostic::error(span, title, "expected an expression here")
+                let (place, label) = match before {
+                    Some(before) if self.next.newline => (before, "nothing follows on this line"),
+                    _ => (span, "expected an expression here"),
+                };
+                Diagnostic::error(place, title, label)
                     .hint("write a value: a name, a number, a text, or a part in parentheses")
             }
         };

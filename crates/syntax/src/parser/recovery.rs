@@ -31,6 +31,8 @@ impl Parser<'_> {
         }
         if !self.recovering {
             self.unclosed(closer, opened);
+            // Where something new certainly begins, reading is in step.
+            self.recovering = !self.begins_anew(&self.next);
         }
         self.missed.push(closer);
     }
@@ -73,19 +75,26 @@ impl Parser<'_> {
     /// which it is. Brackets that are opened on the way are skipped with what is in them.
     pub(super) fn skip(&mut self) {
         let mut opened: Vec<TokenKind> = Vec::new();
+        let mut braces = 0;
         loop {
             let kind = self.kind();
-            let in_braces = opened.contains(&TokenKind::CloseBrace);
+            let in_braces = braces > 0;
             match kind {
                 TokenKind::End => return,
                 TokenKind::Period if !in_braces => return,
                 TokenKind::Comma if opened.is_empty() && self.mode.comma_separates => return,
                 _ if kind.closes() => match opened.iter().rposition(|closer| *closer == kind) {
-                    Some(at) => opened.truncate(at),
+                    Some(at) => {
+                        let closed = opened.drain(at..);
+                        braces -= closed.filter(|closer| *closer == TokenKind::CloseBrace).count();
+                    }
                     None => return,
                 },
                 _ if !in_braces && self.begins_statement(opened.is_empty()) => return,
-                _ => opened.extend(kind.closer()),
+                _ => {
+                    opened.extend(kind.closer());
+                    braces += usize::from(kind == TokenKind::OpenBrace);
+                }
             }
             self.skip_token(kind);
         }
@@ -100,10 +109,9 @@ impl Parser<'_> {
                 self.take_until(start + length as u32, TokenKind::Unknown);
             }
             TokenKind::Quote => {
-                let start = self.next.span.start as usize;
-                let text = &self.source()[start..line_end(self.source(), start)];
-                let length = super::text::simple_length(text).unwrap_or(text.len());
-                self.take_until((start + length) as u32, TokenKind::Text);
+                let start = self.next.span.start;
+                let length = super::text::simple_length(self.rest(start), false).unwrap_or(1);
+                self.take_until(start + length as u32, TokenKind::Text);
             }
             _ => {
                 self.bump();
@@ -146,11 +154,19 @@ impl Parser<'_> {
         let line = &self.source()[start..line_end(self.source(), start)];
         match line.split_at(1) {
             ("-" | "+", rest) => is_method_head(rest),
-            ("/", rest) => rest.split_once('{').is_some_and(|(path, _)| {
-                path.ends_with(' ') && !path.trim_end().contains(char::is_whitespace)
-            }),
+            ("/", rest) => self.begins_path(rest, next.span.start + 1),
             _ => false,
         }
+    }
+
+    /// Whether the rest of a line, behind its slash, is a path, a brace and in it a verb.
+    fn begins_path(&self, line: &str, start: u32) -> bool {
+        let Some(brace) = line.find('{') else { return false };
+        let path = &line[..brace];
+        let verb = self.peek(start + brace as u32 + 1);
+        path.ends_with(' ')
+            && !path.trim_end().contains(char::is_whitespace)
+            && path_verb(self.text(verb.span)).is_some()
     }
 
     /// Whether a line such as `put {` begins here, inside a class.

@@ -58,6 +58,10 @@ impl Parser<'_> {
                     self.bump();
                     self.skip();
                 }
+                // A closing bracket right behind the fault is a part of it.
+                while self.stray_closer() {
+                    self.skip();
+                }
                 self.recovering = self.at(TokenKind::End);
             }
         }
@@ -85,7 +89,8 @@ impl Parser<'_> {
             statement.kind,
             StatementKind::Class(_) | StatementKind::Test { .. } | StatementKind::Temporaries(_)
         );
-        let ends = self.next.newline || self.at(TokenKind::End) || self.kind().closes();
+        let new_line = self.next.newline && !self.continues(&self.next, false);
+        let ends = new_line || self.at(TokenKind::End) || self.kind().closes();
         if !braced && !ends {
             let error = self.missing_end(statement);
             self.error(error);
@@ -95,8 +100,21 @@ impl Parser<'_> {
     fn missing_end(&self, statement: &Statement) -> Diagnostic {
         let span = self.next.span;
         let label = "expected the end of the statement before this";
+        let cascade = matches!(
+            &statement.kind,
+            StatementKind::Expression(e) if matches!(e.kind, ExpressionKind::Cascade { .. })
+        );
         match self.kind() {
             TokenKind::Unknown => self.unknown_character(),
+            TokenKind::Text | TokenKind::Quote if self.text_over_lines().is_some() => {
+                let span = self.text_over_lines().unwrap_or(span);
+                Diagnostic::error(span, "this text runs over the end of a line", "this text")
+                    .hint("write the quote where it ends")
+            }
+            TokenKind::Name | TokenKind::Keyword | TokenKind::Operator if cascade => {
+                Diagnostic::error(span, "each `;` takes one message", "one message too many")
+                    .hint("put the cascade into parentheses to send its result a message")
+            }
             TokenKind::Assign if matches!(statement.kind, StatementKind::Variables(_)) => {
                 Diagnostic::error(span, "a declaration has no value", "remove this")
                     .hint("assign in a statement of its own: `var x. x := 3.`")

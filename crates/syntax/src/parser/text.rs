@@ -3,8 +3,7 @@
 
 use super::{Mode, Parser};
 use crate::ast::{Comment, Expression, ExpressionKind, TextPart};
-use crate::characters::is_space;
-use crate::lexer::{line_end, text_length};
+use crate::lexer::{begins_line, line_end, text_length};
 use crate::{Diagnostic, Span, TokenKind};
 
 impl Parser<'_> {
@@ -103,6 +102,15 @@ impl Parser<'_> {
         self.incomplete |= fresh;
     }
 
+    /// The last text so far that goes over the end of a line. A quote that is forgotten makes the
+    /// next opening quote a closing one, and the fault shows only further down.
+    pub(super) fn text_over_lines(&self) -> Option<Span> {
+        const FAR: usize = 32;
+        let mut last = self.tokens.iter().rev().take(FAR);
+        last.find(|token| token.kind == TokenKind::Text && self.text(token.span).contains('\n'))
+            .map(|token| token.span)
+    }
+
     /// The text without its escapes. In plain texts a doubled quote stands for one.
     fn unescaped(&mut self, span: Span, plain: bool) -> String {
         let source = self.text(span);
@@ -167,8 +175,7 @@ impl Parser<'_> {
     /// prose may have braces that do not match.
     fn comment_ends(&self, start: u32) -> [Option<u32>; 2] {
         let text = self.rest(start);
-        let line = &text[..line_end(text, 0)];
-        let nested = simple_length(if self.diagnostics.is_empty() { text } else { line });
+        let nested = simple_length(text, self.diagnostics.is_empty());
         let simple = text[1..].find('"').map(|at| at + 2);
         [nested, simple].map(|length| length.map(|length| start + length as u32))
     }
@@ -183,20 +190,21 @@ impl Parser<'_> {
 
     fn take_comment(&mut self, end: u32) {
         let start = self.next.span.start;
-        let line = self.source()[..start as usize].rsplit('\n').next().unwrap_or("");
-        let own_line = line.chars().all(is_space);
+        let own_line = begins_line(self.source(), start as usize);
         self.comments.append(&mut self.pending);
         self.comments.push(Comment { span: Span::new(start, end), own_line });
         self.seek(end);
     }
 }
 
-/// The length of a text in double quotes, found without reading the expressions in it.
-pub(super) fn simple_length(text: &str) -> Option<usize> {
+/// The length of a text in double quotes, found without reading the expressions in it. Unless it
+/// may go over lines, it ends on its line or not at all.
+pub(super) fn simple_length(text: &str, over_lines: bool) -> Option<usize> {
     let mut open = vec!['"'];
     let mut rest = text.char_indices().skip(1);
     while let Some((at, c)) = rest.next() {
         match (open.last(), c) {
+            (_, '\n') if !over_lines => return None,
             (Some('"'), '\\') => {
                 rest.next();
             }
@@ -264,10 +272,10 @@ mod tests {
 
     #[test]
     fn a_text_may_hold_texts_in_its_braces() {
-        assert_eq!(simple_length(r#""a" x"#), Some(3));
-        assert_eq!(simple_length(r#""a {x at: "k"} b" c"#), Some(17));
-        assert_eq!(simple_length(r#""a {x at: '"'} b" c"#), Some(17));
-        assert_eq!(simple_length(r#""a \" b" c"#), Some(8));
-        assert_eq!(simple_length(r#""a {b"#), None);
+        assert_eq!(simple_length(r#""a" x"#, true), Some(3));
+        assert_eq!(simple_length(r#""a {x at: "k"} b" c"#, true), Some(17));
+        assert_eq!(simple_length(r#""a {x at: '"'} b" c"#, true), Some(17));
+        assert_eq!(simple_length(r#""a \" b" c"#, true), Some(8));
+        assert_eq!(simple_length(r#""a {b"#, true), None);
     }
 }
