@@ -129,9 +129,10 @@ impl Answer {
         rows.map(|row| Allocation { answer: self, row })
     }
 
-    /// How many interpretations were looked into, those without documents included.
+    /// How many interpretations there are, those without documents and those that were not looked
+    /// into included.
     pub fn considered(&self) -> usize {
-        self.rows.len()
+        self.interpretations.all.len()
     }
 
     /// The documents of the page, over all interpretations.

@@ -106,9 +106,8 @@ impl Bundle {
     ) -> bool {
         let hash = hasher.hash_one(word);
         let entries = &self.entries;
-        let Ok(place) = self
-            .table
-            .find_entry(hash, |number| *entries[*number as usize].word == *word)
+        let Ok(place) =
+            self.table.find_entry(hash, |number| *entries[*number as usize].word == *word)
         else {
             return false;
         };

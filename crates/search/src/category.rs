@@ -63,7 +63,10 @@ impl Category {
 
     /// What a query writes before the colon to mean this category, instead of its name. If two
     /// categories have the same qualifier, it means the later one.
-    pub fn qualifiers<Q: Into<String>>(mut self, qualifiers: impl IntoIterator<Item = Q>) -> Category {
+    pub fn qualifiers<Q: Into<String>>(
+        mut self,
+        qualifiers: impl IntoIterator<Item = Q>,
+    ) -> Category {
         self.qualifiers = qualifiers.into_iter().map(Into::into).collect();
         self
     }

@@ -280,7 +280,8 @@ impl<'a> Combiner<'a, '_> {
             return self.add_list(List::Made(Posting::default()));
         };
         let compared = self.lists.iter().take(COMPARED_LISTS);
-        let equal = |list: &List<'_>| matches!(list, List::Stored(other) if std::ptr::eq(*other, posting));
+        let equal =
+            |list: &List<'_>| matches!(list, List::Stored(other) if std::ptr::eq(*other, posting));
         match compared.into_iter().position(equal) {
             Some(number) => number as u32,
             None => self.add_list(List::Stored(posting)),
@@ -297,14 +298,7 @@ impl<'a> Combiner<'a, '_> {
         self.push_record(name, weight, list, category, texts);
     }
 
-    fn push_record(
-        &mut self,
-        name: Name,
-        weight: Number,
-        list: u32,
-        category: Span,
-        texts: Texts,
-    ) {
+    fn push_record(&mut self, name: Name, weight: Number, list: u32, category: Span, texts: Texts) {
         let Answer { query, records, record_json, .. } = &mut *self.answer;
         let start = record_json.len() as u32;
         record_json.push(b'[');

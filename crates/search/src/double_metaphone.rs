@@ -150,8 +150,7 @@ impl Letters {
         if !self.one_of(at + 2, "IEH") || self.is(at + 2, "HU") {
             return ("K", 2);
         }
-        let hard =
-            (at == 1 && self.at(at - 1) == 'A') || self.any(at - 1, &["UCCEE", "UCCES"]);
+        let hard = (at == 1 && self.at(at - 1) == 'A') || self.any(at - 1, &["UCCEE", "UCCES"]);
         (if hard { "KS" } else { "X" }, 3)
     }
 
@@ -187,8 +186,9 @@ impl Letters {
             return (self.gh(at), 2);
         }
         if next == 'N' {
-            let silent = !(at == 1 && self.vowel(0)) && !self.is(at + 2, "EY");
-            return (if silent && !self.slavic_or_germanic { "N" } else { "KN" }, 2);
+            let sounded =
+                (at == 1 && self.vowel(0)) || self.is(at + 2, "EY") || self.slavic_or_germanic;
+            return (if sounded { "KN" } else { "N" }, 2);
         }
         if self.is(at + 1, "LI") && !self.slavic_or_germanic {
             return ("KL", 2);
@@ -247,8 +247,7 @@ impl Letters {
     }
 
     fn m(&self, at: isize) -> Step {
-        let silent_b =
-            self.is(at - 1, "UMB") && (self.last() - 1 == at || self.is(at + 2, "ER"));
+        let silent_b = self.is(at - 1, "UMB") && (self.last() - 1 == at || self.is(at + 2, "ER"));
         ("M", if silent_b { 2 } else { self.absorb(at, "M") })
     }
 

@@ -86,8 +86,11 @@ pub fn leading_integer(text: &str) -> i64 {
             b'0'..=b'9' => {
                 let digit = i64::from(byte - b'0');
                 value = value.saturating_mul(10);
-                value =
-                    if negative { value.saturating_sub(digit) } else { value.saturating_add(digit) };
+                value = if negative {
+                    value.saturating_sub(digit)
+                } else {
+                    value.saturating_add(digit)
+                };
                 after_digit = true;
             }
             b'_' if after_digit => after_digit = false,

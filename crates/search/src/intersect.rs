@@ -21,7 +21,9 @@ impl<'a> Ascending<'a> {
     /// Takes at least one list.
     pub(crate) fn new(lists: &'a [&'a Posting]) -> Ascending<'a> {
         let bits = match lists.first().and_then(|list| list.bits()) {
-            Some(first) if lists.len() <= MOST && lists.iter().all(|list| list.bits().is_some()) => {
+            Some(first)
+                if lists.len() <= MOST && lists.iter().all(|list| list.bits().is_some()) =>
+            {
                 let mut bits = [first; MOST];
                 for (place, list) in bits.iter_mut().zip(lists) {
                     *place = list.bits().unwrap_or(first);
@@ -46,9 +48,7 @@ impl<'a> Ascending<'a> {
         if let Some(bits) = &self.bits {
             let bits = &bits[..self.lists.len()];
             let smallest = bits.iter().map(|bits| bits.size()).min().unwrap_or(0);
-            return work
-                .spend(1 + smallest * bits.len() / 8)
-                .then(|| Bits::count_shared(bits));
+            return work.spend(1 + smallest * bits.len() / 8).then(|| Bits::count_shared(bits));
         }
         let shortest = self.shortest();
         let length = self.lists[shortest].len();

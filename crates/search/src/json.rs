@@ -40,10 +40,7 @@ mod tests {
     fn escapes_only_what_json_demands() {
         let mut out = Vec::new();
         write_string("a/\u{fc}\"\\\n\u{0}\u{1f}\u{7f}", &mut out);
-        assert_eq!(
-            String::from_utf8_lossy(&out),
-            "\"a/\u{fc}\\\"\\\\\\n\\u0000\\u001F\u{7f}\""
-        );
+        assert_eq!(String::from_utf8_lossy(&out), "\"a/\u{fc}\\\"\\\\\\n\\u0000\\u001F\u{7f}\"");
     }
 
     proptest::proptest! {

@@ -73,8 +73,8 @@ const RULES: [Rule; 19] = [
         silent.then_some((1, b""))
     },
     |word, at| {
-        let silent = matches!(word[at], b'w' | b'y')
-            && word.get(at + 1).is_none_or(|next| !vowel(*next));
+        let silent =
+            matches!(word[at], b'w' | b'y') && word.get(at + 1).is_none_or(|next| !vowel(*next));
         silent.then_some((1, b""))
     },
     |word, at| (word[at] == b'z').then_some((1, b"S")),
@@ -82,10 +82,7 @@ const RULES: [Rule; 19] = [
     |word, at| (at > 0 && vowel(word[at])).then_some((1, b"")),
 ];
 
-fn rewrite(
-    word: &[u8],
-    rule: impl Fn(&[u8], usize) -> Option<(usize, &'static [u8])>,
-) -> Vec<u8> {
+fn rewrite(word: &[u8], rule: impl Fn(&[u8], usize) -> Option<(usize, &'static [u8])>) -> Vec<u8> {
     let mut out = Vec::with_capacity(word.len());
     let mut at = 0;
     while at < word.len() {

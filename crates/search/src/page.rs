@@ -130,7 +130,15 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
             answer.members.truncate(kept);
             let ids = answer.ids.len() as u32;
             let count = if request.unique {
-                self.once(answer, &interpretation, start, request, &mut progress, &mut shown_before, work)
+                self.once(
+                    answer,
+                    &interpretation,
+                    start,
+                    request,
+                    &mut progress,
+                    &mut shown_before,
+                    work,
+                )
             } else {
                 self.plain(answer, &interpretation, start, request, &mut progress, work)
             };
@@ -291,9 +299,9 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
         self.indexes.len() > 1
             && self.indexes[number].id(slot).is_some_and(|id| {
                 let others = self.indexes.iter().zip(before);
-                others.into_iter().any(|(index, seen)| {
-                    index.slot(id).is_some_and(|slot| seen.contains(slot))
-                })
+                others
+                    .into_iter()
+                    .any(|(index, seen)| index.slot(id).is_some_and(|slot| seen.contains(slot)))
             })
     }
 }

@@ -130,7 +130,10 @@ mod tests {
         assert_eq!(parts(&Partial::default(), "ab"), ["ab", "a"]);
         assert_eq!(parts(&Partial::postfix(4), "hello"), ["hello", "hell"]);
         assert_eq!(parts(&Partial::postfix(9), "hello"), ["hello"]);
-        assert_eq!(parts(&Partial::substring(1, -1), "\u{fc}be"), ["\u{fc}be", "\u{fc}b", "\u{fc}"]);
+        assert_eq!(
+            parts(&Partial::substring(1, -1), "\u{fc}be"),
+            ["\u{fc}be", "\u{fc}b", "\u{fc}"]
+        );
         assert_eq!(parts(&Partial::substring(2, -2), "hello"), ["hell", "hel", "he"]);
         assert_eq!(parts(&Partial::substring(2, -2), "h"), [""]);
         assert_eq!(parts(&Partial::substring(-3, -2), "hello"), ["hell", "hel"]);

@@ -28,7 +28,10 @@ enum Shortcut {
     /// splitting.
     Characters(CharSet),
     /// Whole words of ASCII letters and digits, in lower case if case does not matter.
-    Words { words: Vec<Box<str>>, ignore_case: bool },
+    Words {
+        words: Vec<Box<str>>,
+        ignore_case: bool,
+    },
 }
 
 impl Pattern {
@@ -82,7 +85,10 @@ impl Pattern {
                 if !text.chars().any(|character| set.contains(character)) {
                     return text;
                 }
-                text.chars().filter(|character| !set.contains(*character)).collect::<String>().into()
+                text.chars()
+                    .filter(|character| !set.contains(*character))
+                    .collect::<String>()
+                    .into()
             }
             Shortcut::Words { words, ignore_case } if text.is_ascii() => {
                 remove_words(text, words, *ignore_case)
@@ -223,9 +229,8 @@ fn whole_words(source: &str, ignore_case: bool) -> Option<Shortcut> {
     let inner = source.strip_prefix(r"\b(")?.strip_suffix(r")\b")?;
     let inner = inner.strip_prefix("?:").unwrap_or(inner);
     let words: Vec<&str> = inner.split('|').collect();
-    let plain = |word: &&str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
+    let plain =
+        |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !words.iter().all(plain) {
         return None;
     }
@@ -286,7 +291,10 @@ mod tests {
     fn sets_of_characters() {
         let pattern = r#"/[^a-z0-9\s\/\-\_\:\"\&\.]/i"#;
         assert!(matches!(Pattern::parse(pattern).unwrap().shortcut, Shortcut::Characters(_)));
-        assert_eq!(removed(pattern, "A, (b)_c\u{a0}\u{17f}\u{212a}\u{e9}!"), "A b_c\u{17f}\u{212a}");
+        assert_eq!(
+            removed(pattern, "A, (b)_c\u{a0}\u{17f}\u{212a}\u{e9}!"),
+            "A b_c\u{17f}\u{212a}"
+        );
         assert_eq!(pieces(r"/[\s\/\-\&]+/", "a b//c"), ["a", "b", "", "c"]);
         assert_eq!(pieces(r"/\s/", "a\u{a0}b c"), ["a\u{a0}b", "c"]);
     }
@@ -295,7 +303,9 @@ mod tests {
     fn whole_words_are_removed_and_parts_of_words_are_not() {
         let pattern = r"/\b(and|the|of|it|in|for)\b/i";
         assert!(matches!(Pattern::parse(pattern).unwrap().shortcut, Shortcut::Words { .. }));
-        for text in ["The theory of it", "the_end in", "for\"of\" x", "", "in", "\u{e9}in of\u{e9} of"] {
+        for text in
+            ["The theory of it", "the_end in", "for\"of\" x", "", "in", "\u{e9}in of\u{e9} of"]
+        {
             let pattern = Pattern::parse(pattern).unwrap();
             let plain = pattern.regex.replace_all(text, "");
             assert_eq!(pattern.remove_from(text.into()), plain);

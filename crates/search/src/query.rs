@@ -68,7 +68,13 @@ impl Query {
         let text = self.store(word);
         self.push_place(1, false);
         let category = Some(category);
-        self.tokens.push(Token { original: text, text, quoted: true, category, ..Token::default() });
+        self.tokens.push(Token {
+            original: text,
+            text,
+            quoted: true,
+            category,
+            ..Token::default()
+        });
     }
 
     fn push_place(&mut self, alternatives: usize, either: bool) {

@@ -81,7 +81,10 @@ impl SearchConfig {
     }
 
     /// Leaves out interpretations with other categories than these and those of further calls.
-    pub fn only<C: Into<String>>(mut self, categories: impl IntoIterator<Item = C>) -> SearchConfig {
+    pub fn only<C: Into<String>>(
+        mut self,
+        categories: impl IntoIterator<Item = C>,
+    ) -> SearchConfig {
         self.only.push(categories.into_iter().map(Into::into).collect());
         self
     }

@@ -5,8 +5,7 @@
 
 /// The code of a word, four characters, or empty for a word without Latin letters.
 pub(crate) fn soundex(word: &str) -> String {
-    let mut letters =
-        word.chars().flat_map(char::to_uppercase).filter(char::is_ascii_uppercase);
+    let mut letters = word.chars().flat_map(char::to_uppercase).filter(char::is_ascii_uppercase);
     let Some(first) = letters.next() else {
         return String::new();
     };

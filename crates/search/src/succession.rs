@@ -94,11 +94,15 @@ impl Members<'_> {
         if !self.class.covers(text) {
             return false;
         }
+        let longer = text.len() > self.from.len();
+        if longer && self.class == Class::Digits && text.starts_with('0') {
+            return false;
+        }
         if self.padded {
-            let width = text.len() == self.from.len()
-                || (text.len() > self.from.len() && !text.starts_with('0'));
             let number = significant(text);
-            return width && significant(self.from) <= number && number <= significant(self.to);
+            return text.len() >= self.from.len()
+                && significant(self.from) <= number
+                && number <= significant(self.to);
         }
         let order = |text: &str| (text.len(), text.to_owned());
         let reaches_end = self.class.covers(self.to) && order(self.from) <= order(self.to);
@@ -228,8 +232,12 @@ mod tests {
             ("e", "a", ""),
             ("9", ";", "9 : ;"),
             ("y", "ab", ""),
-            ("x", "xb", "x y z aa ab ac ad ae af ag ah ai aj ak al am an ao ap aq ar as at au av \
-                         aw ax ay az ba bb bc bd be bf bg bh bi bj bk"),
+            (
+                "x",
+                "xb",
+                "x y z aa ab ac ad ae af ag ah ai aj ak al am an ao ap aq ar as at au av \
+                         aw ax ay az ba bb bc bd be bf bg bh bi bj bk",
+            ),
             ("ay", "bb", "ay az ba bb"),
             ("abc", "b", "abc"),
             ("", "x", ""),

@@ -246,10 +246,7 @@ mod tests {
 
     #[test]
     fn lower_case_does_not_depend_on_the_place_in_the_word() {
-        assert_eq!(
-            Tokenizer::new().words("\u{3a3}\u{391}\u{3a3}"),
-            ["\u{3c3}\u{3b1}\u{3c3}"]
-        );
+        assert_eq!(Tokenizer::new().words("\u{3a3}\u{391}\u{3a3}"), ["\u{3c3}\u{3b1}\u{3c3}"]);
     }
 
     #[test]

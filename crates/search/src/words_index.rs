@@ -86,7 +86,7 @@ impl WordsIndex {
             Some(grid) => {
                 let mut buffer = itoa::Buffer::new();
                 let cell = buffer.format(grid.cell(leading_float(word)));
-                self.exact.find(hasher.hash_one(&*cell), cell)
+                self.exact.find(hasher.hash_one(cell), cell)
             }
             None => self.bundle(partial).find(hash, word),
         };
@@ -97,13 +97,7 @@ impl WordsIndex {
     }
 
     /// Adds what a document has in its field to its words.
-    pub(crate) fn add(
-        &mut self,
-        hasher: &DefaultHashBuilder,
-        slot: u32,
-        field: &Field,
-        end: End,
-    ) {
+    pub(crate) fn add(&mut self, hasher: &DefaultHashBuilder, slot: u32, field: &Field, end: End) {
         match field {
             Field::Words(words) => {
                 words.iter().for_each(|word| self.add_word(hasher, slot, word, end));

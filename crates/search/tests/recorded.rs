@@ -91,9 +91,8 @@ fn every_recorded_case() {
     for case in support::lines(&text) {
         let config = case["config"].as_str().unwrap();
         let new = !searches.contains_key(config);
-        let search = searches
-            .entry(config.to_owned())
-            .or_insert_with(|| support::search(config, &library));
+        let search =
+            searches.entry(config.to_owned()).or_insert_with(|| support::search(config, &library));
         let changes = case["ops"].as_array();
         if new && config == "rt" && changes.is_none_or(Vec::is_empty) {
             start(search);
@@ -168,8 +167,11 @@ fn the_finished_index() {
         for word in words.as_array().unwrap() {
             let query = format!("{}~", word.as_str().unwrap());
             let answer = search.search(&query, &Request::new());
-            let mut found: Vec<&str> =
-                answer.allocations().flat_map(|found| found.words()).map(|word| word.text).collect();
+            let mut found: Vec<&str> = answer
+                .allocations()
+                .flat_map(|found| found.words())
+                .map(|word| word.text)
+                .collect();
             let mut expected: Vec<&str> =
                 words.as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
             found.sort_unstable();
@@ -188,9 +190,8 @@ fn facets() {
         let call = case["call"].as_str().unwrap();
         let arguments = call.split_once("(:").unwrap().1.trim_end_matches(')');
         let category = arguments.split(',').next().unwrap();
-        let filter = arguments
-            .split_once("filter: \"")
-            .map(|(_, rest)| rest.split('"').next().unwrap());
+        let filter =
+            arguments.split_once("filter: \"").map(|(_, rest)| rest.split('"').next().unwrap());
         let at_least = arguments
             .split_once("at_least: ")
             .map_or(0, |(_, rest)| leading_integer(rest) as usize);

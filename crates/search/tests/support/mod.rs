@@ -1,18 +1,18 @@
 //! Where recorded cases lie, and the configurations that they were recorded with.
 #![allow(clippy::unwrap_used, clippy::print_stderr, dead_code)]
 
+use runnel_search::Fidelity::Original;
 use runnel_search::{
     Boost, Category, Document, Grid, Index, IndexConfig, KeyFormat, Number, Partial, Pattern,
     Rejection, Search, SearchConfig, SharedIndex, Similarity, Splitter, Substitution, Tokenizer,
     Weight,
 };
-use runnel_search::Fidelity::Original;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
 /// The file of recorded cases, if there is one: `RUNNEL_SEARCH_CASES` or the one beside the project.
-pub fn cases() -> Option<PathBuf> {
+pub(crate) fn cases() -> Option<PathBuf> {
     let path = match std::env::var_os("RUNNEL_SEARCH_CASES") {
         Some(path) => PathBuf::from(path),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases/search.jsonl"),
@@ -25,7 +25,7 @@ pub fn cases() -> Option<PathBuf> {
 }
 
 /// A file of the data that belongs to the cases: beside the case file, or beside the project.
-pub fn data(name: &str) -> Option<String> {
+pub(crate) fn data(name: &str) -> Option<String> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/cases/search.jsonl");
     let beside = [cases()?, shared];
     let folders = beside.iter().filter_map(|file| file.parent());
@@ -39,12 +39,12 @@ pub fn data(name: &str) -> Option<String> {
 }
 
 /// The lines of a file of JSON values.
-pub fn lines(text: &str) -> impl Iterator<Item = Value> + '_ {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Value> + '_ {
     text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).unwrap())
 }
 
 /// Rows of comma-separated values, quoted as in RFC 4180.
-pub fn csv(text: &str) -> Vec<Vec<String>> {
+pub(crate) fn csv(text: &str) -> Vec<Vec<String>> {
     let mut rows = vec![vec![String::new()]];
     let mut quoted = false;
     let mut characters = text.chars().peekable();
@@ -67,23 +67,26 @@ pub fn csv(text: &str) -> Vec<Vec<String>> {
 }
 
 /// The documents of the library.
-pub fn library() -> Option<Vec<Document>> {
+pub(crate) fn library() -> Option<Vec<Document>> {
     let fields = ["title", "author", "year", "publisher", "subjects"];
     let document = |row: Vec<String>| {
         let mut row = row.into_iter();
         let document = Document::new(row.next().unwrap());
-        fields.into_iter().zip(row).fold(document, |document, (name, text)| document.with(name, text))
+        fields
+            .into_iter()
+            .zip(row)
+            .fold(document, |document, (name, text)| document.with(name, text))
     };
     Some(csv(&data("library.csv")?).into_iter().map(document).collect())
 }
 
 /// A pattern written with its slashes.
-pub fn pattern(text: &str) -> Pattern {
+pub(crate) fn pattern(text: &str) -> Pattern {
     Pattern::parse(text).unwrap()
 }
 
 /// The tokenizer of the index of books.
-pub fn books_indexing() -> Tokenizer {
+pub(crate) fn books_indexing() -> Tokenizer {
     Tokenizer::new()
         .removes(pattern(r#"/[^a-z0-9\s\/\-\_\:\"\&\.]/i"#))
         .stopwords(pattern(r"/\b(and|the|of|it|in|for)\b/i"))
@@ -91,7 +94,7 @@ pub fn books_indexing() -> Tokenizer {
 }
 
 /// The tokenizer of the search for books, with other characters let through.
-pub fn books_searching(also: &str) -> Tokenizer {
+pub(crate) fn books_searching(also: &str) -> Tokenizer {
     let removes = format!(r#"/[^\p{{L}}\p{{N}}\s\/\-\_\&\.\"\~\*\:\,|{also}]/i"#);
     Tokenizer::new()
         .removes(pattern(&removes))
@@ -114,13 +117,11 @@ fn loaded(config: IndexConfig, documents: &[Document]) -> SharedIndex {
 }
 
 /// The index of books.
-pub fn books() -> IndexConfig {
+pub(crate) fn books() -> IndexConfig {
     let all = || Partial::substring(1, -1);
     IndexConfig::new("books")
         .tokenizer(books_indexing())
-        .category(
-            Category::new("title").partial(all()).similarity(Similarity::DoubleMetaphone(3)),
-        )
+        .category(Category::new("title").partial(all()).similarity(Similarity::DoubleMetaphone(3)))
         .category(Category::new("author").partial(all()))
         .category(Category::new("year").partial(Partial::None))
 }
@@ -140,9 +141,7 @@ fn five() -> IndexConfig {
                 .partial(Partial::substring(-2, -1))
                 .similarity(Similarity::Soundex(2)),
         )
-        .category(
-            Category::new("year").qualifiers(["y", "year", "annee"]).partial(Partial::None),
-        )
+        .category(Category::new("year").qualifiers(["y", "year", "annee"]).partial(Partial::None))
         .category(
             Category::new("press")
                 .from("publisher")
@@ -193,7 +192,7 @@ fn defaults() -> IndexConfig {
 
 /// The search of a configuration of the recorded cases. The texts of `configs.json` describe what is
 /// built here.
-pub fn search(name: &str, documents: &[Document]) -> Search {
+pub(crate) fn search(name: &str, documents: &[Document]) -> Search {
     let new = || SearchConfig::new().fidelity(Original);
     let standard = || books_boosts(new().tokenizer(app()));
     let on_books = |config: SearchConfig| (vec![loaded(books(), documents)], config);
@@ -213,9 +212,8 @@ pub fn search(name: &str, documents: &[Document]) -> Search {
         "books_reject" => on_books(standard().tokenizer(app().rejects(Rejection::ShorterThan(3)))),
         "books_normalize" => {
             let pair = |from, to: &str| (pattern(from), to.to_owned());
-            let tokenizer = books_searching("$")
-                .substitutes(Substitution::WestEuropean)
-                .normalizes(vec![
+            let tokenizer =
+                books_searching("$").substitutes(Substitution::WestEuropean).normalizes(vec![
                     pair(r"/\A\$(\w+)\z/i", r"\1 dollars"),
                     pair(r"/hist\z/", "history"),
                     pair(r"/biol\z/", "biology"),
@@ -257,13 +255,13 @@ pub fn search(name: &str, documents: &[Document]) -> Search {
 }
 
 /// The index of places that the cases of numbers near each other were recorded with.
-pub fn places(name: &str, categories: impl IntoIterator<Item = Category>) -> IndexConfig {
+pub(crate) fn places(name: &str, categories: impl IntoIterator<Item = Category>) -> IndexConfig {
     let config = IndexConfig::new(name).category(Category::new("name"));
     categories.into_iter().fold(config, IndexConfig::category)
 }
 
 /// A grid of a recorded case.
-pub fn grid(case: &Value) -> Grid {
+pub(crate) fn grid(case: &Value) -> Grid {
     let number = |key: &str| case[key].as_f64().unwrap();
     Grid::new(number("range"), number("precision") as u32, number("anchor"))
 }
