@@ -1,6 +1,7 @@
 -- Arrays: elements 1..n of a Lua table, positions 0..n-1 for programs; nil is kept as K.NULL.
 local K = ...
-local type, floor, rawget, setmetatable, getmetatable = type, math.floor, rawget, setmetatable, getmetatable
+local type, floor, rawget, setmetatable, getmetatable = type, math.floor, rawget, setmetatable,
+  getmetatable
 local insert, remove = table.insert, table.remove
 local throw, eq = K.throw, K.eq
 local NULL = K.NULL
@@ -10,6 +11,7 @@ K.alias("NSArray", Array)
 local MutableArray = K.newClass("MutableArray", Array)
 K.alias("NSMutableArray", MutableArray)
 K.method(Array, "_isArray", true)
+K.method(Array, "_kind", K.kinds.array)
 local methods, mutableMethods = Array._methods, MutableArray._methods
 
 -- Adopts a Lua table of elements as an Array. With a count, nil among them is an error, as it is
@@ -17,7 +19,9 @@ local methods, mutableMethods = Array._methods, MutableArray._methods
 function K.array(list, n)
   if n then
     for i = 1, n do
-      if list[i] == nil then throw("nilValue", "element " .. i - 1 .. " of an array literal is nil") end
+      if list[i] == nil then
+        throw("nilValue", "element " .. i - 1 .. " of an array literal is nil")
+      end
     end
   end
   return setmetatable(list, methods)
@@ -42,7 +46,7 @@ function K.orNull(value)
   return value
 end
 
--- Positions ------------------------------------------------------------------------------------------
+-- Positions -------------------------------------------------------------------------------------
 
 local function outOfRange(self, index)
   if type(index) ~= "number" then
@@ -91,7 +95,7 @@ local function expectPosition(self, index, count, selector)
   return index + 1
 end
 
--- Changing -------------------------------------------------------------------------------------------
+-- Changing --------------------------------------------------------------------------------------
 
 local function append(self, value)
   if value == nil then value = NULL end
@@ -107,7 +111,8 @@ local function appendAll(self, others)
 end
 
 local function insertAt(self, value, index)
-  insert(self, expectPosition(self, index, #self + 1, "insertObject:atIndex:"), value == nil and NULL or value)
+  insert(self, expectPosition(self, index, #self + 1, "insertObject:atIndex:"), value == nil
+    and NULL or value)
   return self
 end
 
@@ -182,7 +187,9 @@ K.methods(Array, {
   end,
   ["at:put:"] = put,
   ["replaceObjectAtIndex:withObject:"] = put,
-  ["setObject:atIndexedSubscript:"] = function(self, value, index) return put(self, index, value) end,
+  ["setObject:atIndexedSubscript:"] = function(self, value, index)
+    return put(self, index, value)
+  end,
   ["count"] = function(self) return #self end,
   ["subarrayWithRange:"] = function(self, range)
     return part(self, K.rangeOf(range, #self, "subarrayWithRange:"))
@@ -246,7 +253,7 @@ K.methods(Array, {
   end,
 })
 
--- Text and keys --------------------------------------------------------------------------------------
+-- Text and keys ---------------------------------------------------------------------------------
 
 K.method(Array, "_writeText", function(self, parts, quoted, path, depth)
   parts[#parts + 1] = "["
@@ -260,7 +267,9 @@ K.method(Array, "_writeText", function(self, parts, quoted, path, depth)
 end)
 
 K.method(Array, "_keyText", function(self, depth)
-  if (depth or 0) > 64 then throw("limitExceeded", "an Array nested deeper than 64 levels cannot be a key") end
+  if (depth or 0) > 64 then
+    throw("tooLarge", "an Array nested deeper than 64 levels cannot be a key")
+  end
   local parts = { "a" .. #self }
   for i = 1, #self do parts[i + 1] = K.keyText(self[i], depth) end
   return table.concat(parts, ",")
@@ -268,7 +277,7 @@ end)
 -- What stands in a dictionary as the key: a copy that later changes do not reach.
 K.method(Array, "_frozen", copyWith(methods))
 
--- Making ---------------------------------------------------------------------------------------------
+-- Making ----------------------------------------------------------------------------------------
 
 local function empty(class) return setmetatable({}, class._methods) end
 local function from(class, others)
@@ -279,14 +288,16 @@ K.classMethods(Array, {
   ["new"] = empty, ["array"] = empty, ["alloc"] = empty,
   ["new:"] = function(class, n)
     n = K.expectInteger(n, "new:")
-    if n > 16777216 then throw("limitExceeded", "new: makes an Array of at most 16777216 elements") end
+    if n > 16777216 then throw("tooLarge", "new: makes an Array of at most 16777216 elements") end
     local list = {}
     for i = 1, n do list[i] = NULL end
     return setmetatable(list, class._methods)
   end,
   ["new:withAll:"] = function(class, n, value)
     n = K.expectInteger(n, "new:withAll:")
-    if n > 16777216 then throw("limitExceeded", "new:withAll: makes an Array of at most 16777216 elements") end
+    if n > 16777216 then
+      throw("tooLarge", "new:withAll: makes an Array of at most 16777216 elements")
+    end
     local list = {}
     if value == nil then value = NULL end
     for i = 1, n do list[i] = value end
@@ -302,7 +313,7 @@ K.classMethods(Array, {
   ["arrayWithArray:"] = from, ["withAll:"] = from, ["arrayWithObjects:"] = from,
 })
 
--- Subscripts -------------------------------------------------------------------------------------------
+-- Subscripts ------------------------------------------------------------------------------------
 
 -- `r[index]`
 function K.at(self, index)

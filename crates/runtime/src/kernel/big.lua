@@ -7,10 +7,11 @@ local throw = K.throw
 local Big = K.newClass("BigInteger", K.classes.Object)
 K.alias("MPWBigInteger", Big)
 K.method(Big, "_isBig", true)
+K.method(Big, "_kind", K.kinds.big)
 K.method(Big, "_equalsPlain", true)
 local methods = Big._methods
 
--- Numbers and big integers --------------------------------------------------------------------------
+-- Numbers and big integers ----------------------------------------------------------------------
 
 local LARGEST = 9007199254740991
 
@@ -46,7 +47,7 @@ function K.integerFromText(text)
     local number = tonumber(text)
     if number <= LARGEST and number >= -LARGEST then return number end
   end
-  if #text > 300000 then throw("limitExceeded", "a whole number has at most 300000 digits") end
+  if #text > 300000 then throw("tooLarge", "a whole number has at most 300000 digits") end
   if string.byte(text) == 43 then text = string.sub(text, 2) end
   return fromBytes(K.native.bigFromText(text))
 end
@@ -55,7 +56,7 @@ end
 function K.bigToNumber(big) return K.native.bigToNumber(big._bytes) end
 local toNumber = K.bigToNumber
 
--- Operators ------------------------------------------------------------------------------------------
+-- Operators -------------------------------------------------------------------------------------
 
 local function whole(value)
   return type(value) == "number" and K.integral(value)
@@ -138,13 +139,16 @@ end
 operators.isLessThan_ = comparison("isLessThan_", function(r) return r < 0 end)
 operators.isGreaterThan_ = comparison("isGreaterThan_", function(r) return r > 0 end)
 operators.isLessThanOrEqualTo_ = comparison("isLessThanOrEqualTo_", function(r) return r <= 0 end)
-operators.isGreaterThanOrEqualTo_ = comparison("isGreaterThanOrEqualTo_", function(r) return r >= 0 end)
+operators.isGreaterThanOrEqualTo_ = comparison("isGreaterThanOrEqualTo_", function(r)
+  return r >= 0
+end)
 for name, method in pairs(operators) do K.method(Big, name, method) end
 
 -- A plain number on the left side. The operators of Number give their own names.
 local mirrored = {
   isLessThan_ = "isGreaterThan_", isGreaterThan_ = "isLessThan_",
-  isLessThanOrEqualTo_ = "isGreaterThanOrEqualTo_", isGreaterThanOrEqualTo_ = "isLessThanOrEqualTo_",
+  isLessThanOrEqualTo_ = "isGreaterThanOrEqualTo_",
+    isGreaterThanOrEqualTo_ = "isLessThanOrEqualTo_",
 }
 local floats = {
   add_ = function(a, b) return a + b end, sub_ = function(a, b) return a - b end,
@@ -160,7 +164,7 @@ K.method(Big, "_reverse", function(self, name, number)
   return native(exactNames[name], number, self)
 end)
 
--- Messages -------------------------------------------------------------------------------------------
+-- Messages --------------------------------------------------------------------------------------
 
 local function isNegative(self) return string.byte(self._bytes, -1) >= 128 end
 local function negated(self) return native("sub", 0, self) end
@@ -175,7 +179,7 @@ local function power(self, exponent)
   exponent = K.expectInteger(exponent, "raisedTo:")
   if exponent < 0 then return toNumber(self) ^ exponent end
   if exponent * #self._bytes * 8 > 1e6 then
-    throw("limitExceeded", "the power of a BigInteger has at most 1000000 bits")
+    throw("tooLarge", "the power of a BigInteger has at most 1000000 bits")
   end
   return native("pow", self, exponent)
 end

@@ -18,7 +18,8 @@ function K.asBlock(value, selector)
   if type(value) == "string" then
     return function(element) return K.property(element, value) end
   end
-  K.throw("typeError", selector .. " expects a block or the name of a property, got " .. K.nameOf(value))
+  K.throw("typeError", selector .. " expects a block or the name of a property, got "
+    .. K.nameOf(value))
 end
 
 local function apply(self, arguments)

@@ -72,6 +72,7 @@ K.classMethods(Boolean, {
 -- null: what stands for nil inside arrays and dictionaries. It never comes out of them.
 local Null = K.newClass("Null", Object)
 K.alias("NSNull", Null)
+K.method(Null, "_kind", K.kinds.null)
 K.NULL = setmetatable({}, Null._methods)
 K.methods(Null, {
   ["description"] = function() return "null" end,

@@ -14,7 +14,7 @@ local function yes(answer)
 end
 K.yes = yes
 
--- Enumerating ----------------------------------------------------------------------------------------
+-- Enumerating -----------------------------------------------------------------------------------
 
 local function each(self, block)
   if type(block) ~= "function" then block = asBlock(block, "do:") end
@@ -142,7 +142,7 @@ local function allSatisfy(self, block)
   return true
 end
 
--- Asking ---------------------------------------------------------------------------------------------
+-- Asking ----------------------------------------------------------------------------------------
 
 local function indexOf(self, wanted)
   local list = self:_elements()
@@ -154,7 +154,8 @@ local function indexOf(self, wanted)
   end
   for i = 1, #list do
     local value = list[i]
-    if type(value) == "table" and eq(value, wanted) or type(wanted) == "table" and eq(wanted, value) then
+    if type(value) == "table" and eq(value, wanted) or type(wanted) == "table" and eq(wanted,
+      value) then
       return i - 1
     end
   end
@@ -260,7 +261,7 @@ local function join(self, separator)
   return concat(texts, separator)
 end
 
--- New collections --------------------------------------------------------------------------------------
+-- New collections -------------------------------------------------------------------------------
 
 local function asArray(self)
   local list = self:_elements()

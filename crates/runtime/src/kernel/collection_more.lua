@@ -6,7 +6,7 @@ local throw, yes = K.throw, K.yes
 local NULL = K.NULL
 local Collection = K.classes.Collection
 
--- Order --------------------------------------------------------------------------------------------
+-- Order -----------------------------------------------------------------------------------------
 
 -- -1, 0 or 1 by the natural order: nil first, numbers and texts by value, anything else as its own
 -- `<` says.
@@ -33,7 +33,8 @@ end
 local RUN = 8
 
 -- Sorts a Lua table of n elements in place, stable (merge sort, bottom up). `before(a, b)` may be
--- `<` or `<=`. Written in Lua because a comparison may suspend the fiber, which `table.sort` forbids.
+-- `<` or `<=`. Written in Lua because a comparison may suspend the fiber, which `table.sort`
+-- forbids.
 local function sort(list, n, before)
   for from = 1, n, RUN do
     local to = from + RUN - 1
@@ -138,7 +139,7 @@ local function sortInPlace(self, by)
 end
 K.sortInPlace = sortInPlace
 
--- Grouping -----------------------------------------------------------------------------------------
+-- Grouping --------------------------------------------------------------------------------------
 
 local function groupBy(self, block)
   block = asBlock(block, "groupBy:")
@@ -192,10 +193,10 @@ local function uniq(self, block)
   return K.array(out)
 end
 
--- Together and apart ---------------------------------------------------------------------------------
+-- Together and apart ----------------------------------------------------------------------------
 
 local function flattenInto(out, list, depth)
-  if depth > 128 then K.throw("limitExceeded", "flatten goes 128 levels deep at most") end
+  if depth > 128 then K.throw("tooLarge", "flatten goes 128 levels deep at most") end
   for i = 1, #list do
     local value = list[i]
     if type(value) == "table" and value._isCollection and not value._isDictionary then
@@ -271,7 +272,8 @@ local function withoutAll(self, unwanted)
 end
 
 local function together(self, other)
-  local list, others, out = self:_elements(), elementsOf(other, "arrayByAddingObjectsFromArray:"), {}
+  local list, others, out = self:_elements(), elementsOf(other, "arrayByAddingObjectsFromArray:"),
+    {}
   local n = #list
   for i = 1, n do out[i] = list[i] end
   for i = 1, #others do out[n + i] = others[i] end

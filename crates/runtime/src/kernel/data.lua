@@ -10,10 +10,12 @@ local Data = K.newClass("Data", K.classes.Object)
 K.alias("NSData", Data)
 K.alias("NSMutableData", Data)
 K.method(Data, "_isData", true)
+K.method(Data, "_kind", K.kinds.data)
 
 function K.data(bytes)
   return setmetatable({ _bytes = bytes }, Data._methods)
 end
+K.makeData = K.data
 
 -- The bytes of Data or of a text.
 local function bytesOf(value, selector)
@@ -51,7 +53,7 @@ function K.isUtf8(text)
   return true
 end
 
--- Base 64 (RFC 4648, section 4) ------------------------------------------------------------------------
+-- Base 64 (RFC 4648, section 4) -----------------------------------------------------------------
 
 local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 local values = {}
@@ -74,11 +76,12 @@ end
 
 local function decode(text)
   text = gsub(gsub(text, "%s+", ""), "=+$", "")
-  if find(text, "[^%w+/]") or #text % 4 == 1 then throw("parseError", "this is not base 64") end
+  if find(text, "[^%w+/]") or #text % 4 == 1 then throw("invalid", "this is not base 64") end
   local out, n = {}, 0
   for i = 1, #text, 4 do
     local a, b, c, d = byte(text, i, i + 3)
-    local group = values[a] * 262144 + values[b] * 4096 + (c and values[c] or 0) * 64 + (d and values[d] or 0)
+    local group = values[a] * 262144 + values[b] * 4096 + (c and values[c] or 0) * 64 + (d
+      and values[d] or 0)
     n = n + 1
     local all = char(floor(group / 65536), floor(group / 256) % 256, group % 256)
     out[n] = d and all or c and sub(all, 1, 2) or sub(all, 1, 1)
@@ -90,7 +93,7 @@ local function hex(bytes)
   return (gsub(bytes, ".", function(one) return format("%02x", byte(one)) end))
 end
 
--- Messages -----------------------------------------------------------------------------------------------
+-- Messages --------------------------------------------------------------------------------------
 
 local function size(self) return #self._bytes end
 
@@ -106,7 +109,7 @@ end
 
 local function text(self)
   if K.isUtf8(self._bytes) then return self._bytes end
-  throw("encoding", "these " .. #self._bytes .. " bytes are not UTF-8 text")
+  throw("invalid", "these " .. #self._bytes .. " bytes are not UTF-8 text")
 end
 
 K.methods(Data, {
@@ -161,7 +164,9 @@ K.classMethods(Data, {
     local out = {}
     for i = 1, #list do
       local value = K.expectInteger(list[i], "#Data[…]")
-      if value < 0 or value > 255 then throw("outOfRange", "a byte is from 0 to 255, not " .. K.str(value)) end
+      if value < 0 or value > 255 then
+        throw("outOfRange", "a byte is from 0 to 255, not " .. K.str(value))
+      end
       out[i] = char(value)
     end
     return K.data(concat(out))

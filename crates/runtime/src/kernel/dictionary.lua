@@ -1,8 +1,9 @@
 -- Dictionaries: keys in the order in which they came, looked up by value.
 --
 -- `_keys` (array of keys), `_map` (key → value, K.NULL for nil), `_n` (how many). After a removal
--- `_keys` may hold holes: `_holes` says how many, `_index` (key → place in `_keys`) exists from the
--- first removal until the next compaction. Reading `_keys` from outside: `K.keysOf(dictionary)`.
+-- `_keys` may hold holes (a table that is no value): `_holes` says how many, `_index` (key → place
+-- in `_keys`) exists from the first removal until the next compaction. Reading `_keys` from
+-- outside: `K.keysOf(dictionary)`.
 local K = ...
 local type, setmetatable, rawequal = type, setmetatable, rawequal
 local throw, eq, asBlock, yes = K.throw, K.eq, K.asBlock, K.yes
@@ -10,10 +11,15 @@ local NULL = K.NULL
 local toKey = K.key
 
 local Dictionary = K.newClass("Dictionary", K.classes.Collection)
-for _, name in ipairs { "NSMutableDictionary", "NSDictionary", "MutableDictionary", "OrderedDictionary" } do
+for _, name in ipairs { "NSMutableDictionary", "NSDictionary", "MutableDictionary",
+  "OrderedDictionary" } do
   K.alias(name, Dictionary)
 end
 K.method(Dictionary, "_isDictionary", true)
+K.method(Dictionary, "_kind", K.kinds.dictionary)
+-- Absent in a dictionary that never lost a key.
+K.method(Dictionary, "_holes", 0)
+K.method(Dictionary, "_index", false)
 local methods = Dictionary._methods
 local HOLE = setmetatable({}, {})
 
@@ -21,9 +27,11 @@ local HOLE = setmetatable({}, {})
 -- as in every literal.
 function K.dictionary(keys, map, n)
   for i = 1, n do
-    if map[keys[i]] == nil then throw("nilValue", "the value of " .. K.repr(keys[i]) .. " is nil") end
+    if map[keys[i]] == nil then
+      throw("nilValue", "the value of " .. K.repr(keys[i]) .. " is nil")
+    end
   end
-  return setmetatable({ _keys = keys, _map = map, _n = n, _holes = 0, _index = false }, methods)
+  return setmetatable({ _keys = keys, _map = map, _n = n }, methods)
 end
 
 -- A dictionary from a list of keys and one of values, as a literal has them.
@@ -38,7 +46,7 @@ function K.literalDictionary(keys, values, n)
 end
 
 function K.newDictionary()
-  return setmetatable({ _keys = {}, _map = {}, _n = 0, _holes = 0, _index = false }, methods)
+  return setmetatable({ _keys = {}, _map = {}, _n = 0 }, methods)
 end
 
 -- Removes the holes. A new table of keys is made, so that a loop over the old one goes on.
@@ -62,7 +70,7 @@ function K.keysOf(self)
 end
 local keysOf = K.keysOf
 
--- Reading and writing ------------------------------------------------------------------------------
+-- Reading and writing ---------------------------------------------------------------------------
 
 local function at(self, key)
   local kind = type(key)
@@ -134,7 +142,7 @@ local function includesKey(self, key)
   return key ~= nil and self._map[toKey(key)] ~= nil
 end
 
--- Enumerating ------------------------------------------------------------------------------------------
+-- Enumerating -----------------------------------------------------------------------------------
 
 -- The values in order, as a Lua table.
 local function values(self)
@@ -222,7 +230,7 @@ local function collectValues(self, block)
   return out
 end
 
--- Copies and comparison -----------------------------------------------------------------------------
+-- Copies and comparison -------------------------------------------------------------------------
 
 local function addAll(self, other)
   if type(other) ~= "table" or not other._isDictionary then
@@ -324,7 +332,9 @@ K.methods(Dictionary, {
   ["isEqual:"] = equal, ["isEqualToDictionary:"] = equal,
 })
 K.method(Dictionary, "_keyText", function(self, depth)
-  if (depth or 0) > 64 then throw("limitExceeded", "a Dictionary nested deeper than 64 levels cannot be a key") end
+  if (depth or 0) > 64 then
+    throw("tooLarge", "a Dictionary nested deeper than 64 levels cannot be a key")
+  end
   local keys, texts = keysOf(self), {}
   for i = 1, self._n do
     texts[i] = K.keyText(keys[i], depth) .. "=" .. K.keyText(self._map[keys[i]], depth)
@@ -349,14 +359,15 @@ K.method(Dictionary, "_writeText", function(self, parts, quoted, path, depth)
 end)
 
 local function empty(class)
-  return setmetatable({ _keys = {}, _map = {}, _n = 0, _holes = 0, _index = false }, class._methods)
+  return setmetatable({ _keys = {}, _map = {}, _n = 0 }, class._methods)
 end
 
 local function fromLists(_, values_, keys)
   local list, names = K.elementsOf(values_, "dictionaryWithObjects:forKeys:"),
     K.elementsOf(keys, "dictionaryWithObjects:forKeys:")
   if #list ~= #names then
-    throw("outOfRange", "dictionaryWithObjects:forKeys: got " .. #list .. " values for " .. #names .. " keys")
+    throw("outOfRange", "dictionaryWithObjects:forKeys: got " .. #list .. " values for " .. #names
+      .. " keys")
   end
   local out = K.newDictionary()
   for i = 1, #list do put(out, names[i], list[i]) end

@@ -1,7 +1,8 @@
 -- Numbers as digits: other bases, fixed decimals, padding, bits.
 local K = ...
 local type, floor, abs = type, math.floor, math.abs
-local format, sub, rep, reverse, lower = string.format, string.sub, string.rep, string.reverse, string.lower
+local format, sub, rep, reverse, lower = string.format, string.sub, string.rep, string.reverse,
+  string.lower
 local concat = table.concat
 local band, bor, bxor = bit.band, bit.bor, bit.bxor
 local throw = K.throw
@@ -11,7 +12,9 @@ local DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 local function inBase(self, base)
   base = K.expectInteger(base, "printString:")
-  if base < 2 or base > 36 then throw("outOfRange", "a base is from 2 to 36, not " .. K.str(base)) end
+  if base < 2 or base > 36 then
+    throw("outOfRange", "a base is from 2 to 36, not " .. K.str(base))
+  end
   if base == 10 then return K.str(self) end
   local rest = K.expectInteger(self, "printString:")
   if rest == 0 then return "0" end
@@ -29,7 +32,9 @@ end
 -- The number with that many digits after the point, halves away from zero as written in decimal.
 local function fixed(self, places)
   places = K.expectInteger(places, "fixed:")
-  if places < 0 or places > 30 then throw("outOfRange", "fixed: is from 0 to 30, not " .. K.str(places)) end
+  if places < 0 or places > 30 then
+    throw("outOfRange", "fixed: is from 0 to 30, not " .. K.str(places))
+  end
   return format("%." .. places .. "f", self)
 end
 
@@ -37,7 +42,7 @@ local function padded(self, width)
   local text = K.str(self)
   local missing = K.expectInteger(width, "padded:") - #text
   if missing <= 0 then return text end
-  if missing > 1000 then throw("limitExceeded", "padded: adds at most 1000 digits") end
+  if missing > 1000 then throw("tooLarge", "padded: adds at most 1000 digits") end
   if self < 0 then return "-" .. rep("0", missing) .. sub(text, 2) end
   return rep("0", missing) .. text
 end

@@ -15,7 +15,8 @@ function K.enumerator(collection)
   if collection._isInterval then
     return setmetatable({ _source = collection, _list = false, _at = 0 }, Enumerator._methods)
   end
-  return setmetatable({ _source = false, _list = collection:_elements(), _at = 0 }, Enumerator._methods)
+  return setmetatable({ _source = false, _list = collection:_elements(), _at = 0 },
+    Enumerator._methods)
 end
 
 local function total(self)
@@ -87,7 +88,8 @@ K.methods(Enumerator, {
   ["objectEnumerator"] = function(self) return self end,
   ["isEqual:"] = function(self, other) return rawequal(self, other) end,
   ["copy"] = function(self)
-    return setmetatable({ _source = self._source, _list = self._list, _at = self._at }, Enumerator._methods)
+    return setmetatable({ _source = self._source, _list = self._list, _at = self._at },
+      Enumerator._methods)
   end,
   ["description"] = function() return "an Enumerator" end,
 })

@@ -14,7 +14,8 @@ local function fields(names)
     K.method(Filter, name, false)
   end
 end
-fields { "_block", "_left", "_rest", "_outputs", "_latest", "_arrived", "_sources", "_items", "_seen", "_from" }
+fields { "_block", "_left", "_rest", "_outputs", "_latest", "_arrived", "_sources", "_items",
+  "_seen", "_from" }
 
 local function define(name, alias, methods, classMethods)
   local class = K.newClass(name, Filter)
@@ -36,7 +37,8 @@ local function setBlock(self, block)
   return self
 end
 
-local blockMakers = { ["filterWithBlock:"] = withBlock, ["streamWithBlock:"] = withBlock, ["block:"] = withBlock }
+local blockMakers = { ["filterWithBlock:"] = withBlock, ["streamWithBlock:"] = withBlock,
+  ["block:"] = withBlock }
 
 -- Passes on what a block makes of each object; without a block, the object.
 local MapFilter = define("MapFilter", "MPWMapFilter", {
@@ -89,7 +91,7 @@ define("SkipFilter", "MPWSkipFilter", {
 
 -- Passes on the elements of collections, however deep, one by one.
 local function writeFlat(self, object, depth)
-  if depth > 128 then throw("limitExceeded", "FlattenStream goes 128 levels deep at most") end
+  if depth > 128 then throw("tooLarge", "FlattenStream goes 128 levels deep at most") end
   if type(object) == "table" and object._isCollection then
     local list = object:_elements()
     for i = 1, #list do writeFlat(self, list[i], depth + 1) end
@@ -101,7 +103,7 @@ define("FlattenStream", "MPWFlattenStream", {
   ["writeObject:"] = function(self, object) writeFlat(self, object, 1) end,
 })
 
--- Lines ----------------------------------------------------------------------------------------------
+-- Lines -----------------------------------------------------------------------------------------
 
 -- The longest line that is put together from pieces: 64 MiB.
 local LONGEST_LINE = 67108864
@@ -122,7 +124,7 @@ define("BytesToLines", "MPWBytesToLines", {
     end
     if from <= #text then
       local rest = (self._rest or "") .. sub(text, from)
-      if #rest > LONGEST_LINE then throw("limitExceeded", "a line has at most 64 MiB") end
+      if #rest > LONGEST_LINE then throw("tooLarge", "a line has at most 64 MiB") end
       self._rest = rest
     end
   end,
@@ -145,15 +147,18 @@ local PrintLiner = define("PrintLiner", "MPWPrintLiner", {
       self:forward_(K.str(object) .. "\n")
     end
   end,
-  ["println:"] = function(self, object) return self:writeObject_(object == nil and "nil" or object) end,
+  ["println:"] = function(self, object)
+    return self:writeObject_(object == nil and "nil" or object)
+  end,
 })
 K.stdline = setmetatable({ _target = K.stdout }, PrintLiner._methods)
 
--- Many targets, many sources ----------------------------------------------------------------------------
+-- Many targets, many sources --------------------------------------------------------------------
 
 -- A branch that has no target of its own, or had the old one, gets the new one.
 local function retarget(branch, old, new)
-  if K.endsByDefault(branch) or old and K.isStream(branch) and rawequal(branch:finalTarget(), old) then
+  if K.endsByDefault(branch) or old and K.isStream(branch) and rawequal(branch:finalTarget(),
+    old) then
     branch:setFinalTarget_(new)
   end
 end
@@ -193,11 +198,15 @@ define("ScatterStream", "MPWScatterStream", {
     return self
   end,
   ["flush"] = function(self)
-    for _, stream in ipairs(self._outputs or {}) do stream:flush() end
+    for _, stream in ipairs(self._outputs or {}) do
+      if K.isStream(stream) then stream:flush() end
+    end
     return self
   end,
   ["close"] = function(self)
-    for _, stream in ipairs(self._outputs or {}) do stream:close() end
+    for _, stream in ipairs(self._outputs or {}) do
+      if K.isStream(stream) then stream:close() end
+    end
     return self
   end,
 }, {
@@ -213,7 +222,9 @@ define("CombinerStream", "MPWCombinerStream", {
     return self
   end,
   ["writeObject:from:"] = function(self, object, place)
-    if not self._sources then throw("outOfRange", "a CombinerStream needs its count of sources first") end
+    if not self._sources then
+      throw("outOfRange", "a CombinerStream needs its count of sources first")
+    end
     if place < 0 or place >= self._sources then K.outOfRange(place, self._sources) end
     local latest = self._latest
     if latest[place + 1] == nil then self._arrived = self._arrived + 1 end
@@ -263,7 +274,7 @@ define("Queue", "MPWQueue", {
       seen[key] = true
     end
     if #self._items - self._from + 1 >= self._left then
-      throw("limitExceeded", "the Queue is full: it holds " .. K.str(self._left) .. " objects")
+      throw("tooLarge", "the Queue is full: it holds " .. K.str(self._left) .. " objects")
     end
     self._items[#self._items + 1] = object
   end,
@@ -292,7 +303,7 @@ define("Queue", "MPWQueue", {
   end,
 }, { ["capacity:"] = function(class, n) return class:new():setCapacity_(n) end })
 
--- JSON -----------------------------------------------------------------------------------------------
+-- JSON ------------------------------------------------------------------------------------------
 
 -- Writes each object as JSON text; a newline stands between two of them.
 local JSONWriter = define("JSONWriter", "MPWJSONWriter", {

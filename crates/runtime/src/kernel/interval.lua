@@ -12,7 +12,8 @@ K.method(Interval, "_isInterval", true)
 local MOST = 16777216
 
 function K.interval(from, to, by)
-  from, to, by = K.expectNumber(from, "to:"), K.expectNumber(to, "to:"), K.expectNumber(by, "to:by:")
+  from, to, by = K.expectNumber(from, "to:"), K.expectNumber(to, "to:"), K.expectNumber(by,
+    "to:by:")
   if by == 0 or by ~= by then throw("outOfRange", "to:by: needs a step other than 0") end
   local count = floor((to - from) / by + 1e-9) + 1
   if not (count > 0) then count = 0 end
@@ -22,7 +23,8 @@ end
 K.method(Interval, "_elements", function(self)
   local from, by, out = self._from, self._by, {}
   if self._count > MOST then
-    throw("limitExceeded", "an Interval of " .. K.str(self._count) .. " elements is too long to spread out")
+    throw("tooLarge", "an Interval of " .. K.str(self._count)
+      .. " elements is too long to spread out")
   end
   for i = 1, self._count do out[i] = from + (i - 1) * by end
   return out
@@ -128,7 +130,8 @@ K.methods(Interval, {
   ["copy"] = function(self) return self end,
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._isInterval == true and self._count == other._count
-      and (self._count == 0 or self._from == other._from and (self._count == 1 or self._by == other._by))
+      and (self._count == 0 or self._from == other._from and (self._count == 1
+        or self._by == other._by))
   end,
   ["description"] = function(self)
     local text = "(" .. K.str(self._from) .. " to: " .. K.str(self._to)

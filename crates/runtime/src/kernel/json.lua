@@ -2,7 +2,8 @@
 -- they say otherwise with `jsonRepresentation` or `asDictionary`.
 local K = ...
 local type, rawget, getmetatable = type, rawget, getmetatable
-local find, gsub, format, byte, sub = string.find, string.gsub, string.format, string.byte, string.sub
+local find, gsub, format, byte, sub = string.find, string.gsub, string.format, string.byte,
+  string.sub
 local concat = table.concat
 local throw, numberText = K.throw, K.numberText
 local NULL = K.NULL
@@ -60,7 +61,7 @@ local function writeObject(out, n, object, depth)
 end
 
 local function tooDeep()
-  throw("limitExceeded", "JSON goes " .. DEPTH .. " levels deep at most; does a value contain itself?")
+  throw("invalid", "JSON goes " .. DEPTH .. " levels deep at most; does a value contain itself?")
 end
 
 -- Appends the text of a value to the list of n parts; answers the new n.
@@ -125,7 +126,9 @@ end)
 
 -- Kinds of values that are written as one plain value.
 local function plain(class, convert)
-  K.method(class, "_json", function(self, out, n, depth) return write(out, n, convert(self), depth) end)
+  K.method(class, "_json", function(self, out, n, depth)
+    return write(out, n, convert(self), depth)
+  end)
 end
 plain(K.classes.Date, function(self) return self:description() end)
 plain(K.classes.Duration, function(self) return self._seconds end)
@@ -144,8 +147,12 @@ K.method(K.classes.BigInteger, "_json", function(self, out, n)
   return n + 1
 end)
 
--- The JSON text of a value.
+-- The JSON text of a value. The native writer answers nil where it meets a value that only its
+-- class knows how to write.
 function K.json(value)
+  local native = K.native.json
+  local text = native and native(value)
+  if text then return text end
   local out = {}
   write(out, 0, value, 1)
   return concat(out)

@@ -13,7 +13,7 @@ local function failed(text, at, expected)
     line, lineStart = line + 1, newline + 1
   end
   local found = at > #text and "the end" or "'" .. K.slice(sub(text, at, at + 15), 0, 1) .. "'"
-  K.throw("parseError", "JSON, line " .. line .. ", column " .. at - lineStart + 1 .. ": expected "
+  K.throw("invalid", "JSON, line " .. line .. ", column " .. at - lineStart + 1 .. ": expected "
     .. expected .. " but found " .. found)
 end
 
@@ -41,7 +41,9 @@ local function unescape(text, from, to)
     if not escape then break end
     local kind = sub(raw, escape + 1, escape + 1)
     if kind == "u" then
-      if not find(raw, "^%x%x%x%x", escape + 2) then failed(text, from + escape + 1, "four hex digits") end
+      if not find(raw, "^%x%x%x%x", escape + 2) then
+        failed(text, from + escape + 1, "four hex digits")
+      end
       at = escape + 6
     elseif simple[kind] then
       at = escape + 2
@@ -81,7 +83,9 @@ local function parseNumber(text, at)
   local digits = match(text, "^-?%d+", at)
   if not digits then failed(text, at, "a digit") end
   local first = byte(digits) == 45 and 2 or 1
-  if byte(digits, first) == 48 and #digits > first then failed(text, at + first, "no digit after a leading 0") end
+  if byte(digits, first) == 48 and #digits > first then
+    failed(text, at + first, "no digit after a leading 0")
+  end
   local stop = at + #digits
   local tail = match(text, "^%.%d+", stop) or ""
   local exponent = match(text, "^[eE][+-]?%d+", stop + #tail) or ""
@@ -140,7 +144,7 @@ function parseValue(text, at, depth)
   if code == 34 then return parseString(text, at) end
   if code == 123 or code == 91 then
     if depth >= DEPTH then
-      K.throw("limitExceeded", "JSON goes " .. DEPTH .. " levels deep at most")
+      K.throw("tooLarge", "JSON goes " .. DEPTH .. " levels deep at most")
     end
     if code == 123 then return parseObject(text, at, depth + 1) end
     return parseArray(text, at, depth + 1)
@@ -154,6 +158,8 @@ end
 -- The value of a JSON text. A null alone is nil; inside collections it is kept.
 function K.parseJSON(text)
   text = K.bytesOf(text, "fromJSON")
+  local native = K.native.parseJSON
+  if native then return native(text) end
   local value, at = parseValue(text, 1, 0)
   at = find(text, "[^ \t\r\n]", at)
   if at then failed(text, at, "nothing more") end

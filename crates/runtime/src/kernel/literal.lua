@@ -69,7 +69,8 @@ local function single(keys, values, n, accepted)
   return value
 end
 
-local numberKeys = { "intValue", intValue = true, floatValue = true, doubleValue = true, value = true }
+local numberKeys = { "intValue", intValue = true, floatValue = true, doubleValue = true,
+  value = true }
 K.classMethod(K.classes.Number, "_literal", function(_, keys, values, n)
   local value = single(keys, values, n, numberKeys)
   if keys[1] == "intValue" then return value:intValue() end

@@ -106,7 +106,8 @@ K.methods(MutableString, {
 })
 -- These look their message up in the receiver itself.
 for _, selector in ipairs {
-  "perform:", "performSelector:", "perform:with:", "performSelector:withObject:", "perform:with:with:",
+  "perform:", "performSelector:", "perform:with:", "performSelector:withObject:",
+  "perform:with:with:",
   "performSelector:withObject:withObject:", "perform:withArguments:", "respondsTo:",
   "respondsToSelector:", "doesNotUnderstand:", "ifNotNil:", "ifNil:ifNotNil:", "ifNotNil:ifNil:",
 } do

@@ -10,7 +10,7 @@ for _, name in ipairs { "NSNumber", "MPWInteger", "MPWFloat", "Integer", "Float"
 end
 K.typeMetatable("number", Number, 0)
 
--- Operands ---------------------------------------------------------------------------------------
+-- Operands --------------------------------------------------------------------------------------
 
 local verbs = {
   add_ = "%s cannot add %s", sub_ = "%s cannot subtract %s", mul_ = "%s cannot be multiplied by %s",
@@ -53,7 +53,9 @@ end
 K.bound = expectNumber
 function K.step(value, selector)
   local step = expectNumber(value, selector)
-  if step == 0 or step ~= step then throw("outOfRange", selector .. " needs a step other than 0") end
+  if step == 0 or step ~= step then
+    throw("outOfRange", selector .. " needs a step other than 0")
+  end
   return step
 end
 
@@ -69,7 +71,7 @@ local function operator(name, fast)
 end
 K.operandError = wrong
 
--- Division ---------------------------------------------------------------------------------------
+-- Division --------------------------------------------------------------------------------------
 
 local function dividedByZero(a)
   throw("divisionByZero", K.str(a) .. " cannot be divided by 0")
@@ -119,7 +121,9 @@ K.methods(Number, {
   ["isLessThan:"] = operator("isLessThan_", function(a, b) return a < b end),
   ["isGreaterThan:"] = operator("isGreaterThan_", function(a, b) return a > b end),
   ["isLessThanOrEqualTo:"] = operator("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = operator("isGreaterThanOrEqualTo_", function(a, b) return a >= b end),
+  ["isGreaterThanOrEqualTo:"] = operator("isGreaterThanOrEqualTo_", function(a, b)
+    return a >= b
+  end),
   ["isEqual:"] = function(self, other) return K.eq(self, other) end,
   ["isEqualToNumber:"] = function(self, other) return K.eq(self, other) end,
   ["compare:"] = function(self, other) return K.order(self, other) end,
@@ -133,7 +137,7 @@ K.methods(Number, {
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
 })
 
--- Conversion and rounding ----------------------------------------------------------------------------
+-- Conversion and rounding -----------------------------------------------------------------------
 
 local function truncate(x)
   if x ~= x or x == math.huge or x == -math.huge then
@@ -178,7 +182,7 @@ K.methods(Number, {
   ["sign"] = function(self) return self > 0 and 1 or self < 0 and -1 or 0 end,
 })
 
--- Functions ------------------------------------------------------------------------------------------
+-- Functions -------------------------------------------------------------------------------------
 
 -- The largest result of a power or factorial, in bits: a million, about 300,000 digits.
 local MAX_BITS = 1e6
@@ -189,7 +193,7 @@ local function power(base, exponent)
   if result <= 9007199254740991 and result >= -9007199254740991 then return result end
   if not (K.integral(base) and K.integral(exponent) and exponent > 0) then return result end
   if exponent * math.log(abs(base)) / math.log(2) > MAX_BITS then
-    throw("limitExceeded", K.str(base) .. " raisedTo: " .. K.str(exponent)
+    throw("tooLarge", K.str(base) .. " raisedTo: " .. K.str(exponent)
       .. " has more than " .. K.str(MAX_BITS) .. " bits")
   end
   return K.bigPower(base, exponent)
@@ -199,7 +203,7 @@ local function factorial(self)
   if self < 0 or self ~= floor(self) then
     throw("typeError", K.str(self) .. " has no factorial: only whole numbers from 0 on have one")
   end
-  if self > 20000 then throw("limitExceeded", "factorial is limited to 20000, not " .. K.str(self)) end
+  if self > 20000 then throw("tooLarge", "factorial is limited to 20000, not " .. K.str(self)) end
   local product = 1
   for i = 2, self do product = K.mul(product, i) end
   return product
@@ -253,7 +257,9 @@ K.methods(Number, {
   ["isEven"] = function(self) return self % 2 == 0 end,
   ["odd"] = function(self) return self % 2 == 1 end,
   ["isOdd"] = function(self) return self % 2 == 1 end,
-  ["isDivisibleBy:"] = function(self, other) return modulo(self, expectNumber(other, "isDivisibleBy:")) == 0 end,
+  ["isDivisibleBy:"] = function(self, other)
+    return modulo(self, expectNumber(other, "isDivisibleBy:")) == 0
+  end,
   ["kilobytes"] = function(self) return self * 1024 end,
   ["megabytes"] = function(self) return self * 1048576 end,
   ["gigabytes"] = function(self) return self * 1073741824 end,
@@ -265,14 +271,18 @@ K.classMethods(Number, {
   ["random"] = function() return math.random() end,
   ["pi"] = function() return math.pi end,
   ["infinity"] = function() return math.huge end,
-  ["numberWithInt:"] = function(_, value) return truncate(expectNumber(value, "numberWithInt:")) end,
-  ["numberWithInteger:"] = function(_, value) return truncate(expectNumber(value, "numberWithInteger:")) end,
+  ["numberWithInt:"] = function(_, value)
+    return truncate(expectNumber(value, "numberWithInt:"))
+  end,
+  ["numberWithInteger:"] = function(_, value)
+    return truncate(expectNumber(value, "numberWithInteger:"))
+  end,
   ["numberWithFloat:"] = function(_, value) return expectNumber(value, "numberWithFloat:") end,
   ["numberWithDouble:"] = function(_, value) return expectNumber(value, "numberWithDouble:") end,
   ["numberWithBool:"] = function(_, value) return truth(value) == true end,
 })
 
--- Control --------------------------------------------------------------------------------------------
+-- Control ---------------------------------------------------------------------------------------
 
 K.methods(Number, {
   ["to:"] = function(self, last) return K.interval(self, last, 1) end,

@@ -6,11 +6,12 @@ local find, sub, gsub, lower, byte = string.find, string.sub, string.gsub, strin
 local Object = K.classes.Object
 local mangle, throw, classOf = K.mangle, K.throw, K.classOf
 
--- Kinds that other kernel files ask for by a field, such as `_isArray`. Object has them as false, so
--- that asking a value that is not of the kind finds something at once.
+-- Kinds that other kernel files ask for by a field, such as `_isArray`. Object has them as false,
+-- so that asking a value that is not of the kind finds something at once.
 for _, flag in ipairs {
   "_isArray", "_isBig", "_isCollection", "_isData", "_isDate", "_isDictionary", "_isDuration",
-  "_isEnumerator", "_isInterval", "_isPoint", "_isSet", "_isStore", "_isStream", "_json", "_isText", "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
+  "_isEnumerator", "_isInterval", "_isPoint", "_isSet", "_isStore", "_isStream", "_json",
+  "_isText", "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
   "_over", "_reverse", "_writeText",
 } do
   K.nilKeys[flag] = true
@@ -18,7 +19,12 @@ for _, flag in ipairs {
   K.classMethod(Object, flag, false)
 end
 
--- Understanding ----------------------------------------------------------------------------------
+-- The numbers by which native code tells kinds apart (value.rs); 0 for all others.
+K.kinds = { array = 1, dictionary = 2, big = 3, data = 4, null = 5, element = 6, class = 7 }
+K.method(Object, "_kind", 0)
+K.classMethod(Object, "_kind", K.kinds.class)
+
+-- Understanding ---------------------------------------------------------------------------------
 
 -- The table a message to the value is looked up in; nil for nil.
 local function methodsOf(value)
@@ -106,11 +112,12 @@ local function doesNotUnderstand(self, message)
     { i_hint = K.suggestion(self, selector) })
 end
 
--- What instances and classes share ------------------------------------------------------------------
+-- What instances and classes share --------------------------------------------------------------
 
 local function argumentList(arguments)
   if type(arguments) ~= "table" or not arguments._elements then
-    throw("typeError", "perform:withArguments: expects an Array of arguments, got " .. K.nameOf(arguments))
+    throw("typeError", "perform:withArguments: expects an Array of arguments, got "
+      .. K.nameOf(arguments))
   end
   local list = arguments:_elements()
   local out = {}
@@ -202,7 +209,8 @@ K.classMethods(Object, shared)
 K.methods(K.classes.Nil, {
   ["should:"] = function(_, expected)
     if expected == nil then return nil end
-    throw("expectation", "expected " .. K.repr(expected) .. " but got nil", { i_expected = expected })
+    throw("expectation", "expected " .. K.repr(expected) .. " but got nil",
+      { i_expected = expected })
   end,
   ["shouldNot:"] = function(_, unexpected)
     if unexpected ~= nil then return nil end
@@ -211,7 +219,7 @@ K.methods(K.classes.Nil, {
   ["yourself"] = function() return nil end,
 })
 
--- Instances ----------------------------------------------------------------------------------------
+-- Instances -------------------------------------------------------------------------------------
 
 local function article(name)
   return (find(name, "^[AEIOU]") and "an " or "a ") .. name
@@ -243,7 +251,7 @@ function K.deepCopy(value, seen)
   return setmetatable(copy, getmetatable(value))
 end
 
--- Classes ------------------------------------------------------------------------------------------
+-- Classes ---------------------------------------------------------------------------------------
 
 local function new(class)
   return setmetatable({}, class._methods):init()
@@ -301,7 +309,7 @@ K.classMethods(Object, {
   end,
 })
 
--- Keys by value --------------------------------------------------------------------------------------
+-- Keys by value ---------------------------------------------------------------------------------
 
 -- Dictionaries and sets compare keys by value. Numbers, strings and booleans are their own keys;
 -- values with a `_keyText` (big integers, points, dates, arrays …) are replaced by one frozen copy

@@ -19,7 +19,8 @@ function K.toStream(component)
     return K.classes.ScatterStream:filters_(component)
   end
   if K.isStream(component) or K.understands(component, "writeObject_") then return component end
-  throw("typeError", "a pipeline has streams, blocks, texts and arrays, not " .. K.nameOf(component))
+  throw("typeError", "a pipeline has streams, blocks, texts and arrays, not "
+    .. K.nameOf(component))
 end
 
 function K.streamOfText(text)
@@ -46,7 +47,7 @@ function K.streamOfText(text)
   return K.mapFilter(function(object) return K.propertyPath(object, text) end)
 end
 
--- Pipelines --------------------------------------------------------------------------------------------
+-- Pipelines -------------------------------------------------------------------------------------
 
 local Pipeline = K.newClass("Pipeline", WriteStream)
 K.alias("MPWPipeline", Pipeline)
@@ -125,7 +126,7 @@ K.classMethods(Pipeline, {
   ["fromArray:"] = function(class, list) return class:new():setFilters_(list) end,
 })
 
--- Sources ------------------------------------------------------------------------------------------------
+-- Sources ---------------------------------------------------------------------------------------
 
 -- What produces objects by itself: `run` writes them to the target.
 local Source = K.newClass("Source", WriteStream)
@@ -150,11 +151,16 @@ local FixedValueSource = K.newClass("FixedValueSource", Source)
 K.alias("MPWFixedValueSource", FixedValueSource)
 K.ivar(FixedValueSource, "values")
 K.ivar(FixedValueSource, "seconds")
+local function pause(time)
+  if type(time) == "table" and time._isDuration then time = time._seconds end
+  K.native.sleep(K.expectNumber(time, "seconds"))
+end
+
 K.methods(FixedValueSource, {
   ["produce"] = function(self)
     local list = K.elementsOf(self.i_values, "values")
     for i = 1, #list do
-      if i > 1 and self.i_seconds then K.sleep(self.i_seconds) end
+      if i > 1 and self.i_seconds then pause(self.i_seconds) end
       if list[i] ~= K.NULL then self:forward_(list[i]) end
     end
   end,

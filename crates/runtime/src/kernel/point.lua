@@ -91,7 +91,9 @@ K.methods(Point, {
     return "{" .. K.str(self.i_x) .. "," .. K.str(self.i_y) .. "}"
   end,
 })
-K.method(Point, "_keyText", function(self) return "p" .. K.str(self.i_x) .. "," .. K.str(self.i_y) end)
+K.method(Point, "_keyText", function(self)
+  return "p" .. K.str(self.i_x) .. "," .. K.str(self.i_y)
+end)
 K.classMethods(Point, {
   ["new"] = function() return point(0, 0) end,
   ["x:y:"] = function(_, x, y) return K.point(x, y) end,
@@ -101,7 +103,7 @@ K.methods(K.classes.Number, {
   ["asPoint"] = function(self) return point(self, self) end,
 })
 
--- Rectangles -----------------------------------------------------------------------------------------
+-- Rectangles ------------------------------------------------------------------------------------
 
 local Rectangle = K.newClass("Rectangle", Object)
 K.alias("MPWRect", Rectangle)
@@ -113,7 +115,8 @@ local function expectPoint(value, selector)
 end
 
 function K.rectangle(origin, size)
-  return setmetatable({ i_origin = expectPoint(origin, "extent:"), i_size = expectPoint(size, "extent:") },
+  return setmetatable({ i_origin = expectPoint(origin, "extent:"), i_size = expectPoint(size,
+    "extent:") },
     Rectangle._methods)
 end
 
@@ -155,10 +158,14 @@ K.methods(Rectangle, {
     amount = expectPoint(amount, "insetBy:")
     return K.rectangle(self.i_origin:add_(amount), self.i_size:sub_(amount:mul_(2)))
   end,
-  ["translatedBy:"] = function(self, offset) return K.rectangle(self.i_origin:add_(offset), self.i_size) end,
+  ["translatedBy:"] = function(self, offset)
+    return K.rectangle(self.i_origin:add_(offset), self.i_size)
+  end,
   ["add:"] = function(self, offset) return K.rectangle(self.i_origin:add_(offset), self.i_size) end,
   ["sub:"] = function(self, offset) return K.rectangle(self.i_origin:sub_(offset), self.i_size) end,
-  ["mul:"] = function(self, factor) return K.rectangle(self.i_origin:mul_(factor), self.i_size:mul_(factor)) end,
+  ["mul:"] = function(self, factor)
+    return K.rectangle(self.i_origin:mul_(factor), self.i_size:mul_(factor))
+  end,
   ["intersect:"] = combined("max_", "min_", "intersect:"),
   ["union:"] = combined("min_", "max_", "union:"),
   ["isEqual:"] = function(self, other)

@@ -93,7 +93,8 @@ K.methods(Set, {
   ["select:"] = function(self, block) return filtered(self, block, true) end,
   ["filter:"] = function(self, block) return filtered(self, block, true) end,
   ["reject:"] = function(self, block) return filtered(self, block, false) end,
-  ["union:"] = union, ["setByAddingObjectsFromArray:"] = union, ["setByAddingObjectsFromSet:"] = union,
+  ["union:"] = union, ["setByAddingObjectsFromArray:"] = union,
+    ["setByAddingObjectsFromSet:"] = union,
   ["concat:"] = function(self, value) return add(copy(self), value) end,
   ["setByAddingObject:"] = function(self, value) return add(copy(self), value) end,
   ["intersection:"] = function(self, others) return keep(self, others, true) end,
@@ -124,6 +125,7 @@ K.classMethods(Set, {
   ["with:"] = function(_, a) return add(empty(), a) end,
   ["setWithObject:"] = function(_, a) return add(empty(), a) end,
   ["with:with:"] = function(_, a, b) return add(add(empty(), a), b) end,
-  ["withAll:"] = fromCollection, ["setWithArray:"] = fromCollection, ["setWithSet:"] = fromCollection,
+  ["withAll:"] = fromCollection, ["setWithArray:"] = fromCollection,
+    ["setWithSet:"] = fromCollection,
   ["fromArray:"] = fromCollection,
 })

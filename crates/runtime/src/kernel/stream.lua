@@ -50,7 +50,7 @@ local function lastStream(self)
     if not isStream(target) then return stream end
     stream = target
   end
-  K.throw("limitExceeded", "the streams form a ring")
+  K.throw("tooLarge", "the streams form a ring")
 end
 K.lastStream = lastStream
 
@@ -122,7 +122,9 @@ K.methods(WriteStream, {
   ["target"] = targetOf, ["setTarget:"] = setTarget, ["target:"] = setTarget,
   ["finalTarget"] = finalTarget, ["setFinalTarget:"] = setFinalTarget,
   ["forward:"] = forward,
-  ["writeObject:"] = forward, ["add:"] = function(self, object) return self:writeObject_(object) end,
+  ["writeObject:"] = forward, ["add:"] = function(self, object)
+    return self:writeObject_(object)
+  end,
   ["writeAll:"] = writeAll, ["writeObjects:"] = writeAll, ["addAll:"] = writeAll,
   ["insertStream:"] = insertStream,
   ["flush"] = cascade("flush"), ["close"] = cascade("close"),
@@ -133,7 +135,9 @@ K.methods(WriteStream, {
 })
 K.classMethods(WriteStream, {
   ["new"] = make, ["stream"] = make,
-  ["alloc"] = function(class) return setmetatable({ _target = class:defaultTarget() }, class._methods) end,
+  ["alloc"] = function(class)
+    return setmetatable({ _target = class:defaultTarget() }, class._methods)
+  end,
   ["streamWithTarget:"] = function(class, target) return make(class):setTarget_(target) end,
   ["on:"] = function(class, target) return make(class):setTarget_(target) end,
   ["process:"] = function(class, object) return processed(class:stream(), object) end,
@@ -144,7 +148,7 @@ K.methods(K.classes.Block, {
   ["writeObject:"] = function(self, object) return self(object) end,
 })
 
--- Byte streams ---------------------------------------------------------------------------------------
+-- Byte streams ----------------------------------------------------------------------------------
 
 -- Text goes to `_sink` (a table with `write(text)`), or to the target: a mutable string unless
 -- another was given.
@@ -179,7 +183,8 @@ K.methods(ByteStream, {
     return print(self, object)
   end,
   ["println:"] = println, ["writeLine:"] = println,
-  ["println"] = newline, ["writeNewline"] = newline, ["newline"] = newline, ["nl"] = newline, ["cr"] = newline,
+  ["println"] = newline, ["writeNewline"] = newline, ["newline"] = newline, ["nl"] = newline,
+    ["cr"] = newline,
   ["space"] = function(self) return put(self, " ") end,
   ["tab"] = function(self) return put(self, "\t") end,
   ["writeTab"] = function(self) return put(self, "\t") end,

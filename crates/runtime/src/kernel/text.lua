@@ -1,7 +1,8 @@
 -- Strings: immutable UTF-8. Positions and lengths that programs see count characters.
 local K = ...
 local type, floor = type, math.floor
-local find, sub, byte, upper, lower, gsub = string.find, string.sub, string.byte, string.upper, string.lower, string.gsub
+local find, sub, byte, upper, lower, gsub = string.find, string.sub, string.byte, string.upper,
+  string.lower, string.gsub
 local concat = table.concat
 local throw = K.throw
 
@@ -10,7 +11,7 @@ K.alias("NSString", String)
 K.alias("Symbol", String)
 K.typeMetatable("string", String, "")
 
--- Characters -----------------------------------------------------------------------------------------
+-- Characters ------------------------------------------------------------------------------------
 
 -- Programs walk one string at a time, so what was learnt of the last one is kept: whether it is
 -- ASCII (a character is a byte), and otherwise where each character starts.
@@ -71,7 +72,9 @@ local function positionOf(text, bytePosition)
 end
 
 function K.outOfRange(index, count, what)
-  if count == 0 then throw("outOfRange", "index " .. K.str(index) .. " is outside " .. (what or "an empty Array")) end
+  if count == 0 then
+    throw("outOfRange", "index " .. K.str(index) .. " is outside " .. (what or "an empty Array"))
+  end
   throw("outOfRange", "index " .. K.str(index) .. " is outside 0.." .. K.str(count - 1))
 end
 
@@ -137,7 +140,7 @@ function K.codePoint(text, i)
   return a
 end
 
--- Searching and replacing -------------------------------------------------------------------------
+-- Searching and replacing -----------------------------------------------------------------------
 
 -- The parts of a text between the places where another stands, as a Lua table.
 local function split(text, separator)
@@ -195,16 +198,17 @@ local function rangeOf(text, part)
   return at and K.interval(at, at + length(part) - 1, 1)
 end
 
--- Case ---------------------------------------------------------------------------------------------
+-- Case ------------------------------------------------------------------------------------------
 
+-- Letters outside ASCII are the natives' business.
 local function uppercase(text)
   if isAscii(text) then return upper(text) end
-  return K.native.uppercase(text)
+  return K.native.uppercase and K.native.uppercase(text) or upper(text)
 end
 
 local function lowercase(text)
   if isAscii(text) then return lower(text) end
-  return K.native.lowercase(text)
+  return K.native.lowercase and K.native.lowercase(text) or lower(text)
 end
 
 local function capitalizedWord(text)
@@ -219,7 +223,7 @@ local function trimmed(text)
   return (gsub(gsub(text, "^%s+", ""), "%s+$", ""))
 end
 
--- Order --------------------------------------------------------------------------------------------
+-- Order -----------------------------------------------------------------------------------------
 
 local function comparison(compare)
   return function(text, other)
@@ -250,7 +254,9 @@ K.methods(String, {
   end,
   ["first"] = function(text) if text ~= "" then return slice(text, 0, 1) end end,
   ["last"] = function(text) if text ~= "" then return slice(text, length(text) - 1, #text) end end,
-  ["first:"] = function(text, n) return slice(text, 0, math.max(0, K.expectInteger(n, "first:"))) end,
+  ["first:"] = function(text, n)
+    return slice(text, 0, math.max(0, K.expectInteger(n, "first:")))
+  end,
   ["last:"] = function(text, n)
     local size = length(text)
     return slice(text, math.max(0, size - K.expectInteger(n, "last:")), size)
@@ -260,15 +266,19 @@ K.methods(String, {
   ["substringFromIndex:"] = function(text, from)
     return slice(text, expectPosition(text, from, "substringFromIndex:"), #text)
   end,
-  ["from:"] = function(text, from) return slice(text, expectPosition(text, from, "from:"), #text) end,
+  ["from:"] = function(text, from)
+    return slice(text, expectPosition(text, from, "from:"), #text)
+  end,
   ["substringToIndex:"] = function(text, to)
     return slice(text, 0, expectPosition(text, to, "substringToIndex:"))
   end,
   ["from:to:"] = function(text, from, to)
-    return slice(text, expectPosition(text, from, "from:to:"), expectPosition(text, to, "from:to:") + 1)
+    return slice(text, expectPosition(text, from, "from:to:"), expectPosition(text, to,
+      "from:to:") + 1)
   end,
   ["copyFrom:to:"] = function(text, from, to)
-    return slice(text, expectPosition(text, from, "copyFrom:to:"), expectPosition(text, to, "copyFrom:to:") + 1)
+    return slice(text, expectPosition(text, from, "copyFrom:to:"), expectPosition(text, to,
+      "copyFrom:to:") + 1)
   end,
   ["substringWithRange:"] = function(text, range)
     local from, to = K.rangeOf(range, length(text), "substringWithRange:")
@@ -300,7 +310,9 @@ K.methods(String, {
   end),
   ["isEqual:"] = function(text, other) return K.eq(text, other) end,
   ["isEqualToString:"] = function(text, other) return K.eq(text, other) end,
-  ["sameAs:"] = function(text, other) return lowercase(text) == lowercase(expectText(other, "sameAs:")) end,
+  ["sameAs:"] = function(text, other)
+    return lowercase(text) == lowercase(expectText(other, "sameAs:"))
+  end,
   ["max:"] = function(text, other) return K.lt(text, other) and other or text end,
   ["min:"] = function(text, other) return K.gt(text, other) and other or text end,
   ["add:"] = function(text, other)

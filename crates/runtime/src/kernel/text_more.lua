@@ -7,7 +7,7 @@ local concat = table.concat
 local throw, expectText = K.throw, K.expectText
 local String = K.classes.String
 
--- Numbers ------------------------------------------------------------------------------------------
+-- Numbers ---------------------------------------------------------------------------------------
 
 -- The whole number a text begins with, or 0; digits beyond 2^53 stay exact.
 local function intValue(text)
@@ -17,7 +17,8 @@ local function intValue(text)
 end
 
 local function floatValue(text)
-  local digits = match(text, "^%s*([+-]?%d+%.?%d*[eE][+-]?%d+)") or match(text, "^%s*([+-]?%d*%.?%d+)")
+  local digits = match(text, "^%s*([+-]?%d+%.?%d*[eE][+-]?%d+)") or match(text,
+    "^%s*([+-]?%d*%.?%d+)")
     or match(text, "^%s*([+-]?%d+)")
   return digits and tonumber(digits) or 0
 end
@@ -38,7 +39,7 @@ local function boolValue(text)
   return intValue(text) ~= 0
 end
 
--- Pieces -------------------------------------------------------------------------------------------
+-- Pieces ----------------------------------------------------------------------------------------
 
 -- The lines of a text; a newline at the end ends the last line rather than beginning another.
 local function lines(text)
@@ -66,19 +67,20 @@ local LONGEST = 268435456
 
 local function repeated(text, times)
   times = K.expectInteger(times, "repeated:")
-  if times * #text > LONGEST then throw("limitExceeded", "a String may have at most 256 MiB") end
+  if times * #text > LONGEST then throw("tooLarge", "a String may have at most 256 MiB") end
   return rep(text, times)
 end
 
 local function padding(text, width, filler, selector)
-  width, filler = K.expectInteger(width, selector), filler == nil and " " or expectText(filler, selector)
+  width, filler = K.expectInteger(width, selector), filler == nil and " " or expectText(filler,
+    selector)
   local missing = width - K.length(text)
   if missing <= 0 or filler == "" then return "" end
-  if missing > LONGEST then throw("limitExceeded", "a String may have at most 256 MiB") end
+  if missing > LONGEST then throw("tooLarge", "a String may have at most 256 MiB") end
   return K.slice(rep(filler, math.ceil(missing / K.length(filler))), 0, missing)
 end
 
--- Formats ------------------------------------------------------------------------------------------
+-- Formats ---------------------------------------------------------------------------------------
 
 local function whole(value, selector)
   if type(value) == "string" then value = asNumber(value) or 0 end
@@ -110,15 +112,19 @@ local function formatted(value, flags, width, precision, kind)
     return widened(text, flags, width)
   end
   if kind == "c" then return type(value) == "number" and K.character(value) or K.str(value) end
-  local number = type(value) == "string" and (asNumber(value) or 0) or K.expectNumber(value, "format:")
-  if #width > 2 or #precision > 3 then throw("outOfRange", "a width in a format has at most two digits") end
+  local number = type(value) == "string" and (asNumber(value) or 0) or K.expectNumber(value,
+    "format:")
+  if #width > 2 or #precision > 3 then
+    throw("outOfRange", "a width in a format has at most two digits")
+  end
   return format("%" .. flags .. width .. precision .. kind, number)
 end
 
 -- Text by a printf-like pattern: `%@` and `%s` take any value, `%d %f %g %e %x %o %c` numbers.
 function K.format(pattern, values, n)
   local taken = 0
-  return (gsub(pattern, "%%([-+ #0]*)(%d*)(%.?%d*)[hlqzL]*(.)", function(flags, width, precision, kind)
+  local part = "%%([-+ #0]*)(%d*)(%.?%d*)[hlqzL]*(.)"
+  return (gsub(pattern, part, function(flags, width, precision, kind)
     if kind == "%" then return "%" end
     if not find("@sdiucfFgGeExXo", kind, 1, true) then
       throw("typeError", "the format '" .. pattern .. "' has an unknown part %" .. kind)
@@ -138,7 +144,7 @@ local function formatWith(text, values)
   return K.format(text, { values }, 1)
 end
 
--- File paths and URLs ----------------------------------------------------------------------------------
+-- File paths and URLs ---------------------------------------------------------------------------
 
 local function lastComponent(path)
   return match(path, "([^/]+)/*$") or (path == "" and "" or "/")
@@ -172,14 +178,16 @@ local function urlEncoded(text)
 end
 
 local function urlDecoded(text)
-  return (gsub(gsub(text, "%+", " "), "%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+  return (gsub(gsub(text, "%+", " "), "%%(%x%x)", function(hex) return string.char(tonumber(hex,
+    16)) end))
 end
 
 local function kind(pattern)
   return function(text) return text ~= "" and find(text, "^" .. pattern .. "+$") ~= nil end
 end
 
--- A letter outside ASCII is one whose cases differ, which is right for the alphabets that have cases.
+-- A letter outside ASCII is one whose cases differ, which is right for the alphabets that have
+-- cases.
 local function isLetter(text)
   if not find(text, "[\128-\255]") then return find(text, "^%a+$") ~= nil end
   return not find(text, "[%z\1-@%[-`{-\127]") and text:uppercase() ~= text:lowercase()
@@ -206,7 +214,9 @@ K.methods(String, {
   ["componentsSeparatedByString:"] = function(text, separator)
     return K.array(K.split(text, expectText(separator, "componentsSeparatedByString:")))
   end,
-  ["split:"] = function(text, separator) return K.array(K.split(text, expectText(separator, "split:"))) end,
+  ["split:"] = function(text, separator)
+    return K.array(K.split(text, expectText(separator, "split:")))
+  end,
   ["lines"] = function(text) return K.array(lines(text)) end,
   ["words"] = function(text) return K.array(words(text)) end,
   ["repeated:"] = repeated,
@@ -221,7 +231,9 @@ K.methods(String, {
   ["format:"] = formatWith,
   ["formatWith:"] = formatWith,
   ["format:with:"] = function(text, a, b) return K.format(text, { a, b }, 2) end,
-  ["stringByAppendingFormat:"] = function(text, pattern) return text .. K.format(pattern, {}, 0) end,
+  ["stringByAppendingFormat:"] = function(text, pattern)
+    return text .. K.format(pattern, {}, 0)
+  end,
   ["stringByAppendingPathComponent:"] = appendPathComponent,
   ["pathComponents"] = function(path)
     local list = {}
@@ -258,7 +270,9 @@ K.classMethods(String, {
   ["alloc"] = function() return "" end,
   ["string"] = function() return "" end,
   ["stringWithString:"] = function(_, text) return expectText(text, "stringWithString:") end,
-  ["stringWithFormat:"] = function(_, pattern) return K.format(expectText(pattern, "stringWithFormat:"), {}, 0) end,
+  ["stringWithFormat:"] = function(_, pattern)
+    return K.format(expectText(pattern, "stringWithFormat:"), {}, 0)
+  end,
   ["stringWithFormat:with:"] = function(_, pattern, value)
     return formatWith(expectText(pattern, "stringWithFormat:with:"), value)
   end,

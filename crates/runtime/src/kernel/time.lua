@@ -5,7 +5,7 @@ local format, match, gsub = string.format, string.match, string.gsub
 local throw = K.throw
 local Object = K.classes.Object
 
--- Durations ------------------------------------------------------------------------------------------
+-- Durations -------------------------------------------------------------------------------------
 
 local Duration = K.newClass("Duration", Object)
 K.method(Duration, "_isDuration", true)
@@ -19,7 +19,8 @@ K.duration = duration
 function K.secondsOf(value, selector)
   if type(value) == "table" and value._isDuration then return value._seconds end
   if type(value) == "number" then return value / 1000 end
-  throw("typeError", selector .. " expects a Duration or a number of milliseconds, got " .. K.nameOf(value))
+  throw("typeError", selector .. " expects a Duration or a number of milliseconds, got "
+    .. K.nameOf(value))
 end
 
 local function expectDuration(self, other, name)
@@ -56,7 +57,8 @@ local function comparison(name, test)
 end
 
 local function over(self, other)
-  if type(other) == "table" and other._isDuration then return K.div(self._seconds, other._seconds) end
+  if type(other) == "table" and other._isDuration then return K.div(self._seconds,
+    other._seconds) end
   return duration(K.div(self._seconds, K.expectNumber(other, "/")))
 end
 K.method(Duration, "_over", over)
@@ -74,13 +76,19 @@ K.methods(Duration, {
     if type(other) == "table" and other._isDate then return other:add_(self) end
     return duration(self._seconds + expectDuration(self, other, "add_"))
   end,
-  ["sub:"] = function(self, other) return duration(self._seconds - expectDuration(self, other, "sub_")) end,
-  ["mul:"] = function(self, factor) return duration(self._seconds * K.expectNumber(factor, "*")) end,
+  ["sub:"] = function(self, other)
+    return duration(self._seconds - expectDuration(self, other, "sub_"))
+  end,
+  ["mul:"] = function(self, factor)
+    return duration(self._seconds * K.expectNumber(factor, "*"))
+  end,
   ["div:"] = over,
   ["isLessThan:"] = comparison("isLessThan_", function(a, b) return a < b end),
   ["isGreaterThan:"] = comparison("isGreaterThan_", function(a, b) return a > b end),
   ["isLessThanOrEqualTo:"] = comparison("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(a, b) return a >= b end),
+  ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(a, b)
+    return a >= b
+  end),
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._isDuration == true and other._seconds == self._seconds
   end,
@@ -98,7 +106,8 @@ K.classMethods(Duration, {
 })
 
 local inSeconds = {
-  microsecond = 1e-6, millisecond = 1e-3, second = 1, minute = 60, hour = 3600, day = 86400, week = 604800,
+  microsecond = 1e-6, millisecond = 1e-3, second = 1, minute = 60, hour = 3600, day = 86400,
+    week = 604800,
 }
 for unit, factor in pairs(inSeconds) do
   -- Dividing by 1000 is exact where multiplying by 0.001 is not.
@@ -111,30 +120,33 @@ for unit, factor in pairs(inSeconds) do
   K.method(K.classes.Number, unit .. "s", make)
 end
 
--- The calendar -----------------------------------------------------------------------------------------
--- Days since 1970-01-01 and back, in the proleptic Gregorian calendar: years are counted from March,
--- in eras of 400 years = 146,097 days.
+-- The calendar ----------------------------------------------------------------------------------
+-- Days since 1970-01-01 and back, in the proleptic Gregorian calendar: years are counted from
+-- March, in eras of 400 years = 146,097 days.
 
 local function daysOf(year, month, day)
   if month <= 2 then year = year - 1 end
   local era = floor(year / 400)
   local yearOfEra = year - era * 400
   local dayOfYear = floor((153 * (month + (month > 2 and -3 or 9)) + 2) / 5) + day - 1
-  return era * 146097 + yearOfEra * 365 + floor(yearOfEra / 4) - floor(yearOfEra / 100) + dayOfYear - 719468
+  local dayOfEra = yearOfEra * 365 + floor(yearOfEra / 4) - floor(yearOfEra / 100) + dayOfYear
+  return era * 146097 + dayOfEra - 719468
 end
 
 local function civil(days)
   days = days + 719468
   local era = floor(days / 146097)
   local dayOfEra = days - era * 146097
-  local yearOfEra = floor((dayOfEra - floor(dayOfEra / 1460) + floor(dayOfEra / 36524) - floor(dayOfEra / 146096)) / 365)
+  local leapDays = floor(dayOfEra / 1460) - floor(dayOfEra / 36524) + floor(dayOfEra / 146096)
+  local yearOfEra = floor((dayOfEra - leapDays) / 365)
   local dayOfYear = dayOfEra - (365 * yearOfEra + floor(yearOfEra / 4) - floor(yearOfEra / 100))
   local shifted = floor((5 * dayOfYear + 2) / 153)
   local month = shifted < 10 and shifted + 3 or shifted - 9
-  return yearOfEra + era * 400 + (month <= 2 and 1 or 0), month, dayOfYear - floor((153 * shifted + 2) / 5) + 1
+  return yearOfEra + era * 400 + (month <= 2 and 1 or 0), month,
+    dayOfYear - floor((153 * shifted + 2) / 5) + 1
 end
 
--- Dates ------------------------------------------------------------------------------------------------
+-- Dates -----------------------------------------------------------------------------------------
 
 local Date = K.newClass("Date", Object)
 K.alias("NSDate", Date)
@@ -153,7 +165,8 @@ local function fields(self)
   local days = floor(seconds / 86400)
   local rest = seconds - days * 86400
   local year, month, day = civil(days)
-  return year, month, day, floor(rest / 3600), floor(rest / 60) % 60, rest % 60, micros - seconds * 1e6, days
+  return year, month, day, floor(rest / 3600), floor(rest / 60) % 60, rest % 60,
+    micros - seconds * 1e6, days
 end
 
 local function rfc3339(self)
@@ -162,7 +175,8 @@ local function rfc3339(self)
   if micros > 0 then
     fraction = micros % 1000 == 0 and format(".%03d", micros / 1000) or format(".%06d", micros)
   end
-  return format("%04d-%02d-%02dT%02d:%02d:%02d%sZ", year, month, day, hour, minute, second, fraction)
+  return format("%04d-%02d-%02dT%02d:%02d:%02d%sZ", year, month, day, hour, minute, second,
+    fraction)
 end
 
 local function monthLength(year, month)
@@ -210,7 +224,8 @@ K.parseDate = parse
 local function made(_, year, month, day, hour, minute, second)
   hour, minute, second = hour or 0, minute or 0, second or 0
   if not valid(year, month, day, hour, minute, second) then
-    throw("outOfRange", format("there is no date %s-%s-%s %s:%s:%s", K.str(year), K.str(month), K.str(day),
+    throw("outOfRange", format("there is no date %s-%s-%s %s:%s:%s", K.str(year), K.str(month),
+      K.str(day),
       K.str(hour), K.str(minute), K.str(second)))
   end
   return K.date(daysOf(year, month, day) * 86400 + hour * 3600 + minute * 60 + second)
@@ -235,7 +250,8 @@ local function formatted(self, pattern)
     j = format("%03d", days - daysOf(year, 1, 1) + 1),
     A = dayNames[weekday(days)], B = monthNames[month],
     a = string.sub(dayNames[weekday(days)], 1, 3), b = string.sub(monthNames[month], 1, 3),
-    F = format("%04d-%02d-%02d", year, month, day), T = format("%02d:%02d:%02d", hour, minute, second),
+    F = format("%04d-%02d-%02d", year, month, day), T = format("%02d:%02d:%02d", hour, minute,
+      second),
     ["%"] = "%",
   }
   return (gsub(K.expectText(pattern, "format:"), "%%(.)", function(letter)
@@ -282,7 +298,9 @@ K.methods(Date, {
   ["isLessThan:"] = compareDates("isLessThan_", function(a, b) return a < b end),
   ["isGreaterThan:"] = compareDates("isGreaterThan_", function(a, b) return a > b end),
   ["isLessThanOrEqualTo:"] = compareDates("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = compareDates("isGreaterThanOrEqualTo_", function(a, b) return a >= b end),
+  ["isGreaterThanOrEqualTo:"] = compareDates("isGreaterThanOrEqualTo_", function(a, b)
+    return a >= b
+  end),
   ["compare:"] = function(self, other) return K.order(self, other) end,
   ["isEqual:"] = function(self, other)
     return type(other) == "table" and other._isDate == true and other._time == self._time
@@ -302,7 +320,8 @@ K.classMethods(Date, {
   ["today"] = function() return now():startOfDay() end,
   ["fromString:"] = function(_, text)
     text = K.expectText(text, "fromString:")
-    return parse(text) or throw("parseError", "'" .. text .. "' is not a date as in 2026-01-31T12:00:00Z")
+    return parse(text) or throw("invalid", "'" .. text
+      .. "' is not a date as in 2026-01-31T12:00:00Z")
   end,
   ["fromSeconds:"] = function(_, value) return K.date(K.expectNumber(value, "fromSeconds:")) end,
   ["dateWithTimeIntervalSince1970:"] = function(_, value)
