@@ -1,1 +1,67 @@
-fn main() {}
+//! The runnel command.
+
+mod args;
+mod check;
+mod console;
+// mod fmt;
+mod repl;
+mod report;
+mod run;
+mod signals;
+mod test;
+mod world;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Exit statuses, as in sysexits.h.
+mod status {
+    /// The command line or a program's arguments are wrong.
+    pub(crate) const USAGE: u8 = 64;
+    /// The program does not compile.
+    pub(crate) const DATA: u8 = 65;
+    /// A file that was named cannot be read.
+    pub(crate) const NO_INPUT: u8 = 66;
+    /// The program raised an error that nothing handled.
+    pub(crate) const SOFTWARE: u8 = 70;
+}
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { status::USAGE } else { 0 });
+        }
+    };
+    start_log();
+    let report = report::Report::new(args.json);
+    let status = match &args.command {
+        Some(args::Command::Fmt { files, check }) => { let _ = (files, check); 0 },
+        Some(args::Command::Check { files }) => check::run(files, &report),
+        Some(args::Command::Test { paths }) => test::run(paths, &report),
+        Some(args::Command::Repl) => run::prompt(&report),
+        Some(args::Command::Run { file, port, args }) => run::file(file, *port, args, &report),
+        None => match (&args.evaluate, &args.file) {
+            (Some(source), _) => run::evaluate(source, &report),
+            (None, Some(file)) => run::file(file, args.port, &args.args, &report),
+            (None, None) => run::prompt(&report),
+        },
+    };
+    ExitCode::from(status)
+}
+
+/// The log goes to standard error; `RUNNEL_LOG` says how much of it, as in `info` or `debug`.
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("RUNNEL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(report::colours(&std::io::stderr()))
+        .with_target(false)
+        .init();
+}

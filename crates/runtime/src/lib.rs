@@ -1,1 +1,28 @@
-//! The living program: isolate, fibers, classes, connections.
+//! The living program: an isolate of LuaJIT, fibers, objects, references and connections.
+//!
+//! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
+//! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.
+//!
+//! Reading order: `isolate`, `fiber`, `native`, `value`, then `kernel/core.lua`.
+
+mod fault;
+mod fiber;
+mod host;
+mod isolate;
+mod json;
+mod known;
+mod kernel;
+mod native;
+mod natives;
+mod object;
+mod raw;
+mod run;
+mod script_store;
+mod value;
+mod watchdog;
+
+pub use fault::{Fault, Place};
+pub use host::{Host, Output, ServeOptions, Server};
+pub use isolate::{Isolate, Limits};
+pub use run::{Argument, Failure, Outcome, TestCase};
+pub use runnel_compile as compile;

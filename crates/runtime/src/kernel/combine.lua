@@ -8,7 +8,7 @@ local Store, Scheme = K.classes.Store, K.classes.Scheme
 local function sourceOf(self)
   local source = self.i_source
   if source == nil then
-    K.throw("nilValue", ("%s has no source"):format(K.nameOf(self)),
+    K.throw("nilValue", string.format("%s has no source", K.nameOf(self)),
       { i_hint = "connect it: `combinator → store`, or set its `source:`" })
   end
   return source
@@ -78,11 +78,11 @@ K.methods(Relative, {
     self.i_source, self.i_base = reference:store(), reference._path
   end,
   ["mapReference:"] = function(self, reference)
-    local path = pathOf(reference):gsub("^/+", "")
-    for part in path:gmatch("[^/]+") do
+    local path = string.gsub(pathOf(reference), "^/+", "")
+    for part in string.gmatch(path, "[^/]+") do
       if part == ".." then K.throw("denied", "`..` leads out of this store") end
     end
-    local at = (self.i_base or ""):gsub("/+$", "")
+    local at = string.gsub((self.i_base or ""), "/+$", "")
     if at == "" and self.i_base ~= "/" then return K.pathReference(path, self.i_baseScheme) end
     return K.pathReference(path == "" and self.i_base or at .. "/" .. path, self.i_baseScheme)
   end,
@@ -226,7 +226,7 @@ local Switching = K.newClass("SwitchingStore", Store)
 K.alias("MPWSwitchingStore", Switching)
 K.ivar(Switching, "stores")
 local function switched(self, reference)
-  local first, rest = pathOf(reference):match("^/*([^/]*)/*(.*)$")
+  local first, rest = string.match(pathOf(reference), "^/*([^/]*)/*(.*)$")
   local store = self.i_stores and self.i_stores:at_(first)
   return store and K.asStore(store), rest
 end
@@ -245,7 +245,7 @@ K.methods(Switching, {
     if store then return K.storeDelete(store, rest) end
   end,
   ["childrenOfReference:"] = function(self, reference)
-    if pathOf(reference):find("^/*$") then return self.i_stores:keys() end
+    if string.find(pathOf(reference), "^/*$") then return self.i_stores:keys() end
     local store, rest = switched(self, reference)
     if store then return K.storeList(store, rest) end
   end,
@@ -295,7 +295,7 @@ function K.instantiate(record, name)
   for _, ivar in ipairs(class._ivars) do known[ivar] = true end
   record:keysAndValuesDo_(function(key, value)
     if not known[key] then
-      K.throw("invalid", ("%s has no field `%s`"):format(name, K.str(key)))
+      K.throw("invalid", string.format("%s has no field `%s`", name, K.str(key)))
     end
     object[K.ivarKey(key)] = value
   end)

@@ -97,7 +97,7 @@ function K.connect(source, target)
     write(left, right)
     return left
   end
-  throw("notConnected", ("%s and %s do not connect"):format(K.nameOf(left), K.nameOf(right)),
+  throw("notConnected", string.format("%s and %s do not connect", K.nameOf(left), K.nameOf(right)),
     { i_hint = "the left side must give something that the right side can take" })
 end
 
@@ -116,7 +116,7 @@ local function tellingStore(reference)
   if type(store) == "table" and store._isStore and is(store, "LoggingStore") then return store end
 end
 
-local function plain(path) return (path:gsub("^/+", "")) end
+local function plain(path) return (string.gsub(path, "^/+", "")) end
 
 local function follow(left, right)
   local store = tellingStore(right)

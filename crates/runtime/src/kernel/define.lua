@@ -39,9 +39,9 @@ function K.define(keyword, name, super)
     local above = class._super
     return class, above and above._methods or Object._methods, above and above._meta or Object._meta
   end
-  if keyword == "extension" then throw("unknownClass", ("there is no class `%s` to extend"):format(name)) end
+  if keyword == "extension" then throw("unknownClass", string.format("there is no class `%s` to extend", name)) end
   super = super or classes[roots[keyword]]
-  if not K.isClass(super) then throw("typeError", ("%s cannot be a superclass"):format(K.nameOf(super))) end
+  if not K.isClass(super) then throw("typeError", string.format("%s cannot be a superclass", K.nameOf(super))) end
   class = K.newClass(name, super)
   return class, super._methods, super._meta
 end
@@ -62,12 +62,12 @@ end
 function K.bound(value, selector)
   if type(value) == "number" then return value end
   if value == true then return 1 elseif value == false then return 0 end
-  throw("typeError", ("%s needs numbers, not %s"):format(selector, K.nameOf(value)))
+  throw("typeError", string.format("%s needs numbers, not %s", selector, K.nameOf(value)))
 end
 
 function K.step(value, selector)
   if type(value) == "number" and value ~= 0 then return value end
-  throw("invalid", ("%s needs a step that is not 0"):format(selector))
+  throw("invalid", string.format("%s needs a step that is not 0", selector))
 end
 
 -- `object Name : #Class{ … }`: a class whose instances begin with these values.

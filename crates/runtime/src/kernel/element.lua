@@ -14,7 +14,7 @@ local Raw = K.newClass("RawText", K.classes.Object)
 K.nilKeys._text = true
 
 local void = {}
-for tag in ([[area base br col embed hr img input link meta source track wbr]]):gmatch("%a+") do void[tag] = true end
+for tag in string.gmatch(([[area base br col embed hr img input link meta source track wbr]]), "%a+") do void[tag] = true end
 local rawText = { script = true, style = true }
 local dangerous = { href = true, src = true, action = true, formaction = true, data = true }
 -- Attributes whose values "true" and "false" are words, not presence.
@@ -22,16 +22,16 @@ local worded = { contenteditable = true, draggable = true, spellcheck = true, tr
 
 local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
 local function escape(text)
-  if not text:find("[&<>\"']") then return text end
-  return (text:gsub("[&<>\"']", escapes))
+  if not string.find(text, "[&<>\"']") then return text end
+  return (string.gsub(text, "[&<>\"']", escapes))
 end
 K.escapeHTML = escape
 
 -- An element with attribute names and values, and children.
 function K.element(tag, names, values, count, children, childCount)
-  if not tag:find("^[%a][%w-]*$") then throw("invalid", ("`%s` is no name of an element"):format(tag)) end
+  if not string.find(tag, "^[%a][%w-]*$") then throw("invalid", string.format("`%s` is no name of an element", tag)) end
   if void[tag] and childCount and childCount > 0 then
-    throw("invalid", ("`#%s` has no content"):format(tag), { i_hint = "leave the brackets empty" })
+    throw("invalid", string.format("`#%s` has no content", tag), { i_hint = "leave the brackets empty" })
   end
   return setmetatable({
     _tag = tag, _names = names, _values = values, _count = count or 0,
@@ -51,14 +51,14 @@ end
 
 local function attribute(out, name, value)
   if value == nil or value == K.NULL then return end
-  name = name:gsub("_", "-")
-  if not name:find("^[%a:@][%w:.-]*$") then throw("invalid", ("`%s` is no name of an attribute"):format(name)) end
+  name = string.gsub(name, "_", "-")
+  if not string.find(name, "^[%a:@][%w:.-]*$") then throw("invalid", string.format("`%s` is no name of an attribute", name)) end
   if type(value) == "table" and K.isKind(value, K.classes.Dictionary) then
     -- `data: #{ user: 1 }` is `data-user="1"`.
     value:keysAndValuesDo_(function(key, inner) attribute(out, name .. "-" .. K.str(key), inner) end)
     return
   end
-  local isWord = worded[name] or name:find("^aria%-")
+  local isWord = worded[name] or string.find(name, "^aria%-")
   if value == false and not isWord then return end
   if value == true and not isWord then
     out[#out + 1] = " " .. name
@@ -66,13 +66,13 @@ local function attribute(out, name, value)
   end
   local raw = type(value) == "table" and K.isKind(value, Raw)
   local text = raw and value._text or K.str(words(value))
-  if name:find("^on") and not raw then
-    throw("invalid", ("`%s` would run a text as code"):format(name), { i_hint = "use `raw:` where that is meant" })
+  if string.find(name, "^on") and not raw then
+    throw("invalid", string.format("`%s` would run a text as code", name), { i_hint = "use `raw:` where that is meant" })
   end
-  if dangerous[name] and not raw and text:lower():gsub("[%c%s]", ""):find("^javascript:") then
-    throw("invalid", ("`%s` must not be a javascript: address"):format(name))
+  if dangerous[name] and not raw and string.find(string.gsub(string.lower(text), "[%c%s]", ""), "^javascript:") then
+    throw("invalid", string.format("`%s` must not be a javascript: address", name))
   end
-  out[#out + 1] = " " .. name .. '="' .. (raw and text:gsub('"', "&quot;") or escape(text)) .. '"'
+  out[#out + 1] = " " .. name .. '="' .. (raw and string.gsub(text, '"', "&quot;") or escape(text)) .. '"'
 end
 
 local render
@@ -81,8 +81,8 @@ local function renderChild(out, child, tag, depth)
   if child == nil or child == K.NULL or child == false or child == true then return end
   if type(child) == "string" then
     if rawText[tag] then
-      if child:lower():find("</" .. tag, 1, true) then
-        throw("invalid", ("the text of `#%s` must not contain `</%s`"):format(tag, tag))
+      if string.find(string.lower(child), "</" .. tag, 1, true) then
+        throw("invalid", string.format("the text of `#%s` must not contain `</%s`", tag, tag))
       end
       out[#out + 1] = child
     else

@@ -24,12 +24,12 @@ local friends = {
 function K.fromLua(text, trace)
   local err
   for _, friend in ipairs(friends) do
-    if text:find(friend[1], 1, true) then
+    if string.find(text, friend[1], 1, true) then
       err = K.newError(friend[2], friend[3], { i_hint = friend[4], i_detail = text })
       break
     end
   end
-  if not err then err = K.newError("failed", (text:gsub("^%S-:%d+: ", "")), { i_detail = text }) end
+  if not err then err = K.newError("failed", (string.gsub(text, "^%S-:%d+: ", "")), { i_detail = text }) end
   err._trace = trace
   return err
 end

@@ -76,11 +76,11 @@ K.routesOf = routes
 local function convert(text, kind)
   if kind == nil or kind == "string" or kind == "NSString" or kind == "text" then return text end
   if kind == "int" or kind == "integer" then
-    if not text:find("^[+-]?%d+$") then return nil end
-    return K.integerFromText((text:gsub("^%+", "")))
+    if not string.find(text, "^[+-]?%d+$") then return nil end
+    return K.integerFromText((string.gsub(text, "^%+", "")))
   end
   if kind == "float" or kind == "double" or kind == "number" then
-    if not text:find("^[+-]?%d*%.?%d+[eE]?[+-]?%d*$") then return nil end
+    if not string.find(text, "^[+-]?%d*%.?%d+[eE]?[+-]?%d*$") then return nil end
     return tonumber(text)
   end
   if kind == "bool" then
@@ -108,7 +108,7 @@ local function matches(entry, parts, count, path)
       -- The tail as it was written, with a slash at its end where there was one.
       local from = parts.starts[i]
       n = n + 1
-      values[n] = from and path:sub(from) or ""
+      values[n] = from and string.sub(path, from) or ""
     else
       local value = convert(parts[i], segment[2])
       if value == nil then return nil end
@@ -123,10 +123,10 @@ local function cut(path)
   local parts, starts, count = {}, {}, 0
   local from = 1
   while true do
-    local first, last = path:find("[^/]+", from)
+    local first, last = string.find(path, "[^/]+", from)
     if not first then break end
     count = count + 1
-    parts[count], starts[count] = path:sub(first, last), first
+    parts[count], starts[count] = string.sub(path, first, last), first
     from = last + 1
   end
   parts.starts = starts
@@ -139,13 +139,13 @@ local function resolve(class, verb, path)
   local known = routes(class)
   if known.empty then return nil, false end
   local key = path
-  if key:byte(1) == 47 then key = key:gsub("^/+", "") end
+  if string.byte(key, 1) == 47 then key = string.gsub(key, "^/+", "") end
   if key == "." then key = "" end
   local exact = known.exact[key]
   if exact and exact[verb] then return exact[verb] end
   local seen = exact ~= nil
-  if not exact and key:byte(-1) == 47 then
-    exact = known.exact[(key:gsub("/+$", ""))]
+  if not exact and string.byte(key, -1) == 47 then
+    exact = known.exact[(string.gsub(key, "/+$", ""))]
     if exact and exact[verb] then return exact[verb] end
     seen = exact ~= nil
   end
@@ -209,5 +209,5 @@ K.nilKeys._paths, K.nilKeys._routes = true, true
 
 -- What is said when a scheme has no such path or verb.
 function K.refuseVerb(verb, path)
-  throw("notAllowed", ("%s %s: this scheme does not %s here"):format(verb, path, verb))
+  throw("notAllowed", string.format("%s %s: this scheme does not %s here", verb, path, verb))
 end

@@ -164,7 +164,7 @@ end
 
 function entries.testList()
   local lines = {}
-  for i, test in ipairs(tests) do lines[i] = test.line .. " " .. test.name:gsub("%s+", " ") end
+  for i, test in ipairs(tests) do lines[i] = test.line .. " " .. string.gsub(test.name, "%s+", " ") end
   return table.concat(lines, "\n")
 end
 
@@ -177,7 +177,7 @@ function entries.messageList()
   for _, class in pairs(K.classes) do
     for name in pairs(class._own) do
       local selector = K.selector(name)
-      if not seen[selector] and not selector:find("^_") then
+      if not seen[selector] and not string.find(selector, "^_") then
         seen[selector] = true
         list[#list + 1] = selector
       end
@@ -203,7 +203,7 @@ local Context = K.newClass("Context", Object)
 K.methods(Context, {
   ["loadFramework:"] = function(_, name) return K.framework(name) end,
   ["bindingForString:"] = function(_, text)
-    local scheme, path = text:match("^([%a_][%w_]*):(.*)$")
+    local scheme, path = string.match(text, "^([%a_][%w_]*):(.*)$")
     return K.reference(scheme or "var", scheme and path or text)
   end,
   ["evaluateScriptString:"] = function(_, source)
@@ -239,12 +239,12 @@ K.predefine("refs", K.array({}, 0))
 -- The stores that are known by themselves -----------------------------------------------------------
 
 local function scheme(name, methods)
-  local class = K.newClass(name:sub(1, 1):upper() .. name:sub(2) .. "Scheme", K.classes.Store)
+  local class = K.newClass(string.upper(string.sub(name, 1, 1)) .. string.sub(name, 2) .. "Scheme", K.classes.Store)
   K.methods(class, methods)
   K.schemes[name] = class:new()
 end
 
-local function trimmed(reference) return (K.pathOf(reference):gsub("^/+", "")) end
+local function trimmed(reference) return (string.gsub(K.pathOf(reference), "^/+", "")) end
 
 for _, what in ipairs { "query", "header", "cookie", "form" } do
   scheme(what, { ["at:"] = function(_, reference) return native.exchange(what, trimmed(reference)) end })
@@ -256,13 +256,13 @@ scheme("body", {
     if text == nil or path == "" or path == "text" then return text end
     local value = native.parseJSON(text)
     if path == "json" then return value end
-    return K.walk(value, (path:gsub("^json/", "")))
+    return K.walk(value, (string.gsub(path, "^json/", "")))
   end,
 })
 scheme("request", { ["at:"] = function(_, reference) return native.exchange(trimmed(reference), "") end })
 scheme("response", {
   ["at:put:"] = function(_, reference, value)
-    local name = trimmed(reference):gsub("^header/", "")
+    local name = string.gsub(trimmed(reference), "^header/", "")
     native.respond(name, name == "status" and value or K.str(value))
     return value
   end,

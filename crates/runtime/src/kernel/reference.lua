@@ -73,7 +73,7 @@ local function read(self)
   local get = rawget(self, "_get")
   if get then return get() end
   if isVariable(self) then
-    local name, rest = self._path:match("^([^/]*)/?(.*)$")
+    local name, rest = string.match(self._path, "^([^/]*)/?(.*)$")
     local value = K.default[name]
     if rest == "" then return value end
     return K.walk(value, rest)
@@ -102,13 +102,13 @@ end
 
 local function split(path)
   local parts = {}
-  for part in path:gmatch("[^/]+") do parts[#parts + 1] = part end
+  for part in string.gmatch(path, "[^/]+") do parts[#parts + 1] = part end
   return parts
 end
 
 local function joined(self, path)
-  local base = self._path:gsub("/+$", "")
-  local inner = K.str(path):gsub("^/+", "")
+  local base = string.gsub(self._path, "/+$", "")
+  local inner = string.gsub(K.str(path), "^/+", "")
   local result = setmetatable({ _scheme = self._scheme, _path = base .. "/" .. inner }, methods)
   result._store = rawget(self, "_store")
   return result
@@ -171,15 +171,15 @@ K.methods(Reference, {
   ["identifierName"] = function(self) return self._path end,
   ["reference"] = function(self) return self end,
   ["schemeName"] = function(self) return self._scheme end,
-  ["name"] = function(self) return self._path:match("([^/]*)/*$") end,
-  ["pathExtension"] = function(self) return self._path:match("%.([^./]*)$") or "" end,
+  ["name"] = function(self) return string.match(self._path, "([^/]*)/*$") end,
+  ["pathExtension"] = function(self) return string.match(self._path, "%.([^./]*)$") or "" end,
   ["pathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
   ["relativePathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
   ["isRoot"] = function(self) return self._path == "" or self._path == "/" end,
-  ["isAbsolute"] = function(self) return self._path:sub(1, 1) == "/" end,
-  ["hasTrailingSlash"] = function(self) return self._path:sub(-1) == "/" end,
+  ["isAbsolute"] = function(self) return string.sub(self._path, 1, 1) == "/" end,
+  ["hasTrailingSlash"] = function(self) return string.sub(self._path, -1) == "/" end,
   ["parent"] = function(self)
-    local path = self._path:gsub("/*[^/]*/*$", "")
+    local path = string.gsub(self._path, "/*[^/]*/*$", "")
     return setmetatable({ _scheme = self._scheme, _path = path, _store = rawget(self, "_store") }, methods)
   end,
   ["URL"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
@@ -199,7 +199,7 @@ K.methods(Reference, {
   end,
   ["load"] = function(self)
     local source = read(self)
-    if source == nil then throw("notFound", ("there is nothing at %s to load"):format(self:stringValue())) end
+    if source == nil then throw("notFound", string.format("there is nothing at %s to load", self:stringValue())) end
     return K.loadSource(K.str(source), self:stringValue())
   end,
   ["isEqual:"] = function(self, other)
@@ -236,7 +236,7 @@ K.methods(Reference, {
 function K.databaseOf(reference)
   local database = K.native.database(reference._scheme, reference._path)
   if database == nil then
-    throw("unsupported", ("%s is no database"):format(reference:stringValue()),
+    throw("unsupported", string.format("%s is no database", reference:stringValue()),
       { i_hint = "a database is written like `sqlite:tasks.db`" })
   end
   return database

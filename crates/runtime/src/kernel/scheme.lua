@@ -21,9 +21,9 @@ end
 
 -- `path?query` in two; the query is nil when there is none.
 local function split(path)
-  local at = path:find("?", 1, true)
+  local at = string.find(path, "?", 1, true)
   if not at then return path, nil end
-  return path:sub(1, at - 1), path:sub(at + 1)
+  return string.sub(path, 1, at - 1), string.sub(path, at + 1)
 end
 K.splitPath = split
 
@@ -33,8 +33,8 @@ function K.schemeNamed(name)
   if store == nil then
     store = native.scheme(name)
     if store == nil then
-      throw("unknownScheme", ("there is no scheme `%s:`"):format(name),
-        { i_hint = ("install it first: `scheme:%s ← …`"):format(name) })
+      throw("unknownScheme", string.format("there is no scheme `%s:`", name),
+        { i_hint = string.format("install it first: `scheme:%s ← …`", name) })
     end
     schemes[name] = store
   end
@@ -126,12 +126,12 @@ end
 
 -- A store in an instance variable, used as a scheme of its own name.
 function K.fetchFrom(store, name, path)
-  if store == nil then throw("nilValue", ("`%s:` is not set: there is no store in it"):format(name)) end
+  if store == nil then throw("nilValue", string.format("`%s:` is not set: there is no store in it", name)) end
   return K.storeGet(K.asStore(store), path)
 end
 
 function K.putInto(store, name, path, value)
-  if store == nil then throw("nilValue", ("`%s:` is not set: there is no store in it"):format(name)) end
+  if store == nil then throw("nilValue", string.format("`%s:` is not set: there is no store in it", name)) end
   K.storePutAt(K.asStore(store), path, value)
   return value
 end
@@ -157,7 +157,7 @@ end
 
 function K.classNamed(name)
   local class = K.classes[name]
-  if not class then throw("unknownClass", ("there is no class `%s`"):format(name)) end
+  if not class then throw("unknownClass", string.format("there is no class `%s`", name)) end
   return class
 end
 
@@ -166,15 +166,15 @@ end
 -- Follows `a/b/c` from a value: keys, positions, properties, nested stores.
 function K.walk(value, path)
   local at = value
-  for part in path:gmatch("[^/]+") do
+  for part in string.gmatch(path, "[^/]+") do
     if at == nil then return nil end
     if type(at) == "table" and not K.isClass(at) and at._isStore then
-      local from = path:find(part, 1, true)
-      return K.storeGet(at, path:sub(from))
+      local from = string.find(path, part, 1, true)
+      return K.storeGet(at, string.sub(path, from))
     end
     if type(at) == "table" and K.hasPath(at) then
-      local from = path:find(part, 1, true)
-      local found, answer = K.tryPath(at, "get", path:sub(from))
+      local from = string.find(path, part, 1, true)
+      local found, answer = K.tryPath(at, "get", string.sub(path, from))
       if found then return answer end
     end
     at = K.property(at, part)
@@ -183,21 +183,21 @@ function K.walk(value, path)
 end
 
 function K.walkPut(value, path, new)
-  local parent, last = path:match("^(.*)/([^/]+)$")
+  local parent, last = string.match(path, "^(.*)/([^/]+)$")
   local at = value
   if parent then at = K.walk(value, parent) else last = path end
-  if at == nil then throw("nilValue", ("there is nothing at `%s` to put `%s` into"):format(parent or "", last)) end
+  if at == nil then throw("nilValue", string.format("there is nothing at `%s` to put `%s` into", parent or "", last)) end
   if type(at) == "table" and at._isStore then return K.storePutAt(at, last, new) end
   return K.setProperty(at, last, new)
 end
 
 local function unknownName(name)
-  throw("unknownName", ("nothing is called `%s` here"):format(name),
-    { i_hint = ("give it a value first: `%s ← …`"):format(name) })
+  throw("unknownName", string.format("nothing is called `%s` here", name),
+    { i_hint = string.format("give it a value first: `%s ← …`", name) })
 end
 
 function K.dynamicGet(path, script, locals)
-  local first, rest = path:match("^([^/]*)/?(.*)$")
+  local first, rest = string.match(path, "^([^/]*)/?(.*)$")
   local value
   if locals and locals[first] then
     value = locals[first][1]()
@@ -215,7 +215,7 @@ function K.dynamicGet(path, script, locals)
 end
 
 function K.dynamicPut(path, script, locals, value)
-  local first, rest = path:match("^([^/]*)/?(.*)$")
+  local first, rest = string.match(path, "^([^/]*)/?(.*)$")
   if rest ~= "" then return K.walkPut(K.dynamicGet(first, script, locals), rest, value) end
   if locals and locals[first] then
     locals[first][2](value)

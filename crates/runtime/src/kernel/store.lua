@@ -99,7 +99,7 @@ function K.copyStore(from, to, path)
     return
   end
   for i = 1, #names do
-    local name = names[i]:gsub("/+$", "")
+    local name = string.gsub(names[i], "/+$", "")
     K.copyStore(from, to, path == "" and name or path .. "/" .. name)
   end
 end
@@ -206,11 +206,11 @@ local otherwise = {
     if type(object) == "function" then return object(path) end
     if object._isStore then return object:at_(K.pathReference(path)) end
     if object._isReference then return object:value() end
-    local inner = path:gsub("^/+", "")
+    local inner = string.gsub(path, "^/+", "")
     if inner == "" then return object end
     return K.walk(object, inner)
   end,
-  put = function(object, path, value) putInto(object, path:gsub("^/+", ""), value) end,
+  put = function(object, path, value) putInto(object, string.gsub(path, "^/+", ""), value) end,
   post = function(object, path, value)
     if object._isStore then return object:at_post_(K.pathReference(path), value) end
     K.refuseVerb("post", path)

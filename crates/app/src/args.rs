@@ -1,0 +1,76 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+/// A small dynamic language in which every resource is a variable, and the server that runs it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "runnel",
+    version,
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:\n  runnel hello.st              run a program\n  \
+        runnel -e '3 + 4'            evaluate and print\n  \
+        runnel tasks.st sqlite:t.db  run a program with an argument\n  \
+        runnel                       open the prompt"
+)]
+pub(crate) struct Args {
+    /// Evaluate this source and print the last value.
+    #[arg(short = 'e', value_name = "SOURCE")]
+    pub(crate) evaluate: Option<String>,
+
+    /// Show errors as JSON, one object a line.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// The port of a program whose result is served.
+    #[arg(long, value_name = "PORT")]
+    pub(crate) port: Option<u16>,
+
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+
+    /// The program to run.
+    pub(crate) file: Option<PathBuf>,
+
+    /// The program's own arguments.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+}
+
+/// What else the command does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a program.
+    Run {
+        /// The program to run.
+        file: PathBuf,
+        /// The port of a program whose result is served.
+        #[arg(long, value_name = "PORT")]
+        port: Option<u16>,
+        /// The program's own arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Open the prompt.
+    Repl,
+    /// Format programs in place; without files, standard input to standard output.
+    Fmt {
+        /// The programs.
+        files: Vec<PathBuf>,
+        /// Change nothing; fail when a file is not formatted.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Look for errors without running.
+    Check {
+        /// The programs.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Run `test` blocks of programs, and the examples in Markdown pages.
+    Test {
+        /// Programs, pages, or folders with them; the folder `spec` when none is named.
+        paths: Vec<PathBuf>,
+    },
+}

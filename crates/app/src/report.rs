@@ -1,0 +1,157 @@
+//! Errors for people, or as JSON for machines. Colours live here only.
+
+use crate::console::Console;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use runnel_runtime::{Failure, Fault, Isolate};
+use runnel_syntax::{Diagnostic, LineIndex};
+use std::io::IsTerminal;
+
+/// Characters of a source line beyond which a diagnostic does not show it.
+const WIDEST_LINE: usize = 2_000;
+
+/// Whether a stream shows colours: only a terminal, and not when `NO_COLOR` is set.
+pub(crate) fn colours(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Where errors are shown.
+pub(crate) struct Report {
+    json: bool,
+    renderer: Renderer,
+}
+
+impl Report {
+    pub(crate) fn new(json: bool) -> Self {
+        let renderer = match colours(&std::io::stderr()) {
+            true => Renderer::styled(),
+            false => Renderer::plain(),
+        };
+        Report { json, renderer }
+    }
+
+    /// The diagnostics of a source.
+    pub(crate) fn diagnostics(&self, source: &str, name: &str, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            Console::error(&self.rendered(source, name, diagnostic));
+        }
+    }
+
+    pub(crate) fn rendered(&self, source: &str, name: &str, diagnostic: &Diagnostic) -> String {
+        if self.json {
+            return json(source, name, diagnostic);
+        }
+        let index = LineIndex::new(source);
+        let range = |span: runnel_syntax::Span| {
+            let end = (span.end as usize).min(source.len());
+            (span.start as usize).min(end)..end
+        };
+        let line = index.line(diagnostic.label.span.start) as usize;
+        let too_wide = source.lines().nth(line - 1).is_some_and(|line| line.len() > WIDEST_LINE);
+        let level = match diagnostic.level {
+            runnel_syntax::Level::Error => Level::ERROR,
+            runnel_syntax::Level::Warning => Level::WARNING,
+        };
+        if too_wide {
+            let (line, column) = index.position(source, diagnostic.label.span.start);
+            let hint = diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
+            return format!("error: {}\n  --> {name}:{line}:{column}{hint}", diagnostic.title);
+        }
+        let mut snippet = Snippet::source(source).path(name).annotation(
+            AnnotationKind::Primary.span(range(diagnostic.label.span)).label(&diagnostic.label.text),
+        );
+        for other in &diagnostic.others {
+            snippet = snippet
+                .annotation(AnnotationKind::Context.span(range(other.span)).label(&other.text));
+        }
+        let mut group: Group<'_> = level.primary_title(&diagnostic.title).element(snippet);
+        if let Some(hint) = &diagnostic.hint {
+            group = group.element(Level::HELP.message(hint));
+        }
+        self.renderer.render(&[group]).to_string()
+    }
+
+    /// An error that nothing handled, with the lines it came through.
+    pub(crate) fn fault(&self, isolate: &Isolate, fault: &Fault) {
+        Console::error(&self.rendered_fault(isolate, fault));
+    }
+
+    pub(crate) fn rendered_fault(&self, isolate: &Isolate, fault: &Fault) -> String {
+        if self.json {
+            let trace: Vec<serde_json::Value> = fault
+                .trace
+                .iter()
+                .map(|place| serde_json::json!({ "file": place.source, "line": place.line }))
+                .collect();
+            return serde_json::json!({
+                "level": "error", "kind": fault.kind, "message": fault.message,
+                "hint": fault.hint, "trace": trace,
+            })
+            .to_string();
+        }
+        let first = fault.trace.first();
+        let source = first.and_then(|place| isolate.source(&place.source));
+        let Some((place, source)) = first.zip(source.as_deref()) else {
+            let hint = fault.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
+            return format!("error: {}{hint}", fault.message);
+        };
+        let start = source.split_inclusive('\n').take(place.line as usize - 1).map(str::len).sum();
+        let line = source[start..].lines().next().unwrap_or("");
+        let indent = line.len() - line.trim_start().len();
+        let span = start + indent..start + line.trim_end().len();
+        if line.len() > WIDEST_LINE {
+            return format!("error: {}\n  --> {}:{}", fault.message, place.source, place.line);
+        }
+        let snippet = Snippet::source(source)
+            .path(&place.source)
+            .annotation(AnnotationKind::Primary.span(span).label("raised here"));
+        let mut group: Group<'_> = Level::ERROR.primary_title(&fault.message).element(snippet);
+        if let Some(hint) = &fault.hint {
+            group = group.element(Level::HELP.message(hint));
+        }
+        let mut text = self.renderer.render(&[group]).to_string();
+        for place in fault.trace.iter().skip(1).take(20) {
+            let source = isolate.source(&place.source);
+            let line = source
+                .as_deref()
+                .and_then(|source| source.lines().nth(place.line as usize - 1))
+                .map_or("", str::trim);
+            text.push_str(&format!("\n  from {}:{}  {line}", place.source, place.line));
+        }
+        text
+    }
+
+    /// Why a program did not end well; answers the exit status.
+    pub(crate) fn failure(&self, isolate: &Isolate, source: &str, name: &str, why: &Failure) -> u8 {
+        match why {
+            Failure::Compile(diagnostics) => {
+                self.diagnostics(source, name, diagnostics);
+                crate::status::DATA
+            }
+            Failure::Fault(fault) => self.ended(isolate, fault),
+        }
+    }
+
+    /// A fault at the end of a program: a request to exit is none.
+    pub(crate) fn ended(&self, isolate: &Isolate, fault: &Fault) -> u8 {
+        match fault.exit {
+            Some(status) => status.clamp(0, 255) as u8,
+            None => {
+                self.fault(isolate, fault);
+                crate::status::SOFTWARE
+            }
+        }
+    }
+}
+
+fn json(source: &str, name: &str, diagnostic: &Diagnostic) -> String {
+    let (line, column) = LineIndex::new(source).position(source, diagnostic.label.span.start);
+    let level = match diagnostic.level {
+        runnel_syntax::Level::Error => "error",
+        runnel_syntax::Level::Warning => "warning",
+    };
+    serde_json::json!({
+        "level": level, "file": name, "line": line, "column": column,
+        "message": diagnostic.title, "label": diagnostic.label.text, "hint": diagnostic.hint,
+    })
+    .to_string()
+}

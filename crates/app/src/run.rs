@@ -1,0 +1,230 @@
+//! Running programs: from a file, from the command line, at the prompt.
+
+use crate::console::Console;
+use crate::report::Report;
+use crate::status;
+use crate::world::World;
+use runnel_runtime::{Argument, Isolate, Limits};
+use runnel_store::Value;
+use runnel_syntax::ast::{Parameter, Selector, Signature};
+use std::future::Future;
+use std::path::Path;
+use std::rc::Rc;
+use tokio::task::LocalSet;
+
+/// An isolate with its world.
+pub(crate) struct Program {
+    pub(crate) isolate: Isolate,
+    pub(crate) world: Rc<World>,
+}
+
+impl Program {
+    pub(crate) fn new() -> Result<Program, String> {
+        let world = World::new();
+        let isolate = Isolate::new(world.clone(), Limits::default())?;
+        Ok(Program { isolate, world })
+    }
+}
+
+/// Runs a future on an event loop of this thread.
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the event loop could not be started: {error}"))?;
+    Ok(LocalSet::new().block_on(&runtime, future))
+}
+
+/// What both ways of starting say when the engine cannot be set up.
+fn started<T>(result: Result<T, String>) -> Result<T, u8> {
+    result.map_err(|message| {
+        Console::error(&format!("error: {message}"));
+        status::SOFTWARE
+    })
+}
+
+/// Runs with a program, then ends the process's output and servers. The isolate itself is not
+/// taken apart: the process ends.
+fn with_program(
+    act: impl AsyncFnOnce(&Program) -> u8,
+) -> u8 {
+    let outcome = started(block_on(async {
+        let program = Program::new()?;
+        let status = tokio::select! {
+            status = act(&program) => status,
+            status = crate::signals::told_to_stop() => status,
+        };
+        if let Err(fault) = program.isolate.finish().await {
+            Console::error(&format!("error: {fault}"));
+        }
+        program.world.console().flush();
+        std::mem::forget(program);
+        Ok::<u8, String>(status)
+    }));
+    match outcome {
+        Ok(Ok(status)) => status,
+        Ok(Err(message)) => started::<u8>(Err(message)).unwrap_or_else(|status| status),
+        Err(status) => status,
+    }
+}
+
+/// `runnel -e SOURCE`
+pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
+    with_program(async |program| match program.isolate.run(source, "-e").await {
+        Ok(outcome) => {
+            if let Some(text) = outcome.text {
+                program.world.console().write(text.as_bytes());
+                program.world.console().write(b"\n");
+            }
+            0
+        }
+        Err(why) => report.failure(&program.isolate, source, "-e", &why),
+    })
+}
+
+/// `runnel` alone.
+pub(crate) fn prompt(_report: &Report) -> u8 {
+    with_program(async |program| {
+        crate::repl::interact(&program.isolate, program.world.input().lines()).await;
+        0
+    })
+}
+
+/// `runnel FILE ARGUMENTS`
+pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Report) -> u8 {
+    let name = path.display().to_string();
+    let source = match read(path) {
+        Ok(source) => source,
+        Err((message, status)) => {
+            Console::error(&message);
+            return status;
+        }
+    };
+    with_program(async |program| {
+        let isolate = &program.isolate;
+        let signature = runnel_syntax::parse(&source).program.signature;
+        if let Err(message) = bind(isolate, &name, signature.as_ref(), port, args) {
+            Console::error(&message);
+            return status::USAGE;
+        }
+        let outcome = match isolate.run(&source, &name).await {
+            Ok(outcome) => outcome,
+            Err(why) => return report.failure(isolate, &source, &name, &why),
+        };
+        let runs = signature.is_some_and(|signature| {
+            signature.result.is_none_or(|result| result.text != "void")
+        });
+        if runs && let Err(fault) = isolate.run_result(outcome.value).await {
+            return report.ended(isolate, &fault);
+        }
+        program.world.console().flush();
+        if isolate.is_serving().await {
+            crate::signals::told_to_stop().await;
+        }
+        0
+    })
+}
+
+/// Reads a program: UTF-8, or a message with the place where it is not.
+pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| {
+        (format!("error: {name} cannot be read: {error}"), status::NO_INPUT)
+    })?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
+        let message = format!(
+            "error: this is not UTF-8 text\n  --> {name}:{line}:{column}\n  help: save the file as UTF-8"
+        );
+        (message, status::DATA)
+    })
+}
+
+fn parameters(signature: &Signature) -> Vec<&Parameter> {
+    match &signature.selector {
+        Selector::Unary(_) => Vec::new(),
+        Selector::Binary(_, parameter) => vec![parameter],
+        Selector::Keyword(parts) => parts.iter().map(|(_, parameter)| parameter).collect(),
+    }
+}
+
+/// Gives the program its arguments as its signature says.
+fn bind(
+    isolate: &Isolate,
+    name: &str,
+    signature: Option<&Signature>,
+    port: Option<u16>,
+    args: &[String],
+) -> Result<(), String> {
+    let parameters = signature.map(parameters).unwrap_or_default();
+    let mut rest = args.to_vec();
+    let mut port = port;
+    // The original's `-port N`, for programs whose result is served.
+    if let Some(at) = rest.iter().position(|arg| arg == "-port")
+        && let Some(number) = rest.get(at + 1).and_then(|number| number.parse().ok())
+    {
+        port = Some(number);
+        rest.drain(at..=at + 1);
+    }
+    if rest.len() < parameters.len() {
+        let list: Vec<String> = parameters
+            .iter()
+            .enumerate()
+            .map(|(number, parameter)| {
+                let value = rest.get(number).map_or("<missing>", String::as_str);
+                format!("{} = {value}", parameter.name.text)
+            })
+            .collect();
+        let missing = parameters.len() - rest.len();
+        return Err(format!(
+            "{name} {missing} missing parameters (of {}): {}",
+            parameters.len(),
+            list.join(" ")
+        ));
+    }
+    for parameter in &parameters {
+        let text = rest.remove(0);
+        let kind = parameter.kind.as_ref().map_or("string", |kind| kind.text.as_str());
+        isolate.set_argument(&parameter.name.text, &argument(&parameter.name.text, kind, text)?);
+    }
+    let texts = |list: &[String]| {
+        Argument::Value(Value::List(list.iter().cloned().map(Value::Text).collect()))
+    };
+    isolate.set_predefined("args", &texts(&rest));
+    isolate.set_predefined("argv0", &Argument::Value(Value::Text(name.into())));
+    if let Some(port) = port {
+        isolate.set_predefined("servePort", &Argument::Value(Value::Int(port.into())));
+    }
+    Ok(())
+}
+
+fn argument(name: &str, kind: &str, text: String) -> Result<Argument, String> {
+    let wrong = |what: &str| format!("error: `{name}` must be {what}, not `{text}`");
+    Ok(match kind {
+        "int" | "integer" => match text.parse::<i64>() {
+            Ok(number) => Argument::Value(Value::Int(number)),
+            Err(_) => return Err(wrong("a whole number")),
+        },
+        "float" | "number" | "double" => match text.parse::<f64>() {
+            Ok(number) => Argument::Value(Value::Float(number)),
+            Err(_) => return Err(wrong("a number")),
+        },
+        "bool" => match text.as_str() {
+            "true" | "1" | "yes" => Argument::Value(Value::Bool(true)),
+            "false" | "0" | "no" => Argument::Value(Value::Bool(false)),
+            _ => return Err(wrong("true or false")),
+        },
+        "ref" => {
+            let scheme = text.split_once(':').filter(|(scheme, _)| {
+                scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            });
+            match scheme {
+                Some((scheme, path)) => Argument::Reference(scheme.into(), path.into()),
+                None => Argument::Reference("file".into(), text),
+            }
+        }
+        _ => Argument::Value(Value::Text(text)),
+    })
+}

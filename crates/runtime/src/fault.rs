@@ -1,0 +1,145 @@
+//! What a program raised, seen from Rust; and errors of stores, seen from a program.
+
+use crate::isolate::Isolate;
+use crate::raw::{Stack, Type};
+use runnel_store::{Error, Kind};
+use std::fmt;
+use std::os::raw::c_int;
+
+/// A place in a program's source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file or reference of the source.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// An error that no handler of the program took.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Its kind: a name of [`Kind`], or the program's own.
+    pub kind: String,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// The one next step, where one is known.
+    pub hint: Option<String>,
+    /// Where it was raised and who called, innermost first.
+    pub trace: Vec<Place>,
+    /// The program asked to end with this value (`^` in the script itself, `exit:`).
+    pub exit: Option<i32>,
+}
+
+impl Fault {
+    /// A fault of the engine itself: memory, a stack overflow in a handler.
+    pub(crate) fn broken(message: &str) -> Fault {
+        Fault {
+            kind: "failed".into(),
+            message: message.into(),
+            hint: None,
+            trace: Vec::new(),
+            exit: None,
+        }
+    }
+
+    /// Reads an Error object of the program.
+    pub(crate) fn read(isolate: &Isolate, stack: Stack, index: c_int) -> Fault {
+        let index = stack.absolute(index);
+        if stack.kind(index) != Type::Table || !stack.reserve(12) {
+            let text = String::from_utf8_lossy(stack.bytes(index)).into_owned();
+            return Fault::broken(if text.is_empty() { "an unknown error" } else { &text });
+        }
+        let text = |name: &str| {
+            stack.field(index, name);
+            let kind = stack.kind(-1);
+            let text = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+            stack.pop(1);
+            (kind == Type::Text).then_some(text)
+        };
+        stack.field(index, "_exit");
+        let exit = (stack.kind(-1) == Type::Number).then(|| stack.number(-1) as i32);
+        stack.pop(1);
+        let _ = isolate;
+        Fault {
+            kind: text("i_kind").unwrap_or_else(|| "failed".into()),
+            message: text("i_message").unwrap_or_else(|| "an error without a message".into()),
+            hint: text("i_hint"),
+            trace: read_trace(stack, index),
+            exit,
+        }
+    }
+
+    /// As the error of a verb: the program's message, with the trace as detail for the log.
+    pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
+        let kind = KINDS.into_iter().find(|kind| kind.name() == self.kind).unwrap_or(Kind::Failed);
+        let detail = isolate.explain(&self);
+        Error::new(kind, self.message).with_detail(detail)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+const KINDS: [Kind; 12] = [
+    Kind::NotFound,
+    Kind::NotAllowed,
+    Kind::Denied,
+    Kind::Invalid,
+    Kind::Unsupported,
+    Kind::TooLarge,
+    Kind::Conflict,
+    Kind::Precondition,
+    Kind::Timeout,
+    Kind::Unavailable,
+    Kind::Cancelled,
+    Kind::Failed,
+];
+
+fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
+    let mut places: Vec<Place> = Vec::new();
+    stack.field(index, "_trace");
+    if stack.kind(-1) == Type::Table {
+        let trace = stack.top();
+        for position in 1..=stack.length(trace).min(64) {
+            stack.get_element(trace, position);
+            let frame = stack.top();
+            stack.get_element(frame, 1);
+            let source = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+            stack.get_element(frame, 2);
+            let line = stack.number(-1) as u32;
+            stack.pop(3);
+            let place = Place { source, line };
+            // Blocks that were inlined into functions of their own repeat their line.
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        }
+    }
+    stack.pop(1);
+    places
+}
+
+/// Pushes an error of a store as an Error object; the kernel adds the trace when it raises it.
+pub(crate) fn push_error(isolate: &Isolate, stack: Stack, error: &Error) {
+    stack.new_table(0, 6);
+    let table = stack.top();
+    stack.push_bytes(error.kind.name().as_bytes());
+    stack.set_field(table, "i_kind");
+    stack.push_bytes(error.to_string().as_bytes());
+    stack.set_field(table, "i_message");
+    if let Some(reference) = &error.reference {
+        stack.push_bytes(reference.as_bytes());
+        stack.set_field(table, "i_reference");
+    }
+    if let Some(detail) = &error.detail {
+        stack.push_bytes(detail.as_bytes());
+        stack.set_field(table, "i_detail");
+    }
+    stack.push_boolean(error.temporary);
+    stack.set_field(table, "_temporary");
+    stack.push_kept(isolate.error_methods());
+    stack.set_metatable(table);
+}

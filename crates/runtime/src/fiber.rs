@@ -1,0 +1,291 @@
+//! Fibers: pooled coroutines, each a future of its worker.
+//!
+//! A coroutine of the pool never ends: it runs a function under protection, yields the outcome,
+//! and waits for the next. A native verb that must wait leaves its future in the isolate's pending
+//! place and yields; the fiber polls that future, gives its result to the coroutine and resumes.
+//! A fiber that is dropped before its end is cancelled: what it waits for is dropped, and the
+//! coroutine is resumed with an error that no handler swallows, so that `ensure:` blocks run.
+#![allow(unsafe_code)]
+
+use crate::fault::Fault;
+use crate::isolate::Isolate;
+use crate::native::{Given, Operation};
+use crate::raw::{Slot, Stack, Type};
+use mlua::ffi;
+use runnel_store::{Context as Call, Kind};
+use std::future::Future;
+use std::os::raw::c_int;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+/// Idle coroutines kept for the next fibers.
+const POOL: usize = 1024;
+/// Resumes of a cancelled fiber before it is given up: each `ensure:` that waits costs one.
+const CANCEL_RESUMES: usize = 8;
+
+/// What a coroutine yields first: its outcome, or that it waits.
+const DONE: f64 = 1.0;
+
+/// A coroutine of the pool.
+pub(crate) struct Coroutine {
+    stack: Stack,
+    slot: Slot,
+}
+
+/// What the coroutine did.
+enum Step {
+    Done(bool),
+    Waits,
+    Preempted,
+    Broken,
+}
+
+/// Why the coroutine is not running.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// It has not begun.
+    Fresh,
+    /// It waits for the result of a verb.
+    Waiting,
+    /// Its time slice was over.
+    Preempted,
+}
+
+/// A running fiber. `T` is made from the value it answers.
+pub(crate) struct Fiber<T> {
+    isolate: Isolate,
+    coroutine: Option<Coroutine>,
+    arguments: c_int,
+    state: State,
+    pending: Option<Operation>,
+    call: Call,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
+    take: fn(&Isolate, Stack, c_int) -> T,
+}
+
+impl<T> Unpin for Fiber<T> {}
+
+impl<T> Fiber<T> {
+    /// A fiber that calls a function; `push` pushes the function and at most six arguments and
+    /// answers how many arguments. Nothing runs before the first poll.
+    pub(crate) fn new(
+        isolate: &Isolate,
+        call: Call,
+        push: impl FnOnce(Stack) -> c_int,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Self {
+        let coroutine = isolate.pool().pop().unwrap_or_else(|| Coroutine::new(isolate));
+        coroutine.stack.reserve(24);
+        let arguments = push(coroutine.stack) + 1;
+        Fiber {
+            isolate: isolate.clone(),
+            coroutine: Some(coroutine),
+            arguments,
+            state: State::Fresh,
+            pending: None,
+            call,
+            timer: None,
+            take,
+        }
+    }
+
+    fn step(&mut self) -> Step {
+        let Some(coroutine) = &self.coroutine else { return Step::Broken };
+        let stack = coroutine.stack;
+        let outer = self.isolate.enter(self.call.clone(), stack);
+        self.isolate.watchdog().begin(self.call.deadline);
+        // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
+        let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        self.isolate.watchdog().end();
+        self.isolate.leave(outer);
+        self.arguments = 0;
+        match status {
+            ffi::LUA_YIELD if stack.top() == 0 => Step::Preempted,
+            ffi::LUA_YIELD if stack.number(1) == DONE => Step::Done(stack.boolean(2)),
+            ffi::LUA_YIELD => Step::Waits,
+            _ => Step::Broken,
+        }
+    }
+
+    fn wait(&mut self) -> bool {
+        let Some(coroutine) = &self.coroutine else { return false };
+        coroutine.stack.set_top(0);
+        self.state = State::Waiting;
+        self.pending = self.isolate.take_pending();
+        self.pending.is_some()
+    }
+
+    /// Ends the wait with an error that the program cannot handle.
+    fn give_end(&mut self, kind: Kind, message: &str) {
+        self.give(Err(runnel_store::Error::new(kind, message)));
+        if let Some(coroutine) = &self.coroutine {
+            coroutine.stack.push_boolean(true);
+            coroutine.stack.set_field(-2, "_uncatchable");
+        }
+    }
+
+    /// Gives the coroutine the result of what it waited for.
+    fn give(&mut self, result: Result<Given, runnel_store::Error>) {
+        let Some(coroutine) = &self.coroutine else { return };
+        let stack = coroutine.stack;
+        stack.reserve(8);
+        match result {
+            Ok(given) => {
+                stack.push_boolean(true);
+                given.push(&self.isolate, stack);
+            }
+            Err(error) => {
+                stack.push_boolean(false);
+                crate::fault::push_error(&self.isolate, stack, &error);
+            }
+        }
+        self.arguments = 2;
+    }
+
+    fn outcome(&mut self, good: bool) -> Result<T, Fault> {
+        let Some(coroutine) = self.coroutine.take() else {
+            return Err(Fault::broken("the fiber has ended already"));
+        };
+        let stack = coroutine.stack;
+        let outcome = match good {
+            true => Ok((self.take)(&self.isolate, stack, 3)),
+            false => Err(Fault::read(&self.isolate, stack, 3)),
+        };
+        stack.set_top(0);
+        coroutine.recycle(&self.isolate);
+        outcome
+    }
+
+    fn broken(&mut self) -> Fault {
+        let Some(coroutine) = self.coroutine.take() else {
+            return Fault::broken("the fiber has ended already");
+        };
+        let stack = coroutine.stack;
+        let fault = match stack.kind(-1) {
+            Type::Text => Fault::broken(&String::from_utf8_lossy(stack.bytes(-1))),
+            _ => Fault::read(&self.isolate, stack, -1),
+        };
+        coroutine.discard(&self.isolate);
+        fault
+    }
+
+    /// Past the deadline while it waits?
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(deadline) = self.call.deadline else { return false };
+        if Instant::now() >= deadline {
+            return true;
+        }
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+        timer.as_mut().poll(context).is_ready()
+    }
+}
+
+impl<T> Future for Fiber<T> {
+    type Output = Result<T, Fault>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if this.coroutine.is_none() {
+            return Poll::Ready(Err(Fault::broken("the fiber has ended already")));
+        }
+        loop {
+            if let Some(operation) = &mut this.pending {
+                match operation.as_mut().poll(context) {
+                    Poll::Ready(result) => {
+                        this.pending = None;
+                        this.give(result);
+                    }
+                    Poll::Pending if this.is_late(context) => {
+                        this.pending = None;
+                        this.give_end(Kind::Timeout, "the deadline passed while waiting");
+                    }
+                    Poll::Pending => {
+                        this.isolate.flush_output();
+                        return Poll::Pending;
+                    }
+                }
+            }
+            match this.step() {
+                Step::Done(good) => return Poll::Ready(this.outcome(good)),
+                Step::Preempted => {
+                    this.state = State::Preempted;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                Step::Waits if this.wait() => {}
+                Step::Waits | Step::Broken => return Poll::Ready(Err(this.broken())),
+            }
+        }
+    }
+}
+
+impl<T> Drop for Fiber<T> {
+    fn drop(&mut self) {
+        let Some(coroutine) = &self.coroutine else { return };
+        let stack = coroutine.stack;
+        self.pending = None;
+        if self.state == State::Fresh {
+            // Nothing ran that would want to clean up.
+            if let Some(coroutine) = self.coroutine.take() {
+                coroutine.discard(&self.isolate);
+            }
+            return;
+        }
+        // A fiber that was preempted in the middle of computing cannot be given a result; its
+        // deadline has come instead, and the hook raises.
+        self.call.deadline = Some(Instant::now());
+        for _ in 0..CANCEL_RESUMES {
+            match self.state {
+                State::Waiting => self.give_end(Kind::Cancelled, "the caller went away"),
+                _ => self.isolate.watchdog().fire_at_once(),
+            }
+            match self.step() {
+                Step::Done(_) => {
+                    stack.set_top(0);
+                    if let Some(coroutine) = self.coroutine.take() {
+                        coroutine.recycle(&self.isolate);
+                    }
+                    return;
+                }
+                Step::Waits => {
+                    self.wait();
+                    self.pending = None;
+                }
+                Step::Preempted => self.state = State::Preempted,
+                Step::Broken => break,
+            }
+        }
+        if let Some(coroutine) = self.coroutine.take() {
+            coroutine.discard(&self.isolate);
+        }
+    }
+}
+
+impl Coroutine {
+    fn new(isolate: &Isolate) -> Coroutine {
+        let main = isolate.stack();
+        main.reserve(8);
+        // SAFETY: the thread is kept by its slot until it is discarded.
+        let stack = Stack(unsafe { ffi::lua_newthread(main.0) });
+        let slot = main.keep();
+        stack.push_kept(isolate.worker());
+        Coroutine { stack, slot }
+    }
+
+    fn recycle(self, isolate: &Isolate) {
+        let mut pool = isolate.pool();
+        if pool.len() < POOL {
+            pool.push(self);
+        } else {
+            drop(pool);
+            self.discard(isolate);
+        }
+    }
+
+    fn discard(self, isolate: &Isolate) {
+        isolate.stack().release(self.slot);
+    }
+}

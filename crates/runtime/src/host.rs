@@ -1,0 +1,59 @@
+//! What the runtime asks of the command that runs it: schemes, servers, databases, output.
+
+use runnel_store::{Answer, Store};
+use std::rc::Rc;
+
+/// Where a program writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// How a program wants a store served.
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    /// The address to listen on; the loopback address when not given.
+    pub address: Option<String>,
+    /// The port; 51001 when not given, 0 for any that is free.
+    pub port: Option<u16>,
+    /// Seconds until a request is given up.
+    pub timeout: Option<f64>,
+    /// Bytes of the largest body.
+    pub largest_body: Option<u64>,
+}
+
+/// A server that a program started.
+pub trait Server {
+    /// The port it listens on.
+    fn port(&self) -> u16;
+    /// Serves another store from the next request on.
+    fn set_root(&self, store: Rc<dyn Store>);
+    /// Stops: no new connections, requests in flight are finished.
+    fn stop(&self) -> Answer<()>;
+}
+
+/// The command around the program. It alone knows all schemes, and it alone prints.
+pub trait Host {
+    /// The store of a built-in scheme such as `file`, made when it is first used.
+    fn scheme(&self, name: &str) -> Option<Rc<dyn Store>>;
+    /// The names of the built-in schemes.
+    fn schemes(&self) -> &'static [&'static str];
+    /// Opens a database by its reference, such as `sqlite:tasks.db`.
+    fn database(&self, scheme: &str, path: &str) -> Option<Answer<Rc<dyn Store>>>;
+    /// Serves a store over HTTP.
+    fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>>;
+    /// Writes output; it may be kept until `flush`.
+    fn write(&self, output: Output, bytes: &[u8]);
+    /// Sends out what was kept.
+    fn flush(&self);
+    /// The next line of standard input without its end; `None` at the end.
+    fn read_line(&self) -> Answer<Option<String>>;
+    /// Runs the prompt inside the program until it is left. At the end of an input that is no
+    /// terminal it answers only when the process is told to stop.
+    fn interact(&self, isolate: &crate::Isolate) -> Answer<()>;
+    /// Runs a shell command and answers its output.
+    fn shell(&self, command: &str) -> Answer<String>;
+}

@@ -1,0 +1,214 @@
+//! The isolate: one engine with the kernel loaded, used by one thread.
+
+use crate::fiber::Coroutine;
+use crate::host::Host;
+use crate::json::Plans;
+use crate::native::{Native, Operation};
+use crate::raw::{Slot, Stack};
+use crate::watchdog::Watchdog;
+use mlua::{Lua, LuaOptions, StdLib};
+use runnel_store::Context as Call;
+use std::cell::{Cell, RefCell, RefMut};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What an isolate may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of memory for the program's objects; past it a "not enough memory" error is raised.
+    pub memory: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { memory: 1 << 30 }
+    }
+}
+
+/// Kept values of the kernel.
+#[derive(Default)]
+pub(crate) struct Slots {
+    pub(crate) worker: Slot,
+    pub(crate) error_methods: Slot,
+    pub(crate) array: Slot,
+    pub(crate) dictionary: Slot,
+    pub(crate) null: Slot,
+    pub(crate) big: Slot,
+    pub(crate) make_data: Slot,
+    pub(crate) make_lazy: Slot,
+    pub(crate) make_store: Slot,
+    pub(crate) instantiate: Slot,
+    pub(crate) serve: Slot,
+    pub(crate) serve_verbs: Slot,
+    pub(crate) text: Slot,
+    pub(crate) json_text: Slot,
+    pub(crate) html_text: Slot,
+    pub(crate) kernel: Slot,
+}
+
+pub(crate) struct Inner {
+    // Dropped first: no signal may come once the engine is gone.
+    watchdog: Watchdog,
+    pool: RefCell<Vec<Coroutine>>,
+    pending: RefCell<Option<Operation>>,
+    call: RefCell<Call>,
+    running: Cell<Stack>,
+    natives: RefCell<Vec<Native>>,
+    plans: Plans,
+    slots: Slots,
+    sources: RefCell<HashMap<String, Rc<str>>>,
+    host: Rc<dyn Host>,
+    main: Stack,
+    _lua: Lua,
+}
+
+/// One engine with the kernel loaded. Clones are the same isolate.
+#[derive(Clone)]
+pub struct Isolate(Rc<Inner>);
+
+thread_local! {
+    static CURRENT: RefCell<Option<Isolate>> = const { RefCell::new(None) };
+}
+
+impl Isolate {
+    /// Makes the isolate of this thread. A thread has one at a time.
+    ///
+    /// # Errors
+    /// A sentence that says why the engine could not be set up; among others when it was built
+    /// without the hook that time slices need.
+    pub fn new(host: Rc<dyn Host>, limits: Limits) -> Result<Isolate, String> {
+        let lua = engine();
+        let main = crate::kernel::main_stack(&lua);
+        main.prepare();
+        let (natives, slots) = crate::kernel::load(&lua, main)?;
+        lua.set_memory_limit(limits.memory).map_err(|error| error.to_string())?;
+        let watchdog = crate::kernel::watch(main).map_err(|error| error.to_string())?;
+        let isolate = Isolate(Rc::new(Inner {
+            watchdog,
+            pool: RefCell::default(),
+            pending: RefCell::default(),
+            call: RefCell::default(),
+            running: Cell::new(main),
+            natives: RefCell::new(natives),
+            plans: Plans::default(),
+            slots,
+            sources: RefCell::default(),
+            host,
+            main,
+            _lua: lua,
+        }));
+        CURRENT.set(Some(isolate.clone()));
+        Ok(isolate)
+    }
+
+    /// The isolate of this thread.
+    pub(crate) fn current() -> Option<Isolate> {
+        CURRENT.with_borrow(Clone::clone)
+    }
+
+    pub(crate) fn same(&self, other: &Isolate) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The stack to work on: that of the fiber that runs, else the engine's own.
+    pub(crate) fn stack(&self) -> Stack {
+        self.0.running.get()
+    }
+
+    pub(crate) fn main(&self) -> Stack {
+        self.0.main
+    }
+
+    pub(crate) fn host(&self) -> &dyn Host {
+        &*self.0.host
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.0.slots
+    }
+
+    pub(crate) fn plans(&self) -> &Plans {
+        &self.0.plans
+    }
+
+    pub(crate) fn worker(&self) -> Slot {
+        self.0.slots.worker
+    }
+
+    pub(crate) fn error_methods(&self) -> Slot {
+        self.0.slots.error_methods
+    }
+
+    pub(crate) fn native(&self, number: usize) -> Option<Native> {
+        self.0.natives.borrow().get(number).copied()
+    }
+
+    pub(crate) fn pool(&self) -> RefMut<'_, Vec<Coroutine>> {
+        self.0.pool.borrow_mut()
+    }
+
+    pub(crate) fn watchdog(&self) -> &Watchdog {
+        &self.0.watchdog
+    }
+
+    pub(crate) fn set_pending(&self, operation: Operation) {
+        self.0.pending.replace(Some(operation));
+    }
+
+    pub(crate) fn take_pending(&self) -> Option<Operation> {
+        self.0.pending.take()
+    }
+
+    /// What the fiber that runs was called with.
+    pub(crate) fn call(&self) -> Call {
+        self.0.call.borrow().clone()
+    }
+
+    /// A fiber runs from here; answers what ran before.
+    pub(crate) fn enter(&self, call: Call, stack: Stack) -> (Call, Stack) {
+        (self.0.call.replace(call), self.0.running.replace(stack))
+    }
+
+    pub(crate) fn leave(&self, outer: (Call, Stack)) {
+        self.0.call.replace(outer.0);
+        self.0.running.set(outer.1);
+    }
+
+    pub(crate) fn flush_output(&self) {
+        self.0.host.flush();
+    }
+
+    /// Remembers a source text, for traces.
+    pub(crate) fn remember(&self, name: &str, source: &str) {
+        self.0.sources.borrow_mut().insert(name.to_string(), source.into());
+    }
+
+    /// The text of a source that was run, for showing its lines.
+    pub fn source(&self, name: &str) -> Option<Rc<str>> {
+        self.0.sources.borrow().get(name).cloned()
+    }
+
+    /// A fault with its chain of source lines, for the log.
+    pub fn explain(&self, fault: &crate::Fault) -> String {
+        let mut text = format!("{}: {}", fault.kind, fault.message);
+        if let Some(hint) = &fault.hint {
+            text.push_str(&format!("\n  hint: {hint}"));
+        }
+        for place in &fault.trace {
+            let source = self.source(&place.source);
+            let line = source
+                .as_deref()
+                .and_then(|source| source.lines().nth(place.line.saturating_sub(1) as usize))
+                .map_or("", str::trim);
+            text.push_str(&format!("\n  {}:{}  {line}", place.source, place.line));
+        }
+        text
+    }
+}
+
+#[allow(unsafe_code)]
+fn engine() -> Lua {
+    // SAFETY: programs never reach Lua's own libraries: the compiler emits only calls of the
+    // kernel. The kernel itself needs `debug` (metatables of basic types, traces) and `jit`.
+    unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) }
+}

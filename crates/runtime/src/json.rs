@@ -1,0 +1,261 @@
+//! JSON of objects, straight from the engine's tables into a buffer.
+
+use crate::isolate::Isolate;
+use crate::raw::{Slot, Stack, Type};
+use crate::value::{DEPTH, EXACT, TableKind, table_kind};
+use rustc_hash::FxHashMap;
+use runnel_store::json::{write_int, write_text};
+use std::cell::RefCell;
+use std::os::raw::c_int;
+use std::rc::Rc;
+
+/// One field of a class: how it is written and where its value is.
+pub(crate) struct PlannedField {
+    pub(crate) name: String,
+    /// `"name":`
+    prefix: Vec<u8>,
+    pub(crate) key: Slot,
+}
+
+/// How the instances of a class are written: made once per class.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) fields: Vec<PlannedField>,
+    /// The class says itself how it is written.
+    custom: bool,
+}
+
+/// The plans of an isolate, by the address of the class's method table (which is never freed).
+#[derive(Default)]
+pub(crate) struct Plans {
+    known: RefCell<FxHashMap<usize, Rc<Plan>>>,
+}
+
+impl Plans {
+    /// Forgets what was known: a class has a new instance variable.
+    pub(crate) fn forget(&self, stack: Stack) {
+        for (_, plan) in self.known.borrow_mut().drain() {
+            for field in &plan.fields {
+                stack.release(field.key);
+            }
+        }
+    }
+
+    /// The plan for the object at an index.
+    pub(crate) fn of(&self, isolate: &Isolate, stack: Stack, index: c_int) -> Rc<Plan> {
+        if !stack.metatable(index) {
+            return Rc::new(Plan::default());
+        }
+        let address = stack.address(-1) as usize;
+        if let Some(plan) = self.known.borrow().get(&address) {
+            stack.pop(1);
+            return plan.clone();
+        }
+        let plan = Rc::new(Self::make(isolate, stack, stack.top()));
+        stack.pop(1);
+        self.known.borrow_mut().insert(address, plan.clone());
+        plan
+    }
+
+    fn make(isolate: &Isolate, stack: Stack, methods: c_int) -> Plan {
+        let _ = isolate;
+        stack.field(methods, "jsonRepresentation");
+        let custom = stack.kind(-1) == Type::Function;
+        stack.pop(1);
+        let mut fields = Vec::new();
+        stack.field(methods, "_class");
+        if stack.kind(-1) == Type::Table {
+            stack.field(-1, "_ivars");
+            let names = stack.top();
+            if stack.kind(names) == Type::Table {
+                for position in 1..=stack.length(names) {
+                    stack.get_element(names, position);
+                    let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+                    stack.pop(1);
+                    stack.push_bytes(field_key(&name).as_bytes());
+                    let key = stack.keep();
+                    let mut prefix = Vec::new();
+                    write_text(&name, &mut prefix);
+                    prefix.push(b':');
+                    fields.push(PlannedField { name, prefix, key });
+                }
+            }
+            stack.pop(1);
+        }
+        stack.pop(1);
+        Plan { fields, custom }
+    }
+}
+
+fn field_key(name: &str) -> String {
+    let mut key = String::from("i_");
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => key.push(byte as char),
+            b'_' => key.push_str("__"),
+            b'-' => key.push_str("_0"),
+            b'.' => key.push_str("_1"),
+            _ => key.push_str(&format!("_x{byte:02x}")),
+        }
+    }
+    key
+}
+
+/// Why an object was not written.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Unwritten {
+    /// The program's own code says how: it must be asked.
+    Custom,
+    /// Too deep, or within itself.
+    Depth,
+}
+
+/// A number as JSON and as text: integers without a fraction, floats as short as they come back
+/// the same, NaN and infinities as `null`.
+pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        write_int(value as i64, out);
+    } else {
+        runnel_store::json::write(&runnel_store::Value::Float(value), out);
+    }
+}
+
+pub(crate) fn number_text(value: f64) -> String {
+    let mut out = Vec::new();
+    write_number(value, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// Writes the value at an index as JSON.
+pub(crate) fn write(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    out: &mut Vec<u8>,
+) -> Result<(), Unwritten> {
+    write_nested(isolate, stack, stack.absolute(index), out, 0)
+}
+
+fn write_nested(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    out: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), Unwritten> {
+    match stack.kind(index) {
+        Type::Nil => out.extend_from_slice(b"null"),
+        Type::Boolean => {
+            out.extend_from_slice(if stack.boolean(index) { b"true" } else { b"false" });
+        }
+        Type::Number => write_number(stack.number(index), out),
+        Type::Text => match std::str::from_utf8(stack.bytes(index)) {
+            Ok(text) => write_text(text, out),
+            Err(_) => write_text(&String::from_utf8_lossy(stack.bytes(index)), out),
+        },
+        Type::Table if depth > DEPTH || !stack.reserve(16) => return Err(Unwritten::Depth),
+        Type::Table => match table_kind(stack, index) {
+            TableKind::Null => out.extend_from_slice(b"null"),
+            TableKind::Array => return write_array(isolate, stack, index, out, depth),
+            TableKind::Dictionary => return write_dictionary(isolate, stack, index, out, depth),
+            TableKind::Object => return write_object(isolate, stack, index, out, depth),
+            TableKind::Big => {
+                stack.field(index, "_bytes");
+                let value = num_bigint::BigInt::from_signed_bytes_le(stack.bytes(-1));
+                stack.pop(1);
+                out.extend_from_slice(value.to_string().as_bytes());
+            }
+            TableKind::Data | TableKind::Element | TableKind::Class => {
+                return Err(Unwritten::Custom);
+            }
+        },
+        Type::Function | Type::Userdata | Type::Other => return Err(Unwritten::Custom),
+    }
+    Ok(())
+}
+
+fn write_array(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    out: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), Unwritten> {
+    out.push(b'[');
+    for position in 1..=stack.length(index) {
+        if position > 1 {
+            out.push(b',');
+        }
+        stack.get_element(index, position);
+        let item = write_nested(isolate, stack, stack.top(), out, depth + 1);
+        stack.pop(1);
+        item?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+fn write_dictionary(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    out: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), Unwritten> {
+    out.push(b'{');
+    stack.field(index, "_keys");
+    stack.field(index, "_map");
+    let (keys, map) = (stack.top() - 1, stack.top());
+    let mut first = true;
+    let mut outcome = Ok(());
+    for position in 1..=stack.length(keys) {
+        stack.get_element(keys, position);
+        let name = match stack.kind(-1) {
+            Type::Text => String::from_utf8_lossy(stack.bytes(-1)),
+            Type::Number => number_text(stack.number(-1)).into(),
+            _ => {
+                stack.pop(1);
+                continue;
+            }
+        };
+        if !first {
+            out.push(b',');
+        }
+        first = false;
+        write_text(&name, out);
+        out.push(b':');
+        stack.get_raw(map);
+        outcome = write_nested(isolate, stack, stack.top(), out, depth + 1);
+        stack.pop(1);
+        if outcome.is_err() {
+            break;
+        }
+    }
+    stack.pop(2);
+    out.push(b'}');
+    outcome
+}
+
+fn write_object(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    out: &mut Vec<u8>,
+    depth: usize,
+) -> Result<(), Unwritten> {
+    let plan = isolate.plans().of(isolate, stack, index);
+    if plan.custom || plan.fields.is_empty() {
+        return Err(Unwritten::Custom);
+    }
+    for (position, field) in plan.fields.iter().enumerate() {
+        out.push(if position == 0 { b'{' } else { b',' });
+        out.extend_from_slice(&field.prefix);
+        stack.push_kept(field.key);
+        stack.get_raw(index);
+        let value = write_nested(isolate, stack, stack.top(), out, depth + 1);
+        stack.pop(1);
+        value?;
+    }
+    out.push(b'}');
+    Ok(())
+}

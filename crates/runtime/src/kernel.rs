@@ -1,0 +1,193 @@
+//! Loading the kernel: the Lua files, the natives, the values that Rust needs at hand.
+#![allow(unsafe_code)]
+
+use crate::isolate::Slots;
+use crate::native::{Native, trampoline};
+use crate::raw::{Slot, Stack, Type};
+use crate::watchdog::Watchdog;
+use mlua::Lua;
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("kernel/", $name)))),*]
+    };
+}
+
+/// The files of the kernel in the order in which they are loaded.
+const FILES: [(&str, &str); 41] = files![
+    "core.lua",
+    "native.lua",
+    "object.lua",
+    "print.lua",
+    "number.lua",
+    "big.lua",
+    "digits.lua",
+    "boolean.lua",
+    "block.lua",
+    "text.lua",
+    "text_more.lua",
+    "collection.lua",
+    "collection_more.lua",
+    "array.lua",
+    "dictionary.lua",
+    "interval.lua",
+    "enumerator.lua",
+    "set.lua",
+    "point.lua",
+    "property.lua",
+    "literal.lua",
+    "higher_order.lua",
+    "data.lua",
+    "time.lua",
+    "mutable_text.lua",
+    "json.lua",
+    "json_parse.lua",
+    "stream.lua",
+    "filter.lua",
+    "pipeline.lua",
+    "fiber.lua",
+    "scheme.lua",
+    "reference.lua",
+    "path.lua",
+    "store.lua",
+    "combine.lua",
+    "define.lua",
+    "connect.lua",
+    "element.lua",
+    "rows.lua",
+    "program.lua",
+];
+
+/// The engine's own stack.
+pub(crate) fn main_stack(lua: &Lua) -> Stack {
+    // `state` is the running thread: outside any call, the main one.
+    Stack(unsafe { lua_state(lua) })
+}
+
+unsafe fn lua_state(lua: &Lua) -> *mut mlua::lua_State {
+    let mut state = std::ptr::null_mut();
+    // SAFETY: the pointer is used while the engine lives, on its own thread.
+    let _ = unsafe { lua.exec_raw::<()>((), |inner| state = inner) };
+    state
+}
+
+/// Loads the kernel.
+pub(crate) fn load(lua: &Lua, stack: Stack) -> Result<(Vec<Native>, Slots), String> {
+    let text = |error: mlua::Error| error.to_string();
+    let kernel = lua.create_table().map_err(text)?;
+    lua.globals().raw_set("KERNEL", &kernel).map_err(text)?;
+    let natives = crate::natives::all();
+    publish(stack, &natives);
+    for (name, source) in FILES {
+        lua.load(source)
+            .set_name(format!("=kernel/{name}"))
+            .call::<()>(&kernel)
+            .map_err(|error| format!("kernel/{name}: {error}"))?;
+    }
+    let slots = slots(stack)?;
+    lua.globals().raw_remove("KERNEL").map_err(text)?;
+    Ok((natives.into_iter().map(|(_, native)| native).collect(), slots))
+}
+
+/// Puts the natives into the kernel's table `rawNative`, by name.
+fn publish(stack: Stack, natives: &[(&str, Native)]) {
+    stack.reserve(16);
+    push_global(stack);
+    let kernel = stack.top();
+    stack.new_table(0, natives.len());
+    for (number, (name, _)) in natives.iter().enumerate() {
+        stack.push_function(trampoline, number);
+        stack.set_field(kernel + 1, name);
+    }
+    stack.set_field(kernel, "rawNative");
+    stack.pop(1);
+}
+
+fn push_global(stack: Stack) {
+    // SAFETY: a plain look-up in the globals, which holds the kernel while it is loaded.
+    unsafe {
+        mlua::ffi::lua_getfield(stack.0, mlua::ffi::LUA_GLOBALSINDEX, c"KERNEL".as_ptr());
+    }
+}
+
+fn slots(stack: Stack) -> Result<Slots, String> {
+    stack.reserve(16);
+    push_global(stack);
+    let kernel = stack.top();
+    let keep = |name: &str, kind: Type| -> Result<Slot, String> {
+        stack.field(kernel, name);
+        if stack.kind(-1) != kind {
+            return Err(format!("the kernel has no `{name}`"));
+        }
+        Ok(stack.keep())
+    };
+    let methods = |class: &str| -> Result<Slot, String> {
+        stack.field(kernel, "classes");
+        stack.field(-1, class);
+        if stack.kind(-1) != Type::Table {
+            return Err(format!("the kernel has no class `{class}`"));
+        }
+        stack.field(-1, "_methods");
+        let slot = stack.keep();
+        stack.pop(2);
+        Ok(slot)
+    };
+    let slots = Slots {
+        worker: keep("worker", Type::Function)?,
+        error_methods: methods("Error")?,
+        array: methods("Array")?,
+        dictionary: methods("Dictionary")?,
+        null: keep("NULL", Type::Table)?,
+        big: methods("BigInteger")?,
+        make_data: keep("makeData", Type::Function)?,
+        make_lazy: keep("makeLazy", Type::Function)?,
+        make_store: keep("makeStore", Type::Function)?,
+        instantiate: keep("instantiate", Type::Function)?,
+        serve: keep("serve", Type::Function)?,
+        serve_verbs: keep("serveVerbs", Type::Function)?,
+        text: keep("str", Type::Function)?,
+        json_text: keep("json", Type::Function)?,
+        html_text: keep("html", Type::Function)?,
+        kernel: {
+            stack.push_copy(kernel);
+            stack.keep()
+        },
+    };
+    stack.field(kernel, "deadlineError");
+    crate::watchdog::set_deadline_error(stack.keep());
+    stack.pop(1);
+    Ok(slots)
+}
+
+/// Starts the watchdog, and makes sure that it can interrupt a compiled loop.
+pub(crate) fn watch(stack: Stack) -> Result<Watchdog, String> {
+    let watchdog = Watchdog::start(stack.0).map_err(|error| error.to_string())?;
+    Ok(watchdog)
+}
+
+/// Loads generated code; answers the function that takes the kernel, in a slot.
+pub(crate) fn load_chunk(
+    isolate: &crate::isolate::Isolate,
+    lua: &str,
+    name: &str,
+) -> Result<Slot, String> {
+    let stack = isolate.stack();
+    stack.reserve(8);
+    let name = std::ffi::CString::new(format!("@{}", name.replace('\0', "?"))).unwrap_or_default();
+    // SAFETY: the text and the name live during the call; mode "t" refuses bytecode.
+    let status = unsafe {
+        mlua::ffi::luaL_loadbufferx(
+            stack.0,
+            lua.as_ptr().cast(),
+            lua.len(),
+            name.as_ptr(),
+            c"t".as_ptr(),
+        )
+    };
+    if status == mlua::ffi::LUA_OK {
+        return Ok(stack.keep());
+    }
+    let message = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+    stack.pop(1);
+    Err(message)
+}

@@ -1,0 +1,24 @@
+//! The natives, by the name under which the kernel calls them.
+
+mod combine;
+mod numbers;
+mod query;
+mod serve;
+mod stores;
+mod system;
+mod tasks;
+
+use crate::native::Native;
+
+/// All natives. Their order is their number.
+pub(crate) fn all() -> Vec<(&'static str, Native)> {
+    let mut all = Vec::new();
+    all.extend(stores::NATIVES);
+    all.extend(combine::NATIVES);
+    all.extend(query::NATIVES);
+    all.extend(serve::NATIVES);
+    all.extend(system::NATIVES);
+    all.extend(tasks::NATIVES);
+    all.extend(numbers::NATIVES);
+    all
+}

@@ -1,0 +1,116 @@
+//! Queries from a program: the data that the compiler made, as the store's `Query`.
+
+use super::stores::{any_store, attempt, inner_call};
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use crate::raw::{Stack, Type};
+use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Reference, Sort, Value};
+use std::os::raw::c_int;
+
+pub(crate) const NATIVES: [(&str, Native); 1] = [("query", query)];
+
+/// Conditions within conditions that are read.
+const DEPTH: usize = 64;
+
+/// `(store, path, filter or nil, sort or nil, limit or nil, offset or nil, fields or nil, count)`
+fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let filter = match arguments.is_nil(3) {
+        true => None,
+        false => Some(attempt!(filter(isolate, arguments.0, 3, 0))),
+    };
+    let sort = attempt!(arguments.value(isolate, 4));
+    let fields = attempt!(arguments.value(isolate, 7));
+    let number = |at| match arguments.is_nil(at) {
+        true => None,
+        false => Some(arguments.number(at).max(0.0) as u64),
+    };
+    let query = Query {
+        filter,
+        sort: texts(sort).into_iter().map(sort_key).collect(),
+        limit: number(5),
+        offset: number(6).unwrap_or(0),
+        fields: texts(fields),
+        count: arguments.boolean(8),
+    };
+    let path = Reference::from_path(arguments.text(2));
+    let answer = store.query(&path, &query, &inner_call(isolate));
+    let give: fn(Content) -> Given = |content| Given::Content(Some(content));
+    Reply::from((answer, give))
+}
+
+fn texts(value: Value) -> Vec<String> {
+    match value {
+        Value::List(items) => items
+            .into_iter()
+            .filter_map(|item| match item {
+                Value::Text(text) => Some(text),
+                _ => None,
+            })
+            .collect(),
+        Value::Text(text) => vec![text],
+        _ => Vec::new(),
+    }
+}
+
+/// `name`, or `-name` for the largest first.
+fn sort_key(text: String) -> Sort {
+    match text.strip_prefix('-') {
+        Some(field) => Sort { field: field.to_string(), descending: true },
+        None => Sort { field: text, descending: false },
+    }
+}
+
+/// Reads `{ operator, field, value }`, `{ "and", left, right }`, `{ "not", inner }`.
+fn filter(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    depth: usize,
+) -> Result<Filter, Error> {
+    if depth > DEPTH || stack.kind(index) != Type::Table || !stack.reserve(8) {
+        return Err(Error::new(Kind::Invalid, "this condition cannot be given to a store"));
+    }
+    let item = |position| {
+        stack.get_element(index, position);
+        stack.top()
+    };
+    let operator = String::from_utf8_lossy(stack.bytes(item(1))).into_owned();
+    stack.pop(1);
+    let inner = |position| {
+        let at = item(position);
+        let inner = filter(isolate, stack, at, depth + 1);
+        stack.pop(1);
+        inner
+    };
+    match operator.as_str() {
+        "and" => return Ok(Filter::All(vec![inner(2)?, inner(3)?])),
+        "or" => return Ok(Filter::Any(vec![inner(2)?, inner(3)?])),
+        "not" => return Ok(Filter::Not(Box::new(inner(2)?))),
+        _ => {}
+    }
+    let field = String::from_utf8_lossy(stack.bytes(item(2))).into_owned();
+    stack.pop(1);
+    let value = crate::value::read_value(isolate, stack, item(3));
+    stack.pop(1);
+    let value = value?;
+    let comparison = match operator.as_str() {
+        "=" => Comparison::Equal,
+        "≠" => Comparison::NotEqual,
+        "<" => Comparison::Less,
+        "≤" => Comparison::LessOrEqual,
+        ">" => Comparison::Greater,
+        "≥" => Comparison::GreaterOrEqual,
+        _ => {
+            let Value::Text(text) = value else {
+                return Err(Error::new(Kind::Invalid, format!("`{operator}:` needs a text")));
+            };
+            return Ok(match operator.as_str() {
+                "hasPrefix" => Filter::Prefix(field, text),
+                "hasSuffix" => Filter::Suffix(field, text),
+                _ => Filter::Contains(field, text),
+            });
+        }
+    };
+    Ok(Filter::Compare(field, comparison, value))
+}

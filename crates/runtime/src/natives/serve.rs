@@ -1,0 +1,79 @@
+//! Built-in schemes, databases and servers: what the host gives a program.
+
+use super::stores::{any_store, attempt};
+use crate::host::{ServeOptions, Server};
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use runnel_store::{Error, Kind, Store};
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 6] = [
+    ("scheme", scheme),
+    ("database", database),
+    ("serve", serve),
+    ("serverPort", port),
+    ("serverRoot", set_root),
+    ("serverStop", stop),
+];
+
+/// A server in the hands of the program.
+struct NativeServer(Rc<dyn Server>);
+
+fn scheme(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let found = isolate.host().scheme(&arguments.text(1));
+    Reply::Now(found.map_or(Given::Nil, Given::Store))
+}
+
+/// `(scheme, path)`: a database, or nil when the scheme is none of one.
+fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
+    match isolate.host().database(&arguments.text(1), &arguments.text(2)) {
+        None => Reply::Now(Given::Nil),
+        Some(answer) => Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given)),
+    }
+}
+
+/// `(store, port or nil, address or nil, timeout or nil, largest body or nil)`
+fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let some = |at| (!arguments.is_nil(at)).then_some(at);
+    let port = match some(2).map(|at| arguments.number(at)) {
+        None => None,
+        Some(port) if (0.0..=65535.0).contains(&port) && port.fract() == 0.0 => Some(port as u16),
+        Some(port) => {
+            let message = format!("{port} is no port; a port lies from 0 to 65535");
+            return Reply::Failed(Error::new(Kind::Invalid, message));
+        }
+    };
+    let options = ServeOptions {
+        port,
+        address: some(3).map(|at| arguments.text(at)),
+        timeout: some(4).map(|at| arguments.number(at)),
+        largest_body: some(5).map(|at| arguments.number(at) as u64),
+    };
+    let give: fn(Rc<dyn Server>) -> Given = |server| Given::Native(Rc::new(NativeServer(server)));
+    Reply::from((isolate.host().serve(store, options), give))
+}
+
+fn server(arguments: Arguments) -> Result<Rc<dyn Server>, Error> {
+    arguments
+        .native(1)
+        .and_then(|native| native.downcast_ref::<NativeServer>().map(|server| server.0.clone()))
+        .ok_or_else(|| Error::new(Kind::Invalid, "a running server is expected here"))
+}
+
+fn port(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    Reply::Now(Given::Number(server.port().into()))
+}
+
+fn set_root(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    server.set_root(attempt!(any_store(isolate, arguments, 2)));
+    Reply::Now(Given::Nil)
+}
+
+fn stop(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    let give: fn(()) -> Given = |()| Given::Nil;
+    Reply::from((server.stop(), give))
+}

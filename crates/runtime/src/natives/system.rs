@@ -1,0 +1,150 @@
+//! Output, input, time, sources, and the request being answered.
+
+use super::stores::attempt;
+use crate::host::Output;
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use runnel_store::{Error, Kind};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub(crate) const NATIVES: [(&str, Native); 14] = [
+    ("write", write),
+    ("flush", flush),
+    ("readLine", read_line),
+    ("now", now),
+    ("sleep", sleep),
+    ("interact", interact),
+    ("shell", shell),
+    ("json", json),
+    ("parseJSON", parse_json),
+    ("exchange", exchange),
+    ("respond", respond),
+    ("compile", compile),
+    ("forgetPlans", forget_plans),
+    ("random", random),
+];
+
+/// Seconds that a program may sleep at once: ten years.
+const LONGEST_SLEEP: f64 = 315_360_000.0;
+
+fn write(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let output = if arguments.number(1) == 2.0 { Output::Err } else { Output::Out };
+    isolate.host().write(output, arguments.bytes(2));
+    Reply::Now(Given::Nil)
+}
+
+fn flush(isolate: &Isolate, _: Arguments) -> Reply {
+    isolate.flush_output();
+    Reply::Now(Given::Nil)
+}
+
+fn read_line(isolate: &Isolate, _: Arguments) -> Reply {
+    let give: fn(Option<String>) -> Given = |line| line.map_or(Given::Nil, Given::Text);
+    Reply::from((isolate.host().read_line(), give))
+}
+
+fn now(_: &Isolate, _: Arguments) -> Reply {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Reply::Now(Given::Number(since.as_secs_f64()))
+}
+
+fn sleep(_: &Isolate, arguments: Arguments) -> Reply {
+    let seconds = arguments.number(1);
+    if !(0.0..=LONGEST_SLEEP).contains(&seconds) {
+        return Reply::Failed(Error::new(Kind::Invalid, "a time to wait is not negative"));
+    }
+    Reply::later(async move {
+        tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+        Ok(Given::Nil)
+    })
+}
+
+fn interact(isolate: &Isolate, _: Arguments) -> Reply {
+    let give: fn(()) -> Given = |()| Given::Nil;
+    Reply::from((isolate.host().interact(isolate), give))
+}
+
+fn shell(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let answer = isolate.host().shell(&arguments.text(1));
+    Reply::from((answer, Given::Text as fn(String) -> Given))
+}
+
+/// JSON of a value, or nil when the program's own code must write it.
+fn json(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let mut out = Vec::with_capacity(128);
+    match crate::json::write(isolate, arguments.0, 1, &mut out) {
+        Ok(()) => Reply::Now(Given::Bytes(out.into())),
+        Err(crate::json::Unwritten::Custom) => Reply::Now(Given::Nil),
+        Err(crate::json::Unwritten::Depth) => Reply::Failed(Error::new(
+            Kind::Invalid,
+            "the object is nested too deep for JSON, or contains itself",
+        )),
+    }
+}
+
+fn parse_json(_: &Isolate, arguments: Arguments) -> Reply {
+    let value = attempt!(runnel_store::json::parse(arguments.bytes(1)));
+    Reply::Now(Given::Value(value))
+}
+
+/// `(what, name)`: something of the request being answered; nil outside of one.
+fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let call = isolate.call();
+    let Some(exchange) = call.exchange else { return Reply::Now(Given::Nil) };
+    let name = arguments.text(2);
+    let found = match arguments.text(1).as_str() {
+        "query" => exchange.query(&name),
+        "header" => exchange.header(&name),
+        "cookie" => exchange.cookie(&name),
+        "form" => exchange.form(&name),
+        "body" => exchange.body().map(|body| body.to_string()),
+        "method" => Some(exchange.method().to_string()),
+        "target" => Some(exchange.target().to_string()),
+        "peer" => Some(exchange.peer()),
+        _ => None,
+    };
+    Reply::Now(found.map_or(Given::Nil, Given::Text))
+}
+
+/// `(name, value)`: the status or a header of the answer.
+fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let call = isolate.call();
+    let Some(exchange) = call.exchange else {
+        return Reply::Failed(Error::new(
+            Kind::Invalid,
+            "`response:` is only known while a request is answered",
+        ));
+    };
+    let name = arguments.text(1);
+    if name == "status" {
+        let status = arguments.number(2);
+        if !(100.0..=599.0).contains(&status) {
+            return Reply::Failed(Error::new(Kind::Invalid, "a status lies from 100 to 599"));
+        }
+        exchange.set_status(status as u16);
+    } else {
+        attempt!(exchange.set_header(&name, &arguments.text(2)));
+    }
+    Reply::Now(Given::Nil)
+}
+
+/// `(source, name)`: a function that runs the source; a fault with all its errors otherwise.
+fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
+    match isolate.compile_kept(&arguments.text(1), &arguments.text(2)) {
+        Ok(slot) => Reply::Now(Given::Kept(slot)),
+        Err(message) => Reply::Failed(Error::new(Kind::Invalid, message)),
+    }
+}
+
+fn forget_plans(isolate: &Isolate, arguments: Arguments) -> Reply {
+    isolate.plans().forget(arguments.0);
+    Reply::Now(Given::Nil)
+}
+
+/// A number that seeds the program's random numbers.
+fn random(_: &Isolate, _: Arguments) -> Reply {
+    use std::hash::{BuildHasher, Hasher};
+    let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    Reply::Now(Given::Number((seed >> 11) as f64))
+}
+

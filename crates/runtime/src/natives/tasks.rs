@@ -1,0 +1,134 @@
+//! Fibers that a program starts itself.
+
+use crate::fiber::Fiber;
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use crate::raw::Slot;
+use runnel_store::{Error, Kind};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+pub(crate) const NATIVES: [(&str, Native); 4] =
+    [("fork", fork), ("join", join), ("cancel", cancel), ("isDone", is_done)];
+
+/// Fibers that a program may have started and not yet ended.
+const MOST: usize = 10_000;
+
+thread_local! {
+    static RUNNING: Cell<usize> = const { Cell::new(0) };
+}
+
+/// A fiber in the hands of the program. Cancelled when it is told so, or when the program ends.
+struct Task {
+    result: RefCell<Option<Result<Slot, Error>>>,
+    done: tokio::sync::Notify,
+    abort: RefCell<Option<tokio::task::AbortHandle>>,
+}
+
+/// Counts a running fiber, however it ends.
+struct Counted;
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        RUNNING.set(RUNNING.get() - 1);
+    }
+}
+
+/// `(function, milliseconds or nil)`: starts a fiber; with a time it ends by then.
+fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
+    if RUNNING.get() >= MOST {
+        let message = format!("more than {MOST} fibers are running; wait for some of them first");
+        return Reply::Failed(Error::new(Kind::Unavailable, message));
+    }
+    let stack = arguments.0;
+    stack.push_copy(1);
+    let function = stack.keep();
+    let mut call = isolate.call();
+    call.known = None;
+    if !arguments.is_nil(2) {
+        let limit = Duration::from_secs_f64((arguments.number(2) / 1000.0).clamp(0.0, 1e9));
+        let end = Instant::now() + limit;
+        call.deadline = Some(call.deadline.map_or(end, |outer| outer.min(end)));
+    }
+    let fiber = Fiber::new(
+        isolate,
+        call,
+        |stack| {
+            stack.push_kept(function);
+            stack.release(function);
+            0
+        },
+        |_, stack, index| {
+            stack.push_copy(index);
+            stack.keep()
+        },
+    );
+    let task = Rc::new(Task {
+        result: RefCell::default(),
+        done: tokio::sync::Notify::new(),
+        abort: RefCell::default(),
+    });
+    RUNNING.set(RUNNING.get() + 1);
+    let (counted, shared, isolate) = (Counted, task.clone(), isolate.clone());
+    let handle = tokio::task::spawn_local(async move {
+        let _counted = counted;
+        let result = fiber.await.map_err(|fault| fault.into_error(&isolate));
+        shared.result.replace(Some(result));
+        shared.done.notify_waiters();
+    });
+    task.abort.replace(Some(handle.abort_handle()));
+    Reply::Now(Given::Native(task))
+}
+
+fn task(arguments: Arguments) -> Result<Rc<Task>, Error> {
+    arguments
+        .native(1)
+        .and_then(|native| native.downcast::<Task>().ok())
+        .ok_or_else(|| Error::new(Kind::Invalid, "a fiber is expected here"))
+}
+
+/// Waits for a fiber; its value, or its error. May be asked more than once.
+fn join(_: &Isolate, arguments: Arguments) -> Reply {
+    let task = match task(arguments) {
+        Ok(task) => task,
+        Err(error) => return Reply::Failed(error),
+    };
+    let given = |result: &Result<Slot, Error>| match result {
+        Ok(slot) => Ok(Given::Shared(*slot)),
+        Err(error) => Err(error.clone()),
+    };
+    let ready = task.result.borrow().as_ref().map(given);
+    match ready {
+        Some(Ok(value)) => Reply::Now(value),
+        Some(Err(error)) => Reply::Failed(error),
+        None => Reply::later(async move {
+            loop {
+                let notified = task.done.notified();
+                if let Some(result) = task.result.borrow().as_ref() {
+                    return given(result);
+                }
+                notified.await;
+            }
+        }),
+    }
+}
+
+fn cancel(_: &Isolate, arguments: Arguments) -> Reply {
+    let task = match task(arguments) {
+        Ok(task) => task,
+        Err(error) => return Reply::Failed(error),
+    };
+    if let Some(abort) = task.abort.take() {
+        abort.abort();
+    }
+    task.result
+        .borrow_mut()
+        .get_or_insert_with(|| Err(Error::new(Kind::Cancelled, "the fiber was cancelled")));
+    task.done.notify_waiters();
+    Reply::Now(Given::Nil)
+}
+
+fn is_done(_: &Isolate, arguments: Arguments) -> Reply {
+    Reply::Now(Given::Boolean(task(arguments).is_ok_and(|task| task.result.borrow().is_some())))
+}

@@ -1,0 +1,130 @@
+//! Objects of the program as content of stores.
+
+use crate::isolate::Isolate;
+use crate::json::Unwritten;
+use crate::raw::{Slot, Stack, Type};
+use crate::value::{TableKind, table_kind};
+use bytes::Bytes;
+use runnel_store::{Answer, Error, Form, Kind, Lazy, Value};
+use std::any::Any;
+use std::borrow::Cow;
+use std::os::raw::c_int;
+
+/// An object of the program in the hands of a store. Encoding it natively costs no fiber, unless
+/// its class says itself how it is written.
+pub(crate) struct ScriptObject {
+    isolate: Isolate,
+    slot: Slot,
+    shape: Shape,
+}
+
+/// What is known of it without asking the program.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// An array or a dictionary: JSON for people too.
+    Structure,
+    /// A page or a part of one.
+    Element,
+    Other,
+}
+
+impl ScriptObject {
+    pub(crate) fn new(isolate: &Isolate, stack: Stack, index: c_int) -> Self {
+        let shape = match stack.kind(index) {
+            Type::Table => match table_kind(stack, index) {
+                TableKind::Array | TableKind::Dictionary => Shape::Structure,
+                TableKind::Element => Shape::Element,
+                _ => Shape::Other,
+            },
+            _ => Shape::Other,
+        };
+        stack.push_copy(index);
+        ScriptObject { isolate: isolate.clone(), slot: stack.keep(), shape }
+    }
+
+    pub(crate) fn belongs_to(&self, isolate: &Isolate) -> bool {
+        self.isolate.same(isolate)
+    }
+
+    pub(crate) fn push(&self, stack: Stack) {
+        stack.push_kept(self.slot);
+    }
+
+    /// Asks the program for a text: `entry` is a kernel function of the object.
+    fn ask(&self, entry: Slot) -> Answer<Bytes> {
+        let slot = self.slot;
+        let fiber = crate::fiber::Fiber::new(
+            &self.isolate,
+            self.isolate.call(),
+            |stack| {
+                stack.push_kept(entry);
+                stack.push_kept(slot);
+                1
+            },
+            |_, stack, index| Bytes::copy_from_slice(stack.bytes(index)),
+        );
+        let isolate = self.isolate.clone();
+        Answer::later(async move { fiber.await.map_err(|fault| fault.into_error(&isolate)) })
+    }
+}
+
+impl Drop for ScriptObject {
+    fn drop(&mut self) {
+        self.isolate.stack().release(self.slot);
+    }
+}
+
+impl Lazy for ScriptObject {
+    fn encode(&self, form: Form) -> Answer<Bytes> {
+        let slots = self.isolate.slots();
+        let json = match (form, self.shape) {
+            (_, Shape::Element) => return self.ask(slots.html_text),
+            (Form::Json, _) | (Form::Text, Shape::Structure) => true,
+            (Form::Text, Shape::Other) => return self.ask(slots.text),
+            (Form::Csv, _) => false,
+        };
+        if !json {
+            return match self.value() {
+                Answer::Ready(Ok(value)) => {
+                    runnel_store::Content::value(value).encode(Form::Csv)
+                }
+                Answer::Ready(Err(error)) => error.into(),
+                Answer::Later(_) => Error::new(Kind::Unsupported, "no CSV of this").into(),
+            };
+        }
+        let stack = self.isolate.stack();
+        stack.reserve(16);
+        let mut out = Vec::with_capacity(256);
+        stack.push_kept(self.slot);
+        let top = stack.top();
+        let written = crate::json::write(&self.isolate, stack, top, &mut out);
+        stack.set_top(top - 1);
+        match written {
+            Ok(()) => Answer::ok(out.into()),
+            Err(Unwritten::Custom) => self.ask(slots.json_text),
+            Err(Unwritten::Depth) => Error::new(
+                Kind::Invalid,
+                "the object is nested too deep for JSON, or contains itself",
+            )
+            .into(),
+        }
+    }
+
+    fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
+        (self.shape == Shape::Element).then_some(Cow::Borrowed("text/html; charset=utf-8"))
+    }
+
+    fn value(&self) -> Answer<Value> {
+        let stack = self.isolate.stack();
+        stack.reserve(16);
+        stack.push_kept(self.slot);
+        let top = stack.top();
+        let value = crate::value::read_value(&self.isolate, stack, top);
+        stack.set_top(top - 1);
+        value.into()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,207 @@
+//! A store written in the language: its verbs run in fibers.
+
+use crate::fault::Fault;
+use crate::fiber::Fiber;
+use crate::isolate::Isolate;
+use crate::raw::{Slot, Stack, Type};
+use runnel_store::{
+    Answer, Body, Content, Context as Call, Entry, Posted, Reference, Store, Value, Verb,
+    Verbs,
+};
+use std::future::Future;
+use std::os::raw::c_int;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Bytes of a streamed body that are collected for a handler.
+const LARGEST_BODY: usize = 64 * 1024 * 1024;
+
+/// An object of the program, as a store.
+pub(crate) struct ScriptStore {
+    isolate: Isolate,
+    object: Slot,
+    name: String,
+}
+
+impl ScriptStore {
+    /// The object on top of the stack, which is popped.
+    pub(crate) fn new(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
+        Rc::new(ScriptStore { isolate: isolate.clone(), object: stack.keep(), name })
+    }
+
+    fn run<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        value: Option<Content>,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Answer<T> {
+        let isolate = &self.isolate;
+        let push = |stack: Stack| {
+            stack.push_kept(isolate.slots().serve);
+            stack.push_kept(self.object);
+            stack.push_bytes(verb.name().as_bytes());
+            stack.push_bytes(reference.path().as_bytes());
+            match reference.query() {
+                Some(query) => stack.push_bytes(query.as_bytes()),
+                None => stack.push_nil(),
+            }
+            crate::value::push_content(isolate, stack, value);
+            5
+        };
+        run_now(isolate, Fiber::new(isolate, call.clone(), push, take))
+    }
+
+    /// Runs a verb that carries content; a stream is read first.
+    fn run_with<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Answer<T> {
+        if !matches!(content.body, Body::Stream(..)) {
+            return self.run(verb, reference, Some(content), call, take);
+        }
+        let this = ScriptStore {
+            isolate: self.isolate.clone(),
+            object: {
+                let stack = self.isolate.stack();
+                stack.push_kept(self.object);
+                stack.keep()
+            },
+            name: self.name.clone(),
+        };
+        let (reference, call) = (reference.clone(), call.clone());
+        let media_type = content.media_type.clone();
+        Answer::later(async move {
+            let bytes = content.read(LARGEST_BODY).await?;
+            let mut content = Content::bytes(bytes);
+            content.media_type = media_type;
+            this.run(verb, &reference, Some(content), &call, take).await
+        })
+    }
+}
+
+/// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
+pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Answer<T> {
+    let mut nobody = Context::from_waker(Waker::noop());
+    let outcome = Pin::new(&mut fiber).poll(&mut nobody);
+    let isolate = isolate.clone();
+    match outcome {
+        Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
+        // Whoever awaits the answer polls it at once: no wake-up is lost.
+        Poll::Pending => {
+            Answer::later(async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) })
+        }
+    }
+}
+
+fn optional_content(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Content> {
+    match stack.kind(index) {
+        Type::Nil => None,
+        _ => Some(crate::value::read_content(isolate, stack, index)),
+    }
+}
+
+fn truth(_: &Isolate, stack: Stack, index: c_int) -> bool {
+    match stack.kind(index) {
+        Type::Nil => false,
+        Type::Boolean => stack.boolean(index),
+        _ => true,
+    }
+}
+
+fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> {
+    let Ok(Value::List(names)) = crate::value::read_value(isolate, stack, index) else {
+        return None;
+    };
+    let mut entries: Vec<Entry> = names
+        .into_iter()
+        .filter_map(|name| match name {
+            Value::Text(name) => {
+                let collection = name.ends_with('/');
+                Some(Entry { name: name.trim_end_matches('/').to_string(), collection })
+            }
+            _ => None,
+        })
+        .collect();
+    entries.sort();
+    entries.dedup();
+    Some(entries)
+}
+
+impl Store for ScriptStore {
+    fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
+        self.run(Verb::Get, reference, None, call, optional_content)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<bool> {
+        // A scheme of the program does not say whether it was there before.
+        self.run_with(Verb::Put, reference, content, call, |_, _, _| false)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Posted> {
+        self.run_with(Verb::Post, reference, content, call, |isolate, stack, index| Posted {
+            reference: None,
+            content: optional_content(isolate, stack, index),
+        })
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<()> {
+        self.run_with(Verb::Merge, reference, content, call, |_, _, _| ())
+    }
+
+    fn delete(&self, reference: &Reference, call: &Call) -> Answer<bool> {
+        self.run(Verb::Delete, reference, None, call, truth)
+    }
+
+    fn list(&self, reference: &Reference, call: &Call) -> Answer<Option<Vec<Entry>>> {
+        self.run(Verb::List, reference, None, call, entries)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        let top = stack.top();
+        stack.push_kept(self.isolate.slots().serve_verbs);
+        stack.push_kept(self.object);
+        stack.push_bytes(reference.path().as_bytes());
+        let mut verbs = Verbs::NONE;
+        if stack.protected_call(2, 1) {
+            let names = stack.bytes(-1);
+            let every = [Verb::Get, Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::List];
+            for verb in every {
+                let name = verb.name().as_bytes();
+                if names.split(|byte| *byte == b' ').any(|one| one == name) {
+                    verbs = verbs.with(verb);
+                }
+            }
+        }
+        stack.set_top(top);
+        verbs
+    }
+
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+impl Drop for ScriptStore {
+    fn drop(&mut self) {
+        self.isolate.stack().release(self.object);
+    }
+}
+
+/// The object of the program that a store is, if it is one.
+pub(crate) fn object_of(store: &Rc<dyn Store>) -> Option<Slot> {
+    let store = store.as_any()?.downcast_ref::<ScriptStore>()?;
+    Some(store.object)
+}

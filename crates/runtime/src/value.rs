@@ -1,0 +1,393 @@
+//! Values of the program as content of stores, and back.
+//!
+//! Plain values (nil, booleans, numbers, texts, bytes) are converted. An object of the program
+//! travels as it is: a store that keeps it gives back the same object; a store that needs plain
+//! data or an encoding asks for it (see `object`).
+
+use crate::isolate::Isolate;
+use crate::object::ScriptObject;
+use crate::raw::{Stack, Type};
+use runnel_store::{Body, Content, Error, Kind, Lazy, Store, Value};
+use std::any::Any;
+use std::os::raw::c_int;
+use std::rc::Rc;
+
+/// Levels of arrays and dictionaries that are converted.
+pub(crate) const DEPTH: usize = 128;
+/// Integers up to here are exact as numbers of the program.
+pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// A store held by the program.
+pub(crate) struct NativeStore(pub(crate) Rc<dyn Store>);
+/// Lazy content held by the program.
+pub(crate) struct NativeLazy(pub(crate) Rc<dyn Lazy>);
+
+/// What the metatable of a table says about it: its field `_kind`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TableKind {
+    Array,
+    Dictionary,
+    Big,
+    Data,
+    Null,
+    Object,
+    Element,
+    Class,
+}
+
+pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
+    if !stack.metatable(index) {
+        return TableKind::Object;
+    }
+    stack.field(-1, "_kind");
+    let number = stack.number(-1) as i32;
+    stack.pop(2);
+    match number {
+        1 => TableKind::Array,
+        2 => TableKind::Dictionary,
+        3 => TableKind::Big,
+        4 => TableKind::Data,
+        5 => TableKind::Null,
+        6 => TableKind::Element,
+        7 => TableKind::Class,
+        _ => TableKind::Object,
+    }
+}
+
+/// Pushes plain data as the program sees it.
+pub(crate) fn push_value(isolate: &Isolate, stack: Stack, value: &Value) {
+    if !stack.reserve(12) {
+        stack.push_nil();
+        return;
+    }
+    match value {
+        Value::Nil => stack.push_nil(),
+        Value::Bool(value) => stack.push_boolean(*value),
+        Value::Int(value) if (*value as f64).abs() <= EXACT => stack.push_number(*value as f64),
+        Value::Int(value) => push_big(isolate, stack, &num_bigint::BigInt::from(*value)),
+        Value::Big(digits) => match digits.parse::<num_bigint::BigInt>() {
+            Ok(value) => push_big(isolate, stack, &value),
+            Err(_) => stack.push_nil(),
+        },
+        Value::Float(value) => stack.push_number(*value),
+        Value::Text(text) => stack.push_bytes(text.as_bytes()),
+        Value::Bytes(bytes) => push_data(isolate, stack, bytes),
+        Value::List(items) => {
+            stack.new_table(items.len(), 0);
+            let table = stack.top();
+            for (position, item) in items.iter().enumerate() {
+                push_item(isolate, stack, item);
+                stack.set_element(table, position + 1);
+            }
+            stack.push_kept(isolate.slots().array);
+            stack.set_metatable(table);
+        }
+        Value::Record(fields) => push_record(isolate, stack, fields),
+    }
+}
+
+fn push_item(isolate: &Isolate, stack: Stack, item: &Value) {
+    match item {
+        // Inside collections nil has an object of its own.
+        Value::Nil => stack.push_kept(isolate.slots().null),
+        item => push_value(isolate, stack, item),
+    }
+}
+
+fn push_record(isolate: &Isolate, stack: Stack, fields: &[(String, Value)]) {
+    stack.new_table(0, 3);
+    let table = stack.top();
+    stack.new_table(fields.len(), 0);
+    stack.new_table(0, fields.len());
+    let (keys, map) = (table + 1, table + 2);
+    for (position, (name, value)) in fields.iter().enumerate() {
+        stack.push_bytes(name.as_bytes());
+        stack.push_copy(-1);
+        stack.set_element(keys, position + 1);
+        push_item(isolate, stack, value);
+        stack.set_raw(map);
+    }
+    stack.set_field(table, "_map");
+    stack.set_field(table, "_keys");
+    stack.push_number(fields.len() as f64);
+    stack.set_field(table, "_n");
+    stack.push_kept(isolate.slots().dictionary);
+    stack.set_metatable(table);
+}
+
+/// Pushes an integer beyond 2^53.
+pub(crate) fn push_big(isolate: &Isolate, stack: Stack, value: &num_bigint::BigInt) {
+    stack.new_table(0, 2);
+    let table = stack.top();
+    stack.push_boolean(true);
+    stack.set_field(table, "_isBig");
+    stack.push_bytes(&value.to_signed_bytes_le());
+    stack.set_field(table, "_bytes");
+    stack.push_kept(isolate.slots().big);
+    stack.set_metatable(table);
+}
+
+fn push_data(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
+    stack.push_kept(isolate.slots().make_data);
+    stack.push_bytes(bytes);
+    if !stack.protected_call(1, 1) {
+        stack.pop(1);
+        stack.push_bytes(bytes);
+    }
+}
+
+/// Pushes bytes: text when they are UTF-8, else a Data object.
+pub(crate) fn push_bytes(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => stack.push_bytes(text.as_bytes()),
+        Err(_) => push_data(isolate, stack, bytes),
+    }
+}
+
+/// Pushes what a store answered. A stream must have been read before.
+pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Content>) {
+    let Some(content) = content else { return stack.push_nil() };
+    let class = content.class;
+    match content.body {
+        Body::Empty | Body::Stream(..) => stack.push_nil(),
+        Body::Bytes(bytes) => push_bytes(isolate, stack, &bytes),
+        Body::Text(text) => stack.push_bytes(text.as_bytes()),
+        Body::Value(value) => {
+            push_value(isolate, stack, &value);
+            if let Some(class) = class {
+                stack.push_kept(isolate.slots().instantiate);
+                stack.push_copy(-2);
+                stack.push_bytes(class.as_bytes());
+                if stack.protected_call(2, 1) {
+                    // Leaves the instance in the place of the record.
+                    stack.push_copy(-1);
+                    replace_below(stack, 2);
+                } else {
+                    stack.pop(1);
+                }
+            }
+        }
+        Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<ScriptObject>() {
+            Some(object) if object.belongs_to(isolate) => object.push(stack),
+            _ => {
+                stack.push_kept(isolate.slots().make_lazy);
+                stack.push_native(Rc::new(NativeLazy(lazy)));
+                if !stack.protected_call(1, 1) {
+                    stack.pop(1);
+                    stack.push_nil();
+                }
+            }
+        },
+    }
+}
+
+/// Moves the value on top down over `count` values below it.
+fn replace_below(stack: Stack, count: c_int) {
+    let value = stack.keep();
+    stack.pop(count);
+    stack.push_kept(value);
+    stack.release(value);
+}
+
+/// Pushes a native store as an object of the program.
+pub(crate) fn push_store(isolate: &Isolate, stack: Stack, store: Rc<dyn Store>) {
+    if let Some(object) = crate::script_store::object_of(&store) {
+        stack.push_kept(object);
+        return;
+    }
+    stack.push_kept(isolate.slots().make_store);
+    stack.push_native(Rc::new(NativeStore(store)));
+    if !stack.protected_call(1, 1) {
+        stack.pop(1);
+        stack.push_nil();
+    }
+}
+
+/// The native store at an index: the userdata itself, or an object whose `_native` it is.
+pub(crate) fn native_store(stack: Stack, index: c_int) -> Option<Rc<dyn Store>> {
+    let native = native_of(stack, index)?;
+    native.downcast_ref::<NativeStore>().map(|native| native.0.clone())
+}
+
+fn native_of(stack: Stack, index: c_int) -> Option<Rc<dyn Any>> {
+    match stack.kind(index) {
+        Type::Userdata => stack.native(index),
+        Type::Table => {
+            stack.field(index, "_native");
+            let native = stack.native(-1);
+            stack.pop(1);
+            native
+        }
+        _ => None,
+    }
+}
+
+/// The content that a value of the program is for a store.
+pub(crate) fn read_content(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
+    let index = stack.absolute(index);
+    match stack.kind(index) {
+        Type::Nil => Content::value(Value::Nil),
+        Type::Boolean => Content::value(Value::Bool(stack.boolean(index))),
+        Type::Number => Content::value(number(stack.number(index))),
+        Type::Text => {
+            let bytes = bytes::Bytes::copy_from_slice(stack.bytes(index));
+            match runnel_store::Text::from_utf8(bytes) {
+                Ok(text) => Content::text(text),
+                Err(bytes) => Content::bytes(bytes),
+            }
+        }
+        _ => read_object(isolate, stack, index),
+    }
+}
+
+fn read_object(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
+    if let Some(native) = native_of(stack, index)
+        && let Some(lazy) = native.downcast_ref::<NativeLazy>()
+    {
+        return Content::lazy(lazy.0.clone());
+    }
+    if stack.kind(index) == Type::Table {
+        let kind = table_kind(stack, index);
+        if kind == TableKind::Data {
+            stack.field(index, "_bytes");
+            let content = Content::bytes(bytes::Bytes::copy_from_slice(stack.bytes(-1)));
+            stack.pop(1);
+            return content;
+        }
+        if kind == TableKind::Big
+            && let Ok(value) = read_value(isolate, stack, index)
+        {
+            return Content::value(value);
+        }
+    }
+    Content::lazy(Rc::new(ScriptObject::new(isolate, stack, index)))
+}
+
+/// A number of the program as plain data: an integer when it is one.
+pub(crate) fn number(value: f64) -> Value {
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        Value::Int(value as i64)
+    } else {
+        Value::Float(value)
+    }
+}
+
+/// A value of the program as plain data; objects become records of their instance variables.
+pub(crate) fn read_value(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Value, Error> {
+    read_nested(isolate, stack, stack.absolute(index), 0)
+}
+
+fn read_nested(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    depth: usize,
+) -> Result<Value, Error> {
+    if depth > DEPTH || !stack.reserve(16) {
+        let message = format!("data nested more than {DEPTH} deep, or within itself");
+        return Err(Error::new(Kind::Invalid, message));
+    }
+    match stack.kind(index) {
+        Type::Nil => Ok(Value::Nil),
+        Type::Boolean => Ok(Value::Bool(stack.boolean(index))),
+        Type::Number => Ok(number(stack.number(index))),
+        Type::Text => Ok(match std::str::from_utf8(stack.bytes(index)) {
+            Ok(text) => Value::Text(text.into()),
+            Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(index))),
+        }),
+        Type::Table => match table_kind(stack, index) {
+            TableKind::Null => Ok(Value::Nil),
+            TableKind::Array => read_array(isolate, stack, index, depth),
+            TableKind::Dictionary => read_dictionary(isolate, stack, index, depth),
+            TableKind::Big => {
+                stack.field(index, "_bytes");
+                let value = num_bigint::BigInt::from_signed_bytes_le(stack.bytes(-1));
+                stack.pop(1);
+                Ok(i64::try_from(&value)
+                    .map_or_else(|_| Value::Big(value.to_string().into()), Value::Int))
+            }
+            TableKind::Data => {
+                stack.field(index, "_bytes");
+                let value = Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(-1)));
+                stack.pop(1);
+                Ok(value)
+            }
+            TableKind::Object => read_fields(isolate, stack, index, depth),
+            TableKind::Element | TableKind::Class => {
+                Err(Error::new(Kind::Unsupported, "this object is not plain data"))
+            }
+        },
+        _ => Err(Error::new(Kind::Unsupported, "a block is not plain data")),
+    }
+}
+
+fn read_array(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    depth: usize,
+) -> Result<Value, Error> {
+    let count = stack.length(index);
+    let mut items = Vec::with_capacity(count);
+    for position in 1..=count {
+        stack.get_element(index, position);
+        let item = read_nested(isolate, stack, stack.top(), depth + 1);
+        stack.pop(1);
+        items.push(item?);
+    }
+    Ok(Value::List(items))
+}
+
+fn read_dictionary(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    depth: usize,
+) -> Result<Value, Error> {
+    stack.field(index, "_keys");
+    stack.field(index, "_map");
+    let (keys, map) = (stack.top() - 1, stack.top());
+    let mut fields = Vec::new();
+    let mut outcome = Ok(());
+    for position in 1..=stack.length(keys) {
+        stack.get_element(keys, position);
+        let name = match stack.kind(-1) {
+            Type::Text => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+            Type::Number => crate::json::number_text(stack.number(-1)),
+            // A removed key leaves a hole.
+            _ => {
+                stack.pop(1);
+                continue;
+            }
+        };
+        stack.get_raw(map);
+        match read_nested(isolate, stack, stack.top(), depth + 1) {
+            Ok(value) => fields.push((name, value)),
+            Err(error) => outcome = Err(error),
+        }
+        stack.pop(1);
+        if outcome.is_err() {
+            break;
+        }
+    }
+    stack.pop(2);
+    outcome.map(|()| Value::Record(fields))
+}
+
+fn read_fields(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    depth: usize,
+) -> Result<Value, Error> {
+    let plan = isolate.plans().of(isolate, stack, index);
+    let mut fields = Vec::with_capacity(plan.fields.len());
+    for field in &plan.fields {
+        stack.push_kept(field.key);
+        stack.get_raw(index);
+        let value = read_nested(isolate, stack, stack.top(), depth + 1);
+        stack.pop(1);
+        fields.push((field.name.clone(), value?));
+    }
+    Ok(Value::Record(fields))
+}
