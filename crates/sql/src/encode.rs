@@ -83,12 +83,15 @@ pub(crate) fn count(connection: &Connection, select: &Select) -> Result<i64, Fau
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 
-/// Ends the work once the encoding in one piece is larger than allowed.
-pub(crate) fn within_limit(out: &mut Vec<u8>) -> Result<(), Fault> {
-    if out.len() > ENCODING_LIMIT { Err(too_large()) } else { Ok(()) }
+/// Ends the work once the encoding is larger than allowed.
+pub(crate) fn at_most(
+    size: usize,
+    fault: fn() -> Fault,
+) -> impl FnMut(&mut Vec<u8>) -> Result<(), Fault> {
+    move |out| if out.len() > size { Err(fault()) } else { Ok(()) }
 }
 
-fn too_large() -> Fault {
+pub(crate) fn too_large() -> Fault {
     Fault::new(
         Kind::TooLarge,
         "the result is too large for one piece; limit it, choose fewer columns or stream it",
@@ -100,7 +103,7 @@ fn too_large() -> Fault {
 pub(crate) fn columns(statement: &Statement<'_>, select: &Select) -> Arc<Columns> {
     match &select.columns {
         Some(columns) => columns.clone(),
-        None => Arc::new(Columns::new(statement.columns().into_iter().map(|column| {
+        None => Arc::new(Columns::new(statement.columns().map(|column| {
             (column.name().to_string(), column.decl_type().is_some_and(is_boolean))
         }))),
     }
@@ -135,6 +138,7 @@ fn csv_header(columns: &Columns, out: &mut Vec<u8>) {
 
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.
 fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let start = out.len();
     for (index, boolean) in columns.booleans.iter().enumerate() {
         if index > 0 {
             out.push(b',');
@@ -156,14 +160,21 @@ fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fa
             }
         }
     }
+    // A line of one empty cell would be a blank line, which readers skip.
+    if out.len() == start {
+        out.extend_from_slice(b"\"\"");
+    }
     out.extend_from_slice(b"\r\n");
     Ok(())
 }
 
+/// Quoted where it must be, and where readers would take blanks at its ends away.
 fn csv_text(text: &[u8], out: &mut Vec<u8>) {
-    let special =
-        memchr::memchr3(b',', b'"', b'\n', text).is_some() || memchr::memchr(b'\r', text).is_some();
-    if !special && !text.is_empty() {
+    let special = memchr::memchr3(b',', b'"', b'\n', text).is_some()
+        || memchr::memchr(b'\r', text).is_some()
+        || text.first().is_none_or(|first| *first == b' ')
+        || text.last() == Some(&b' ');
+    if !special {
         out.extend_from_slice(text);
         return;
     }
@@ -195,7 +206,10 @@ mod tests {
             )
             .unwrap();
         let select = Select::new(sql.into(), vec![], None, true);
-        String::from_utf8(encode(&connection, &select, form, &mut within_limit).unwrap()).unwrap()
+        String::from_utf8(
+            encode(&connection, &select, form, &mut at_most(1 << 20, too_large)).unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]

@@ -209,6 +209,9 @@ fn is_allowed(action: &AuthAction<'_>) -> bool {
             let is = |name: &&str| name.eq_ignore_ascii_case(pragma_name);
             SHOWING.iter().any(is) || (STATING.iter().any(is) && pragma_value.is_none())
         }
+        AuthAction::Function { function_name } => {
+            !function_name.eq_ignore_ascii_case("load_extension")
+        }
         AuthAction::Transaction { .. }
         | AuthAction::Savepoint { .. }
         | AuthAction::Attach { .. }

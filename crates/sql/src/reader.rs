@@ -1,6 +1,6 @@
 //! A worker's own reading connection: reads run on it at once, within a budget.
 
-use crate::encode;
+use crate::encode::{self, ENCODING_LIMIT};
 use crate::fault::Fault;
 use crate::kept::{Kept, Shelf};
 use crate::place::{Role, Volatile, watch};
@@ -245,8 +245,11 @@ impl Reader {
     ) -> Answer<Bytes> {
         let (run, keep) = (select.clone(), select.clone());
         let work = move |connection: &Connection, site| {
-            let limit = if site == Site::Worker { small } else { encode::within_limit };
-            encode::encode(connection, &run, form, &mut { limit }).map(Bytes::from)
+            let mut limit = match site {
+                Site::Worker => encode::at_most(READ_SIZE, Fault::interrupted),
+                Site::Pool => encode::at_most(ENCODING_LIMIT, encode::too_large),
+            };
+            encode::encode(connection, &run, form, &mut limit).map(Bytes::from)
         };
         self.read(deadline, work, move |reader, stamp, bytes| {
             if form != Form::Csv {
@@ -288,7 +291,57 @@ impl Reader {
     }
 }
 
-/// Ends encoding on the worker's thread once the result is no small one.
-fn small(out: &mut Vec<u8>) -> Result<(), Fault> {
-    if out.len() > READ_SIZE { Err(Fault::interrupted()) } else { Ok(()) }
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::place::Place;
+
+    fn file() -> (tempfile::TempDir, Rc<Reader>, Connection) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let place = Place::resolve(&path).unwrap();
+        let shared = Shared::open(place, Options::default()).unwrap();
+        let reader = Rc::new(Reader::open(shared).unwrap());
+        let other = Connection::open(path).unwrap();
+        other.execute_batch("create table t(a)").unwrap();
+        (folder, reader, other)
+    }
+
+    #[test]
+    fn what_is_read_in_a_snapshot_belongs_to_its_version() {
+        let (_folder, reader, other) = file();
+        let count = |connection: &Connection| -> i64 {
+            connection.query_row("select count(*) from t", [], |row| row.get(0)).unwrap()
+        };
+        let before = reader.snapshot(|_, stamp| Ok(stamp)).unwrap();
+        let within = reader
+            .snapshot(|connection, stamp| {
+                assert_eq!(count(connection), 0);
+                other.execute("insert into t values (1)", []).unwrap();
+                assert_eq!(count(connection), 0);
+                Ok(stamp)
+            })
+            .unwrap();
+        assert_eq!(within, before);
+        let after = reader.snapshot(|connection, stamp| Ok((count(connection), stamp))).unwrap();
+        assert_eq!(after.0, 1);
+        assert_ne!(after.1.data, before.data);
+        assert_eq!(after.1.schema, before.schema);
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let (_folder, reader, _other) = file();
+        for number in 0..REMEMBERED + 10 {
+            reader.traits(&format!("select {number}")).unwrap();
+        }
+        assert!(reader.statements.borrow().len() <= REMEMBERED);
+        for number in 0..10 {
+            assert!(reader.table(&format!("nothing{number}")).unwrap().is_none());
+        }
+        reader.table("T").unwrap().unwrap();
+        assert_eq!(reader.tables.borrow().len(), 1);
+    }
 }

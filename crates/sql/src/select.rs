@@ -269,9 +269,12 @@ impl Condition<'_> {
     fn prefix(&mut self, field: &str, text: &str) -> Result<(), Fault> {
         let column = column(self.table, field)?;
         let name = quoted(&column.name);
+        if text.is_empty() {
+            return self.push(format!("typeof({name}) = 'text'"));
+        }
         let place = self.bind(Cell::Text(text.to_string()));
         let mut range = String::new();
-        if column.affinity == Affinity::Text && !text.is_empty() {
+        if column.affinity == Affinity::Text {
             let _ = write!(range, " AND {name} >= {place}");
             if let Some(after) = after_prefix(text) {
                 let after = self.bind(Cell::Text(after));
