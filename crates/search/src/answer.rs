@@ -1,10 +1,11 @@
 //! What a search found: interpretations with their counts, and documents.
 
-use crate::combine::Record;
-use crate::id::Id;
+use crate::combine::{Combination, Record};
+use crate::id::{self, Id};
 use crate::interpret::Interpretations;
 use crate::json;
 use crate::number::{Number, write_unsigned};
+use crate::page::Counts;
 use crate::query::Query;
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +22,9 @@ pub struct Answer {
     pub(crate) query: Query,
     pub(crate) records: Vec<Record>,
     pub(crate) record_json: Vec<u8>,
+    pub(crate) combinations: Vec<Combination>,
     pub(crate) interpretations: Interpretations,
+    pub(crate) counts: Counts,
     pub(crate) rows: Vec<Row>,
     /// The records of all rows, one after the other.
     pub(crate) members: Vec<u32>,
@@ -37,14 +40,15 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub(crate) struct Identifier {
     pub(crate) text: String,
-    /// The text as JSON.
+    /// The text as the start of a row in JSON.
     pub(crate) json: Vec<u8>,
 }
 
 impl Identifier {
     pub(crate) fn new(text: &str) -> Identifier {
-        let mut json = Vec::new();
+        let mut json = vec![b'['];
         json::write_string(text, &mut json);
+        json.push(b',');
         Identifier { text: text.to_owned(), json }
     }
 }
@@ -186,9 +190,7 @@ impl Answer {
     }
 
     fn write_row(&self, row: &Row, out: &mut Vec<u8>) {
-        out.push(b'[');
         out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
-        out.push(b',');
         row.score.write_json(out);
         out.push(b',');
         write_unsigned(row.count as u64, out);
@@ -201,12 +203,7 @@ impl Answer {
             out.extend_from_slice(&self.record_json[json.start as usize..json.end as usize]);
         }
         out.extend_from_slice(b"],[");
-        for (number, id) in self.ids[range(&row.ids)].iter().enumerate() {
-            if number > 0 {
-                out.push(b',');
-            }
-            id.write_json(out);
-        }
+        id::write_list(&self.ids[range(&row.ids)], out);
         out.extend_from_slice(b"]]");
     }
 
@@ -221,7 +218,9 @@ impl Answer {
     pub(crate) fn clear(&mut self) {
         self.records.clear();
         self.record_json.clear();
+        self.combinations.clear();
         self.interpretations.clear();
+        self.counts.clear();
         self.rows.clear();
         self.members.clear();
         self.ids.clear();

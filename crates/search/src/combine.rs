@@ -21,7 +21,7 @@ pub(crate) const COMPARED_LISTS: usize = 128;
 #[derive(Debug)]
 pub(crate) enum List<'a> {
     Stored(&'a Posting),
-    Made(Posting),
+    Made(Box<Posting>),
 }
 
 impl List<'_> {
@@ -61,7 +61,6 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) answer: &'q mut Answer,
     pub(crate) work: &'q mut Work,
     pub(crate) lists: Vec<List<'a>>,
-    pub(crate) combinations: Vec<Combination>,
 }
 
 /// The texts of a combination while it is formed.
@@ -74,7 +73,7 @@ struct Texts {
 impl<'a> Combiner<'a, '_> {
     /// Adds the combinations of one place of the query in one index and answers how many there are.
     pub(crate) fn place(&mut self, index: &'a Index, names: &[Name], place: Place) -> usize {
-        let before = self.combinations.len();
+        let before = self.answer.combinations.len();
         for number in place.first..place.end {
             let token = self.answer.query.tokens[number as usize];
             if token.similar {
@@ -86,7 +85,7 @@ impl<'a> Combiner<'a, '_> {
         if place.either {
             self.merge(before);
         }
-        self.combinations.len() - before
+        self.answer.combinations.len() - before
     }
 
     fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
@@ -129,7 +128,7 @@ impl<'a> Combiner<'a, '_> {
         let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
             if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
-                let list = self.add_list(List::Made(posting));
+                let list = self.add_list(List::Made(Box::new(posting)));
                 self.push(words, name, weight, list, texts);
             }
             return;
@@ -171,7 +170,7 @@ impl<'a> Combiner<'a, '_> {
         let lists = [exact, partial].into_iter().flatten().filter_map(|(_, posting)| posting);
         let slots: Vec<u32> = lists.flat_map(Posting::iter).collect();
         self.work.spend(slots.len());
-        let list = self.add_list(List::Made(Posting::without_repeats(slots)));
+        let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
         self.push(words, name, weight, list, texts);
     }
 
@@ -239,7 +238,7 @@ impl<'a> Combiner<'a, '_> {
 
     /// Makes one combination of all since a place.
     fn merge(&mut self, first: usize) {
-        let merged = self.combinations.split_off(first);
+        let merged = self.answer.combinations.split_off(first);
         if merged.is_empty() {
             return;
         }
@@ -264,7 +263,7 @@ impl<'a> Combiner<'a, '_> {
         }
         let [category, original, text] = parts;
         let name = self.preferences.name(category.of(&self.answer.query.text));
-        let list = self.add_list(List::Made(Posting::without_repeats(slots)));
+        let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
         self.push_record(name, Number::float(0.0), list, category, Texts { original, text });
     }
 
@@ -277,7 +276,7 @@ impl<'a> Combiner<'a, '_> {
 
     fn add_found(&mut self, posting: Option<&'a Posting>) -> u32 {
         let Some(posting) = posting else {
-            return self.add_list(List::Made(Posting::default()));
+            return self.add_list(List::Made(Box::default()));
         };
         let compared = self.lists.iter().take(COMPARED_LISTS);
         let equal =
@@ -299,7 +298,7 @@ impl<'a> Combiner<'a, '_> {
     }
 
     fn push_record(&mut self, name: Name, weight: Number, list: u32, category: Span, texts: Texts) {
-        let Answer { query, records, record_json, .. } = &mut *self.answer;
+        let Answer { query, records, record_json, combinations, .. } = &mut *self.answer;
         let start = record_json.len() as u32;
         record_json.push(b'[');
         for (number, span) in [category, texts.original, texts.text].into_iter().enumerate() {
@@ -310,7 +309,7 @@ impl<'a> Combiner<'a, '_> {
         }
         record_json.push(b']');
         let json = Span { start, end: record_json.len() as u32 };
-        self.combinations.push(Combination {
+        combinations.push(Combination {
             weight,
             list,
             name,

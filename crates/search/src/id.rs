@@ -33,15 +33,60 @@ impl KeyFormat {
     }
 }
 
-impl Id {
-    pub(crate) fn write_json(&self, out: &mut Vec<u8>) {
-        match self {
-            Id::Integer(number) => {
-                out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+/// Appends identifiers as JSON, with commas between them.
+///
+/// Identifiers are most of what an answer consists of, so short numbers are put together on the
+/// stack and copied in one go.
+pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
+    let mut buffer = [0_u8; SHORT_NUMBERS];
+    let mut used = 0;
+    for (number, id) in ids.iter().enumerate() {
+        if used + LONGEST_SHORT_NUMBER > buffer.len() {
+            out.extend_from_slice(&buffer[..used]);
+            used = 0;
+        }
+        if number > 0 {
+            buffer[used] = b',';
+            used += 1;
+        }
+        match id {
+            Id::Integer(number @ 0..=9_999) => {
+                used += write_short(*number as u16, &mut buffer[used..]);
             }
-            Id::Text(text) => json::write_string(text, out),
+            other => {
+                out.extend_from_slice(&buffer[..used]);
+                used = 0;
+                match other {
+                    Id::Integer(number) => {
+                        out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+                    }
+                    Id::Text(text) => json::write_string(text, out),
+                }
+            }
         }
     }
+    out.extend_from_slice(&buffer[..used]);
+}
+
+/// How many bytes of short numbers are put together.
+const SHORT_NUMBERS: usize = 128;
+
+/// A comma and four digits.
+const LONGEST_SHORT_NUMBER: usize = 5;
+
+/// Writes a number below 10,000 and answers how many digits it has.
+fn write_short(number: u16, out: &mut [u8]) -> usize {
+    let digits = [number / 1000, number / 100 % 10, number / 10 % 10, number % 10];
+    let length = match number {
+        0..=9 => 1,
+        10..=99 => 2,
+        100..=999 => 3,
+        _ => 4,
+    };
+    for (place, digit) in out.iter_mut().zip(&digits[4 - length..]) {
+        *place = b'0' + *digit as u8;
+    }
+    length
 }
 
 impl From<i64> for Id {
@@ -162,6 +207,20 @@ mod tests {
         ] {
             assert_eq!(leading_float(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn lists_are_json() {
+        let ids: Vec<Id> = (0..200)
+            .map(|number| Id::from(number * 73))
+            .chain([Id::from(-1), Id::from(i64::MAX), Id::from("a\"b"), Id::from(10_000)])
+            .collect();
+        let mut out = Vec::new();
+        write_list(&ids, &mut out);
+        let mut expected: Vec<String> = (0..200).map(|number| (number * 73).to_string()).collect();
+        let others = ["-1", "9223372036854775807", "\"a\\\"b\"", "10000"];
+        expected.extend(others.map(str::to_owned));
+        assert_eq!(String::from_utf8_lossy(&out), expected.join(","));
     }
 
     #[test]

@@ -355,4 +355,19 @@ impl Index {
     pub(crate) fn id(&self, slot: u32) -> Option<&Id> {
         self.documents.get((slot - self.base) as usize)?.as_ref()
     }
+
+    /// Appends the identifiers of the documents in some slots.
+    pub(crate) fn push_ids(&self, slots: impl Iterator<Item = u32>, out: &mut Vec<Id>) {
+        // Documents are in one piece unless the index has grown at both ends.
+        match self.documents.as_slices() {
+            (documents, []) => {
+                for slot in slots {
+                    if let Some(Some(id)) = documents.get((slot - self.base) as usize) {
+                        out.push(id.clone());
+                    }
+                }
+            }
+            _ => slots.for_each(|slot| out.extend(self.id(slot).cloned())),
+        }
+    }
 }

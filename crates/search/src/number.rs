@@ -113,15 +113,13 @@ fn write_float(value: f64, out: &mut Vec<u8>) {
 /// some k/1000 with at most fifteen digits has that decimal as its shortest form, which is far
 /// cheaper to write than the general case.
 fn write_thousandths(value: f64, out: &mut Vec<u8>) -> bool {
-    let scaled = (value * 1000.0).round();
-    if !(0.0..1.0e14).contains(&scaled) || scaled / 1000.0 != value || value.is_sign_negative() {
+    if !(0.0..1.0e11).contains(&value) || value.is_sign_negative() {
         return false;
     }
-    if scaled == 0.0 {
-        out.extend_from_slice(b"0.0");
-        return true;
+    let scaled = (value * 1000.0 + 0.5) as u64;
+    if scaled as f64 / 1000.0 != value {
+        return false;
     }
-    let scaled = scaled as u64;
     write_unsigned(scaled / 1000, out);
     let fraction = scaled % 1000;
     let digits = [

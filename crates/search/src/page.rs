@@ -2,7 +2,7 @@
 //! page that was asked for.
 
 use crate::answer::{Answer, Row};
-use crate::combine::{COMPARED_LISTS, Combination, List};
+use crate::combine::{COMPARED_LISTS, List};
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
 use crate::interpret::Interpretation;
@@ -20,21 +20,29 @@ const FEW_COUNTS: usize = 16;
 pub(crate) struct Pager<'a, I> {
     pub(crate) indexes: &'a [I],
     pub(crate) lists: &'a [List<'a>],
-    pub(crate) combinations: &'a [Combination],
     pub(crate) fidelity: Fidelity,
     /// How many more interpretations to look into once the page is full; all, if nothing.
     pub(crate) extra: Option<usize>,
-    pub(crate) counts: Counts,
+    /// The lists of one interpretation; kept for its memory.
+    pub(crate) chosen: Vec<&'a Posting>,
 }
 
 /// The numbers of documents of sets of lists that have been counted.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     few: Vec<((u128, bool), usize)>,
     many: HashMap<(u128, bool), usize>,
 }
 
 impl Counts {
+    pub(crate) fn clear(&mut self) {
+        self.few.clear();
+        // Clearing takes as long as the table is large, and most queries have no table.
+        if self.many.capacity() > 0 {
+            self.many = HashMap::new();
+        }
+    }
+
     fn get(&self, key: (u128, bool)) -> Option<usize> {
         if self.many.is_empty() {
             self.few.iter().find(|(known, _)| *known == key).map(|(_, count)| *count)
@@ -98,15 +106,7 @@ impl Progress {
     }
 }
 
-/// The lists of an interpretation.
-enum Lists<'a> {
-    /// Equal ones once, and in no particular order.
-    Ascending(Vec<&'a Posting>),
-    /// In the order of the words.
-    Any(Vec<&'a Posting>),
-}
-
-impl<I: Deref<Target = Index>> Pager<'_, I> {
+impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// Looks into all interpretations of the answer.
     pub(crate) fn run(&mut self, answer: &mut Answer, request: &Request<'_>, work: &mut Work) {
         let mut progress =
@@ -117,45 +117,30 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
         }
         for number in 0..answer.interpretations.all.len() {
             let interpretation = answer.interpretations.all[number];
-            let start = answer.members.len() as u32;
+            let start = answer.members.len();
             answer.interpretations.members(&interpretation, &mut answer.members);
-            let hidden = |member: &u32| self.combinations[*member as usize].hidden;
-            let mut kept = start as usize;
-            for at in start as usize..answer.members.len() {
-                if !hidden(&answer.members[at]) {
-                    answer.members[kept] = answer.members[at];
-                    kept += 1;
-                }
-            }
-            answer.members.truncate(kept);
-            let ids = answer.ids.len() as u32;
+            drop_hidden(answer, start);
+            let first_id = answer.ids.len() as u32;
             let count = if request.unique {
-                self.once(
-                    answer,
-                    &interpretation,
-                    start,
-                    request,
-                    &mut progress,
-                    &mut shown_before,
-                    work,
-                )
+                let before = &mut shown_before;
+                self.once(answer, &interpretation, start, request, &mut progress, before, work)
             } else {
                 self.plain(answer, &interpretation, start, request, &mut progress, work)
             };
             let Some(count) = count else {
-                answer.members.truncate(start as usize);
+                answer.members.truncate(start);
                 return;
             };
-            for member in &mut answer.members[start as usize..] {
-                *member = self.combinations[*member as usize].record;
+            for member in &mut answer.members[start..] {
+                *member = answer.combinations[*member as usize].record;
             }
             answer.total += count;
             answer.rows.push(Row {
                 index: interpretation.index,
                 score: interpretation.score,
                 count,
-                members: start..answer.members.len() as u32,
-                ids: ids..answer.ids.len() as u32,
+                members: start as u32..answer.members.len() as u32,
+                ids: first_id..answer.ids.len() as u32,
             });
             if progress.ends() || work.is_used_up() {
                 return;
@@ -163,77 +148,96 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
         }
     }
 
-    /// The lists of the combinations from a place in the answer's members on.
-    fn lists_of(&self, members: &[u32]) -> Lists<'_> {
-        let list = |member: &u32| {
-            let number = self.combinations[*member as usize].list as usize;
-            self.lists[number].posting()
-        };
-        let lists: Vec<&Posting> = members.iter().map(list).collect();
-        if lists.iter().any(|list| !list.is_ascending()) {
-            return Lists::Any(lists);
-        }
-        let mut different: Vec<&Posting> = Vec::with_capacity(lists.len());
-        for list in lists {
-            if !different.iter().any(|known| std::ptr::eq(*known, list)) {
-                different.push(list);
+    fn posting(&self, answer: &Answer, member: u32) -> &'a Posting {
+        let lists: &'a [List<'a>] = self.lists;
+        lists[answer.combinations[member as usize].list as usize].posting()
+    }
+
+    /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If so,
+    /// equal ones are there once, in no particular order; otherwise they are in the order of words.
+    fn choose(&mut self, answer: &Answer, start: usize) -> bool {
+        self.chosen.clear();
+        let mut ascending = true;
+        for member in &answer.members[start..] {
+            let list = self.posting(answer, *member);
+            ascending &= list.is_ascending();
+            if !self.chosen.iter().any(|known| std::ptr::eq(*known, list)) {
+                self.chosen.push(list);
             }
         }
-        Lists::Ascending(different)
+        if !ascending {
+            self.chosen.clear();
+            for member in &answer.members[start..] {
+                let list = self.posting(answer, *member);
+                self.chosen.push(list);
+            }
+        }
+        ascending
     }
 
     fn plain(
         &mut self,
         answer: &mut Answer,
         interpretation: &Interpretation,
-        start: u32,
+        start: usize,
         request: &Request<'_>,
         progress: &mut Progress,
         work: &mut Work,
     ) -> Option<usize> {
+        let index = &self.indexes[usize::from(interpretation.index)];
+        let (skip, limit, count);
+        if let [member] = answer.members[start..] {
+            let list = self.posting(answer, member);
+            count = list.len();
+            (skip, limit) = progress.part(count);
+            if request.sort.is_none() {
+                index.push_ids(list.iter_from(skip).take(limit), &mut answer.ids);
+            } else if limit > 0 {
+                let slots: Vec<u32> = list.iter().collect();
+                show(index, &slots, skip, limit, request, &mut answer.ids);
+            }
+            progress.after(count, limit);
+            return Some(count);
+        }
         let choice = &answer.interpretations.choices[interpretation.choice as usize];
         let key = (choice.lists, choice.shown > 1);
         let counted = self.lists.len() <= COMPARED_LISTS;
-        let known = self.counts.get(key).filter(|_| counted);
+        let known = answer.counts.get(key).filter(|_| counted);
         if let Some(count) = known
             && progress.part(count).1 == 0
         {
             progress.after(count, 0);
             return Some(count);
         }
-        let members = &answer.members[start as usize..];
+        let ascending = self.choose(answer, start);
         let index = &self.indexes[usize::from(interpretation.index)];
-        let before = answer.ids.len();
         let ids = &mut answer.ids;
-        let count = match self.lists_of(members) {
-            Lists::Ascending(lists) if lists.is_empty() => 0,
-            Lists::Ascending(lists) => {
-                let lists = Ascending::new(&lists);
-                let count = match known {
-                    Some(count) => count,
-                    None => lists.count(work)?,
-                };
-                let (skip, limit) = progress.part(count);
-                match request.sort {
-                    Some(_) if limit > 0 => {
-                        let mut slots = Vec::with_capacity(count);
-                        lists.each(0, count, |slot| slots.push(slot));
-                        show(index, &slots, skip, limit, request, ids);
-                    }
-                    _ => lists.each(skip, limit, |slot| ids.extend(index.id(slot).cloned())),
-                }
-                count
+        if self.chosen.is_empty() {
+            count = 0;
+            limit = 0;
+        } else if ascending {
+            let lists = Ascending::new(&self.chosen);
+            count = match known {
+                Some(count) => count,
+                None => lists.count(work)?,
+            };
+            (skip, limit) = progress.part(count);
+            if limit > 0 {
+                let all = request.sort.is_some();
+                let mut slots = Vec::with_capacity(if all { count } else { limit });
+                let (from, most) = if all { (0, count) } else { (skip, limit) };
+                lists.each(from, most, |slot| slots.push(slot));
+                show(index, &slots, skip - from, limit, request, ids);
             }
-            Lists::Any(lists) => {
-                let slots = intersect(&lists, work)?;
-                let (skip, limit) = progress.part(slots.len());
-                show(index, &slots, skip, limit, request, ids);
-                slots.len()
-            }
-        };
-        progress.after(count, answer.ids.len() - before);
+        } else {
+            let slots = intersect(&self.chosen, work)?;
+            count = slots.len();
+            (skip, limit) = progress.part(count);
+            show(index, &slots, skip, limit, request, ids);
+        }
+        progress.after(count, limit);
         if counted && known.is_none() {
-            self.counts.set(key, count);
+            answer.counts.set(key, count);
         }
         Some(count)
     }
@@ -241,20 +245,19 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
     /// Like [`plain`](Self::plain), without documents of interpretations before this one.
     #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
     fn once(
-        &self,
+        &mut self,
         answer: &mut Answer,
         interpretation: &Interpretation,
-        start: u32,
+        start: usize,
         request: &Request<'_>,
         progress: &mut Progress,
         before: &mut [SeenSlots],
         work: &mut Work,
     ) -> Option<usize> {
-        let members = &answer.members[start as usize..];
-        let (Lists::Ascending(lists) | Lists::Any(lists)) = self.lists_of(members);
+        self.choose(answer, start);
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
-        let mut slots = intersect(&lists, work)?;
+        let mut slots = intersect(&self.chosen, work)?;
         slots.retain(|slot| !self.is_before(before, number, *slot));
         let count = slots.len();
         let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
@@ -306,6 +309,19 @@ impl<I: Deref<Target = Index>> Pager<'_, I> {
     }
 }
 
+/// Drops the hidden combinations from the members of the answer, from a place on.
+fn drop_hidden(answer: &mut Answer, start: usize) {
+    let Answer { members, combinations, .. } = answer;
+    let mut kept = start;
+    for at in start..members.len() {
+        if !combinations[members[at] as usize].hidden {
+            members[kept] = members[at];
+            kept += 1;
+        }
+    }
+    members.truncate(kept);
+}
+
 /// Appends the identifiers of part of a list, sorted if that is asked for.
 fn show(
     index: &Index,
@@ -319,8 +335,7 @@ fn show(
         return;
     }
     let Some(sort) = request.sort else {
-        let part = slots.iter().skip(skip).take(limit);
-        return ids.extend(part.filter_map(|slot| index.id(*slot)).cloned());
+        return index.push_ids(slots.iter().skip(skip).take(limit).copied(), ids);
     };
     let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
     all.sort_by(|left, right| sort(left, right));

@@ -6,7 +6,7 @@ use crate::error::ConfigError;
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
 use crate::limits::{MAX_INDEXES, MAX_QUERY_TOKENS};
-use crate::page::{Counts, Pager};
+use crate::page::Pager;
 use crate::preferences::{Boost, Name, Preferences};
 use crate::tokenizer::Tokenizer;
 use crate::work::Work;
@@ -14,6 +14,9 @@ use std::cmp::Ordering;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
+
+/// Room for the lists of a short query over a few categories.
+const LISTS_EXPECTED: usize = 8;
 
 /// An index that searches read while others change it.
 pub type SharedIndex = Arc<RwLock<Index>>;
@@ -291,13 +294,12 @@ impl Search {
             preferences: &self.preferences,
             answer,
             work: &mut work,
-            lists: Vec::new(),
-            combinations: Vec::new(),
+            lists: Vec::with_capacity(LISTS_EXPECTED),
         };
         for (number, index) in indexes.iter().enumerate() {
             self.interpret(&mut combiner, number, index);
         }
-        let Combiner { lists, combinations, .. } = combiner;
+        let lists = combiner.lists;
         answer.interpretations.sort();
         if let Some(most) = self.config.max_allocations {
             answer.interpretations.all.truncate(most);
@@ -306,10 +308,9 @@ impl Search {
         let mut pager = Pager {
             indexes,
             lists: &lists,
-            combinations: &combinations,
             fidelity: self.config.fidelity,
             extra: self.config.terminate_early,
-            counts: Counts::default(),
+            chosen: Vec::new(),
         };
         pager.run(answer, request, &mut work);
     }
@@ -322,27 +323,27 @@ impl Search {
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
-            let start = combiner.combinations.len() as u32;
+            let start = combiner.answer.combinations.len() as u32;
             if combiner.place(index, &self.names[number], place) == 0 {
                 if self.config.ignore_unassigned {
                     continue;
                 }
                 return;
             }
-            let end = combiner.combinations.len() as u32;
+            let end = combiner.answer.combinations.len() as u32;
             places[used] = start..end;
             used += 1;
             let length = |combination: &crate::combine::Combination| {
                 combiner.answer.records[combination.record as usize].json.len()
             };
-            let new = &combiner.combinations[start as usize..];
+            let new = &combiner.answer.combinations[start as usize..];
             bytes += new.iter().map(length).max().unwrap_or(0);
         }
         let answer = &mut *combiner.answer;
         answer.interpretations.add(
             number as u8,
             &places[..used],
-            &combiner.combinations,
+            &answer.combinations,
             &self.preferences,
             bytes,
         );

@@ -1,5 +1,5 @@
 //! Where recorded cases lie, and the configurations that they were recorded with.
-#![allow(clippy::unwrap_used, clippy::print_stderr, dead_code)]
+#![allow(clippy::unwrap_used, clippy::print_stderr, dead_code, clippy::approx_constant)]
 
 use runnel_search::Fidelity::Original;
 use runnel_search::{
