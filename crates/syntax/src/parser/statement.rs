@@ -89,7 +89,9 @@ impl Parser<'_> {
             statement.kind,
             StatementKind::Class(_) | StatementKind::Test { .. } | StatementKind::Temporaries(_)
         );
-        let new_line = self.next.newline && !self.continues(&self.next, false);
+        let expression =
+            matches!(statement.kind, StatementKind::Expression(_) | StatementKind::Return(_));
+        let new_line = self.next.newline && !(expression && self.continues(&self.next, false));
         let ends = new_line || self.at(TokenKind::End) || self.kind().closes();
         if !braced && !ends {
             let error = self.missing_end(statement);

@@ -65,18 +65,18 @@ impl Parser<'_> {
     /// the line, and `false`.
     fn text_piece(&self) -> (u32, bool) {
         let start = self.at as usize;
-        let mut rest = self.source()[start..].char_indices().peekable();
-        while let Some((at, c)) = rest.next() {
-            match c {
-                '"' | '{' => return (at as u32, true),
-                '\\' if rest.next().is_some_and(|(_, c)| c == 'u') => {
-                    // The braces of `\u{…}` hold no expression.
-                    if rest.peek().is_some_and(|(_, c)| *c == '{') {
-                        rest.next();
-                    }
-                }
-                _ => {}
+        let text = &self.source()[start..];
+        let mut at = 0;
+        while let Some(found) = text[at..].find(['"', '{', '\\']) {
+            at += found;
+            if !text[at..].starts_with('\\') {
+                return (at as u32, true);
             }
+            // The braces of `\u{…}` hold no expression.
+            at += match text[at + 1..].chars().next() {
+                Some('u') if text[at + 2..].starts_with('{') => 3,
+                escaped => 1 + escaped.map_or(0, char::len_utf8),
+            };
         }
         ((line_end(self.source(), start) - start) as u32, false)
     }

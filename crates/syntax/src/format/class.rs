@@ -1,0 +1,147 @@
+//! Definitions with members, and signatures.
+
+use super::builder::Builder;
+use super::document::Doc;
+use super::expression::Bracketed;
+use super::list::List;
+use crate::ast::{
+    Class, ClassKeyword, Member, MemberKind, Method, PropertyPath, Selector, Signature,
+};
+
+impl Builder<'_> {
+    pub(super) fn signature(&mut self, signature: &Signature) -> Doc {
+        let result = signature.result.as_ref();
+        let result = result.map_or(String::new(), |result| format!("<{}>", result.text));
+        self.text(format!("#-{result}{}", selector(&signature.selector)))
+    }
+
+    pub(super) fn class(&mut self, class: &Class) -> Doc {
+        let mut head = format!("{} {} ", keyword(class.keyword), class.name.text);
+        if let Some(superclass) = &class.superclass {
+            head.push_str(&format!(": {} ", superclass.text));
+        }
+        let end = class.span.end.saturating_sub(1);
+        if let [Member { kind: MemberKind::FilterBody(body), span }] = class.members.as_slice()
+            && self.comment_before(span.start).is_none()
+            && self.source[span.end as usize..class.span.end as usize].trim().len() <= 1
+        {
+            let head = self.text(format!("{head}|"));
+            let body = self.body(body);
+            return self.concat(vec![head, body]);
+        }
+        let opened = self.brace_after(class.superclass.as_ref().unwrap_or(&class.name).span.end);
+        let open = self.text(format!("{head}{{"));
+        let mut list = List::new(self, Some(opened), end);
+        for (at, member) in class.members.iter().enumerate() {
+            list.comments(self, member.span.start);
+            let doc = self.member(member);
+            let next = class.members.get(at + 1).map_or(end, |next| next.span.start);
+            list.item(self, doc, (member.span.start, member.span.end), next);
+        }
+        list.comments(self, end);
+        if list.is_empty() {
+            return self.text(format!("{head}{{}}"));
+        }
+        let first = class.members.first().map_or(end, |member| member.span.start);
+        let forced =
+            list.must_break(self) || class.members.len() > 1 || self.begins_on_new_line(first);
+        let inner = list.bracketed(self, open, "}");
+        self.bracket(Bracketed { inner, forced })
+    }
+
+    /// Behind the opening brace that follows the head of a definition.
+    fn brace_after(&self, head: u32) -> u32 {
+        let rest = &self.source[head as usize..];
+        head + rest.find('{').map_or(0, |at| at as u32 + 1)
+    }
+
+    fn member(&mut self, member: &Member) -> Doc {
+        let mut parts = vec![match &member.kind {
+            MemberKind::Variables(variables) => {
+                let variables = self.variables(variables);
+                let period = self.text(".");
+                self.concat(vec![variables, period])
+            }
+            MemberKind::Method(method) => self.method(method),
+            MemberKind::PropertyPath(path) => self.property_path(path, member.span.end),
+            MemberKind::FilterBody(body) => {
+                let bar = self.text("|");
+                let body = self.body(body);
+                self.concat(vec![bar, body])
+            }
+            MemberKind::Error => self.verbatim(member.span),
+        }];
+        parts.extend(self.gap(member.span.end));
+        let doc = self.concat(parts);
+        self.docs.group(doc)
+    }
+
+    fn method(&mut self, method: &Method) -> Doc {
+        let sign = if method.class_side { "+" } else { "-" };
+        let result = method.result.as_ref();
+        let result = result.map_or(String::new(), |result| format!("<{}>", result.text));
+        let head = format!("{sign}{result}{}", selector(&method.selector));
+        match &method.body {
+            Some(body) => {
+                let head = self.text(format!("{head} "));
+                let body = self.body(body);
+                self.concat(vec![head, body])
+            }
+            None => self.text(format!("{head}.")),
+        }
+    }
+
+    fn property_path(&mut self, path: &PropertyPath, end: u32) -> Doc {
+        let open = self.text(format!("{} {{", path.pattern.text));
+        let end = end.saturating_sub(1);
+        let opened = self.brace_after(path.pattern.span.end);
+        let mut list = List::new(self, Some(opened), end);
+        for (at, (_, word, body)) in path.verbs.iter().enumerate() {
+            list.comments(self, word.span.start);
+            let head = self.text(format!("{} ", word.text));
+            let block = self.body(body);
+            let doc = self.concat(vec![head, block]);
+            let next = path.verbs.get(at + 1).map_or(end, |(_, word, _)| word.span.start);
+            list.item(self, doc, (word.span.start, body.span.end), next);
+        }
+        list.comments(self, end);
+        if list.is_empty() {
+            return self.text(format!("{} {{}}", path.pattern.text));
+        }
+        let first = path.verbs.first().map_or(end, |(_, word, _)| word.span.start);
+        let forced =
+            list.must_break(self) || path.verbs.len() > 1 || self.begins_on_new_line(first);
+        let inner = list.bracketed(self, open, "}");
+        self.bracket(Bracketed { inner, forced })
+    }
+}
+
+/// `name`, `+ other`, `at: index put:<int>value`
+fn selector(selector: &Selector) -> String {
+    match selector {
+        Selector::Unary(word) => word.text.clone(),
+        Selector::Binary(word, parameter) => {
+            format!("{} {}", word.text, Builder::parameter(parameter))
+        }
+        Selector::Keyword(parts) => {
+            let parts = parts.iter().map(|(word, parameter)| {
+                let space = if parameter.kind.is_some() { "" } else { " " };
+                format!("{}:{space}{}", word.text, Builder::parameter(parameter))
+            });
+            parts.collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+fn keyword(keyword: ClassKeyword) -> &'static str {
+    match keyword {
+        ClassKeyword::Class => "class",
+        ClassKeyword::Extension => "extension",
+        ClassKeyword::Scheme => "scheme",
+        ClassKeyword::Filter => "filter",
+        ClassKeyword::System => "system",
+        ClassKeyword::Protocol => "protocol",
+        ClassKeyword::Connector => "connector",
+        ClassKeyword::Notification => "notification",
+    }
+}
