@@ -20,6 +20,8 @@ pub(crate) struct AnswerBody {
 enum Source {
     Whole(Bytes),
     Stream(ByteStream, Option<u64>),
+    /// The stream failed.
+    Broken,
     Done,
 }
 
@@ -66,11 +68,25 @@ impl Body for AnswerBody {
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
             Source::Stream(stream, _) => {
-                let polled = next(stream, context);
-                if let Poll::Ready(None | Some(Err(_))) = &polled {
-                    self.source = Source::Done;
+                match next(stream, context) {
+                    Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
+                    Poll::Ready(Some(Err(_))) => {
+                        // hyper throws away what it has not written when a body fails: let it
+                        // write the head and the first pieces before it hears of this.
+                        self.source = Source::Broken;
+                        context.waker().wake_by_ref();
+                        Poll::Pending
+                    }
+                    Poll::Ready(None) => {
+                        self.source = Source::Done;
+                        Poll::Ready(None)
+                    }
+                    Poll::Pending => Poll::Pending,
                 }
-                polled.map(|piece| piece.map(|bytes| bytes.map(Frame::data)))
+            }
+            Source::Broken => {
+                self.source = Source::Done;
+                Poll::Ready(Some(Err(BrokenOff)))
             }
             Source::Done => Poll::Ready(None),
         }
@@ -80,6 +96,7 @@ impl Body for AnswerBody {
         match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Stream(_, length) => *length == Some(0),
+            Source::Broken => false,
             Source::Done => true,
         }
     }
@@ -88,7 +105,7 @@ impl Body for AnswerBody {
         match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Source::Stream(_, Some(length)) => SizeHint::with_exact(*length),
-            Source::Stream(_, None) => SizeHint::default(),
+            Source::Stream(_, None) | Source::Broken => SizeHint::default(),
             Source::Done => SizeHint::with_exact(0),
         }
     }
@@ -96,10 +113,7 @@ impl Body for AnswerBody {
 
 /// The next piece of a store's stream. By then the head has left, so that a failure can only be
 /// logged and the connection broken off, which the client sees as an incomplete answer.
-fn next(
-    stream: &mut ByteStream,
-    context: &mut Context<'_>,
-) -> Poll<Option<Result<Bytes, BrokenOff>>> {
+fn next(stream: &mut ByteStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
     let polled = guarded.unwrap_or_else(|panic| {
         let error = Error::new(Kind::Failed, "a stream of an answer broke down");
@@ -112,7 +126,7 @@ fn next(
             "an answer broke off"
         );
     }
-    polled.map(|piece| piece.map(|bytes| bytes.map_err(|_| BrokenOff)))
+    polled
 }
 
 /// A stream of an answer failed; the log says why.

@@ -73,10 +73,12 @@ impl Exchange for HttpExchange {
     }
 
     fn header(&self, name: &str) -> Option<String> {
+        // Lines of a list are joined by commas, but cookies by semicolons (RFC 9113, 8.2.3).
+        let comma = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
         let mut values = self.headers.get_all(name).iter();
         let mut joined = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
         for value in values {
-            joined.push_str(", ");
+            joined.push_str(comma);
             joined.push_str(&String::from_utf8_lossy(value.as_bytes()));
         }
         Some(joined)
@@ -184,6 +186,8 @@ mod tests {
         assert_eq!(seen.query("c"), None);
         assert_eq!(seen.header("X-ONE").as_deref(), Some("1, 2"));
         assert_eq!(seen.header("not a name"), None);
+        let lines = exchange("/", &[("cookie", "a=1"), ("cookie", "b=2")], "");
+        assert_eq!(lines.header("Cookie").as_deref(), Some("a=1; b=2"));
         assert_eq!(seen.cookie("t").as_deref(), Some("q"));
         assert_eq!(seen.cookie("u"), None);
         assert_eq!(seen.peer(), "127.0.0.1:9");

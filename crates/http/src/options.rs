@@ -46,6 +46,10 @@ pub struct Limits {
     pub header_time: Duration,
     /// Between two pieces of a request's body; slower is 408. Default 30 s.
     pub body_idle: Duration,
+    /// The slowest rate of a body, in bytes a second: beyond the first `body_idle`, waiting for
+    /// the client may not take longer than its bytes take at this rate; slower is 408. Time in
+    /// which the server itself does not read does not count. Default 240, as in Kestrel.
+    pub body_rate: u32,
     /// How long a connection may stay open without a request. Default 75 s.
     pub keep_alive: Duration,
     /// From the whole request to the head of its answer; slower is 504. While a body is still
@@ -67,6 +71,7 @@ impl Default for Limits {
             body: 16 * 1024 * 1024,
             header_time: Duration::from_secs(10),
             body_idle: Duration::from_secs(30),
+            body_rate: 240,
             keep_alive: Duration::from_secs(75),
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),

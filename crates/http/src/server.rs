@@ -5,6 +5,7 @@ use crate::listen::listen;
 use crate::meter::Meter;
 use crate::options::{Limits, Options};
 use crate::service::Requests;
+use futures_util::FutureExt;
 use hyper::server::conn::http1;
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
@@ -24,7 +25,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Server {
     shared: Rc<Shared>,
     address: SocketAddr,
-    accepting: JoinHandle<()>,
+    accepting: RefCell<Option<JoinHandle<()>>>,
 }
 
 /// What the listener and the connections of a server have in common.
@@ -36,6 +37,8 @@ struct Shared {
     next: Cell<u64>,
     /// A connection has ended.
     ended: Notify,
+    /// No connection is to be accepted any more.
+    stop: Notify,
 }
 
 /// Serves a store: every request becomes a verb on it.
@@ -88,9 +91,10 @@ fn start(listener: TcpListener, root: Rc<dyn Store>, limits: Limits) -> Result<S
         connections: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
+        stop: Notify::new(),
     });
     let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
-    Ok(Server { shared, address, accepting })
+    Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
 }
 
 fn unusable(error: io::Error) -> Error {
@@ -123,10 +127,16 @@ impl Server {
         self.shared.root.borrow().clone()
     }
 
-    /// Stops: no connection is accepted any more, idle ones are closed, requests under way are
-    /// answered. What is not done when the patience ends is cut. Answers whether all was done.
+    /// Stops: no connection is accepted any more (when this returns, the port is free), idle ones
+    /// are closed, requests under way are answered. What is not done when the patience ends is
+    /// cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
-        self.accepting.abort();
+        let accepting = self.accepting.take();
+        if let Some(accepting) = accepting {
+            self.shared.stop.notify_one();
+            // It ends at once; an error would say that it had panicked.
+            let _ = accepting.await;
+        }
         self.shared.tell(|meter| meter.stopping.set(true));
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
@@ -139,7 +149,9 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.accepting.abort();
+        if let Some(accepting) = self.accepting.take() {
+            accepting.abort();
+        }
         self.shared.tell(|meter| meter.cut.set(true));
     }
 }
@@ -160,13 +172,15 @@ impl Shared {
     }
 }
 
-/// Accepts connections until the task is aborted.
+/// Accepts connections until it is told to stop.
 async fn accept(listener: TcpListener, shared: Rc<Shared>) {
     loop {
-        while shared.connections.borrow().len() >= shared.limits.connections {
-            shared.ended.notified().await;
-        }
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            biased;
+            () = shared.stop.notified() => break,
+            accepted = accept_one(&listener, &shared) => accepted,
+        };
+        match accepted {
             Ok((stream, peer)) => begin(stream, peer, &shared),
             Err(error) if is_of_the_client(&error) => {}
             Err(error) => {
@@ -175,6 +189,22 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
             }
         }
     }
+    // Connections that the system has accepted for us already are still served: closing the
+    // listener would reset them.
+    while let Some(Ok((stream, peer))) = listener.accept().now_or_never() {
+        begin(stream, peer, &shared);
+    }
+}
+
+/// The next connection, as soon as there is room for it.
+async fn accept_one(
+    listener: &TcpListener,
+    shared: &Shared,
+) -> io::Result<(TcpStream, SocketAddr)> {
+    while shared.connections.borrow().len() >= shared.limits.connections {
+        shared.ended.notified().await;
+    }
+    listener.accept().await
 }
 
 /// A client that went away between its connecting and our accepting.

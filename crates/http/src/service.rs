@@ -10,7 +10,7 @@ use crate::reply::Reply;
 use crate::target;
 use crate::turn::Turn;
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap};
+use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
 use runnel_store::{Store, Verb, Verbs};
@@ -44,11 +44,17 @@ impl Service<Request<Incoming>> for Requests {
 
 impl Requests {
     fn answer(&self, request: Request<Incoming>) -> Result<Reply, Problem> {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
         let verb = Task::of(&parts.method)?;
         if parts.uri.path() == "*" && verb == Task::Options {
             return Ok(Reply::ready(self.about_the_server()));
+        }
+        if let Some(authority) = parts.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+        {
+            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
+            parts.headers.insert(header::HOST, host);
         }
         let reference = target::reference(&parts.uri, self.limits.target)?;
         let turn = Turn {

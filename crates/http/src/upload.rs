@@ -89,7 +89,7 @@ pub(crate) async fn take(
     let mut reader = Reader {
         body,
         left: limits.body,
-        idle: limits.body_idle,
+        pace: Pace::new(limits),
         sleep: None,
         progress: progress.clone(),
     };
@@ -150,9 +150,9 @@ struct Reader {
     body: Incoming,
     /// How many bytes may still come.
     left: u64,
-    idle: Duration,
-    /// Runs while a piece is waited for.
-    sleep: Option<Pin<Box<Sleep>>>,
+    pace: Pace,
+    /// Runs while a piece is waited for, with the time when that began.
+    sleep: Option<(Pin<Box<Sleep>>, Instant)>,
     progress: Rc<Progress>,
 }
 
@@ -161,6 +161,31 @@ impl Reader {
         self.progress.fault.set(Some(fault));
         self.progress.over.set(true);
         Poll::Ready(Some(Err(Error::new(kind, message).with_temporary(false))))
+    }
+}
+
+/// How long a client may still keep its server waiting.
+struct Pace {
+    idle: Duration,
+    rate: u32,
+    waited: Duration,
+    received: u64,
+}
+
+impl Pace {
+    fn new(limits: &Limits) -> Self {
+        Pace {
+            idle: limits.body_idle,
+            rate: limits.body_rate.max(1),
+            waited: Duration::ZERO,
+            received: 0,
+        }
+    }
+
+    fn left(&self) -> Duration {
+        let earned = Duration::from_secs(self.received / u64::from(self.rate));
+        let whole = self.idle.saturating_add(earned);
+        self.idle.min(whole.saturating_sub(self.waited))
     }
 }
 
@@ -176,12 +201,16 @@ impl Stream for Reader {
         }
         loop {
             let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
-                let idle = self.idle;
-                let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+                let most = self.pace.left();
+                let (sleep, _) = self
+                    .sleep
+                    .get_or_insert_with(|| (Box::pin(tokio::time::sleep(most)), Instant::now()));
                 ready!(sleep.as_mut().poll(context));
                 return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
             };
-            self.sleep = None;
+            if let Some((_, began)) = self.sleep.take() {
+                self.pace.waited += began.elapsed();
+            }
             self.progress.last.set(Instant::now());
             return match frame {
                 None => {
@@ -198,6 +227,7 @@ impl Stream for Reader {
                     }
                     Ok(piece) => {
                         self.left -= piece.len() as u64;
+                        self.pace.received += piece.len() as u64;
                         Poll::Ready(Some(Ok(piece)))
                     }
                     // Trailers are of no use to a store.
@@ -211,5 +241,40 @@ impl Stream for Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.progress.over.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_earns_time_by_sending() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(&Limits::default());
+        assert_eq!(pace.left(), seconds(30));
+        pace.waited = seconds(25);
+        assert_eq!(pace.left(), seconds(5));
+        pace.received = 2400;
+        assert_eq!(pace.left(), seconds(15));
+        pace.received = 2_400_000;
+        assert_eq!(pace.left(), seconds(30));
+        pace.waited = seconds(20_000);
+        assert_eq!(pace.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_single_piece_is_not_copied() {
+        let piece = Bytes::from(vec![1, 2, 3]);
+        let place = piece.as_ptr();
+        let mut pieces = Pieces::default();
+        pieces.add(Bytes::new());
+        pieces.add(piece);
+        assert_eq!(pieces.take().as_ptr(), place);
+        for piece in ["a", "", "b", "c"] {
+            pieces.add(Bytes::from_static(piece.as_bytes()));
+        }
+        assert_eq!(pieces.take(), "abc");
+        assert_eq!(pieces.take(), "");
     }
 }

@@ -93,9 +93,6 @@ fn cause(error: &legacy::Error) -> Cause {
     let mut found = Cause::Other;
     let mut next = error.source();
     while let Some(cause) = next {
-        if let Some(tls) = cause.downcast_ref::<rustls::Error>() {
-            return Cause::Tls(tls.to_string());
-        }
         if let Some(http) = cause.downcast_ref::<hyper::Error>() {
             if http.is_incomplete_message() || http.is_closed() || http.is_canceled() {
                 found = Cause::Closed;
@@ -107,9 +104,7 @@ fn cause(error: &legacy::Error) -> Cause {
             return Cause::Name;
         }
         if let Some(io) = cause.downcast_ref::<io::Error>() {
-            // An I/O error may be the wrapping of one by TLS.
-            if let Some(tls) = io.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>())
-            {
+            if let Some(tls) = tls_cause(io) {
                 return Cause::Tls(tls.to_string());
             }
             found = Cause::Io(io.kind());
@@ -117,6 +112,15 @@ fn cause(error: &legacy::Error) -> Cause {
         next = cause.source();
     }
     found
+}
+
+/// TLS's own error, which I/O errors wrap, at times twice. Their `source` does not show it.
+fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
+    let inner = error.get_ref()?;
+    match inner.downcast_ref::<io::Error>() {
+        Some(nested) => tls_cause(nested),
+        None => inner.downcast_ref::<rustls::Error>(),
+    }
 }
 
 /// Every cause, from the outside in.
