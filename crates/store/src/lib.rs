@@ -7,6 +7,8 @@
 //!
 //! Reading order: `reference`, `content`, `store`, then any store or combinator.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod json;
 
 mod answer;

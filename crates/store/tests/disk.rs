@@ -328,6 +328,9 @@ fn drive<T>(mut answer: Answer<T>) -> Result<T> {
 }
 
 proptest! {
+    // Each case makes a folder and flushes files.
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     /// No path whatever reads, writes or removes anything outside, through names or links.
     #[test]
     fn nothing_outside_is_ever_touched(

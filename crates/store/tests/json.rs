@@ -210,11 +210,14 @@ proptest! {
         let mut text = json::text(&value);
         let at = at.index(text.len());
         text[at] = byte;
-        let other = serde_json::from_slice::<serde_json::Value>(&text);
-        if let (Ok(mine), Ok(other)) = (&json::parse(&text), &other) {
-            prop_assert_eq!(mine, &from_oracle(other));
-        } else {
-            prop_assert_eq!(json::parse(&text).is_ok(), other.is_ok(), "{}", String::from_utf8_lossy(&text));
+        let (mine, other) = (json::parse(&text), serde_json::from_slice::<serde_json::Value>(&text));
+        // The other reader keeps the text of a number, so that none is too large for it.
+        let too_large = mine.as_ref().err().is_some_and(|error| error.message.contains("for a float"));
+        match (&mine, &other) {
+            (Ok(mine), Ok(other)) => prop_assert_eq!(mine, &from_oracle(other)),
+            (mine, other) => prop_assert!(
+                too_large || mine.is_ok() == other.is_ok(), "{}", String::from_utf8_lossy(&text)
+            ),
         }
     }
 }

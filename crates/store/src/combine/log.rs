@@ -3,13 +3,15 @@
 use crate::{Answer, Content, Context, Entry, Posted, Query, Reference, Shape, Store, Verb, Verbs};
 use std::rc::Rc;
 
+type Tell = Rc<dyn Fn(Verb, &Reference)>;
+
 /// Calls a function after each verb that was answered well: after every write, and, where that is
 /// asked for, after every get, list and query too. Failed verbs are not told.
 ///
 /// The function is called before the caller has the answer. It may use the store itself.
 pub struct Log {
     source: Rc<dyn Store>,
-    tell: Rc<dyn Fn(Verb, &Reference)>,
+    tell: Tell,
     reads: bool,
 }
 

@@ -10,8 +10,8 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes content to a temporary file and puts that in place. Answers whether it was created.
 pub(super) async fn put(
@@ -33,8 +33,10 @@ pub(super) async fn put(
     };
     let on = reference.clone();
     let begin = move || Draft::begin(root.place(&on, true)?);
+    let given_up = GivenUp::default();
+    let wanted = given_up.0.clone();
     let Some(stream) = stream else {
-        let write = move || begin()?.write(&whole)?.finish();
+        let write = move || begin()?.write(&whole)?.finish(&wanted);
         return blocking(write).await?.map_err(fault);
     };
     // The first chunk is awaited before anything is made: a stream that fails at once costs the
@@ -58,8 +60,19 @@ pub(super) async fn put(
             break;
         }
     }
-    let finish = move || draft.map_or(Ok(false), Draft::finish);
+    let finish = move || draft.map_or(Ok(false), |draft| draft.finish(&wanted));
     blocking(finish).await?.map_err(fault)
+}
+
+/// Whether the caller of a put has gone. Dropping it waits for a renaming in progress, which is
+/// short, so that afterwards the put has happened or never will.
+#[derive(Default)]
+struct GivenUp(Arc<Mutex<bool>>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    }
 }
 
 /// A stream whose small chunks are gathered, so that each visit to the blocking pool is worth it.
@@ -133,9 +146,14 @@ impl Draft {
         Ok(self)
     }
 
-    /// Flushes the file and renames it. Answers whether nothing was there before.
-    fn finish(self) -> Result<bool, Fault> {
+    /// Flushes the file and renames it, unless the put was given up. Answers whether nothing was
+    /// there before.
+    fn finish(self, given_up: &Mutex<bool>) -> Result<bool, Fault> {
         self.file.sync_all()?;
+        let given_up = given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        if *given_up {
+            return Err(Fault::Refused(Kind::Cancelled, "the put was given up"));
+        }
         let created = !self.target.exists();
         if created {
             fs::create_dir_all(above(&self.target))?;

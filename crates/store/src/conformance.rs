@@ -1,0 +1,118 @@
+//! The suite that every store has to pass.
+//!
+//! [`check`] runs directed checks, one for each behaviour that the documentation of [`Store`]
+//! promises, and then random lists of operations, on the store and on a [`crate::Memory`] beside
+//! it, which have to agree after each step. The random lists are the same in every run.
+//!
+//! ```no_run
+//! # use runnel_store::{Disk, conformance::{Abilities, Keeps, Posting, check}};
+//! # async fn example() -> runnel_store::Result<()> {
+//! let disk = Disk::new("an/empty/folder")?;
+//! let abilities = Abilities {
+//!     keeps: Keeps::Text,
+//!     inner_content: false,
+//!     posting: Posting::Appends,
+//!     ..Abilities::ALL
+//! };
+//! check(std::rc::Rc::new(disk), abilities).await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod change;
+mod random;
+mod read;
+mod subject;
+
+use crate::Store;
+use std::rc::Rc;
+use subject::Subject;
+
+/// What a store can do beyond the least that every store can: get, put, delete and list text at
+/// paths of several parts. Start from [`Abilities::ALL`] and take away what it lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// As what content comes back.
+    pub keeps: Keeps,
+    /// Bytes that are no text come back.
+    pub binary: bool,
+    /// Empty content comes back empty.
+    pub empty: bool,
+    /// There can be content at a path that has others below it. Without, it is a conflict.
+    pub inner_content: bool,
+    /// A collection is gone with the last thing in it. Without, it stays and is listed.
+    pub collections_vanish: bool,
+    /// Putting nil deletes.
+    pub nil_deletes: bool,
+    /// What a post does.
+    pub posting: Posting,
+    /// Merges change fields of records.
+    pub merge: bool,
+    /// Queries run over lists of records.
+    pub query: bool,
+    /// The media type that was put comes back.
+    pub media_types: bool,
+    /// Content has entity tags.
+    pub entity_tags: bool,
+    /// Names can have any characters but slashes.
+    pub odd_names: bool,
+    /// A put that is given up does nothing any more. Without, the work may be done elsewhere and
+    /// go on.
+    pub cancels_at_once: bool,
+    /// The largest content that is tried, in bytes.
+    pub large: usize,
+}
+
+/// As what content comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// As it was put: values as values.
+    Values,
+    /// As what a person reads ([`crate::Form::Text`]).
+    Text,
+    /// As JSON text; and bytes that are put have to be JSON.
+    Json,
+}
+
+/// What a post does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posting {
+    /// Nothing that the suite could check.
+    Other,
+    /// What [`crate::Memory`] does: adds to lists, makes them where nothing is.
+    Lists,
+    /// Adds bytes to bytes.
+    Appends,
+}
+
+impl Abilities {
+    /// Everything that the memory store can do.
+    pub const ALL: Abilities = Abilities {
+        keeps: Keeps::Values,
+        binary: true,
+        empty: true,
+        inner_content: true,
+        collections_vanish: true,
+        nil_deletes: true,
+        posting: Posting::Lists,
+        merge: true,
+        query: true,
+        media_types: true,
+        entity_tags: true,
+        odd_names: true,
+        cancels_at_once: true,
+        large: 3 << 20,
+    };
+}
+
+/// Checks an empty store, and leaves it empty but for collections that do not vanish. Runs in a
+/// tokio runtime of the current thread.
+///
+/// # Panics
+/// With the store, the check and what is wrong, when the store does not behave.
+pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
+    let subject = Subject::new(store, abilities);
+    read::check(&subject).await;
+    change::check(&subject).await;
+    random::check(&subject).await;
+}

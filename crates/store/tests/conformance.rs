@@ -1,0 +1,326 @@
+//! Each store and combinator against the laws of a store.
+#![allow(clippy::unwrap_used)]
+
+use runnel_store::conformance::{Abilities, Keeps, Posting, check};
+use runnel_store::{
+    Answer, Body, Cache, Content, Context, Disk, EntityTag, Entry, Error, Json, Kind, Log, Map,
+    Memory, Posted, Query, Reference, Relative, Route, Sequence, Store, Value, Verb,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+
+fn run(store: Rc<dyn Store>, abilities: Abilities) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(check(store, abilities));
+}
+
+fn memory() -> Rc<dyn Store> {
+    Rc::new(Memory::site())
+}
+
+const DISK: Abilities = Abilities {
+    keeps: Keeps::Text,
+    inner_content: false,
+    collections_vanish: false,
+    nil_deletes: false,
+    posting: Posting::Appends,
+    merge: false,
+    query: false,
+    media_types: false,
+    ..Abilities::ALL
+};
+
+#[test]
+fn memory_dictionary() {
+    run(Rc::new(Memory::dictionary()), Abilities::ALL);
+}
+
+#[test]
+fn memory_site() {
+    run(memory(), Abilities::ALL);
+}
+
+#[test]
+fn disk() {
+    let folder = tempfile::tempdir().unwrap();
+    run(Rc::new(Disk::new(folder.path()).unwrap()), DISK);
+}
+
+#[test]
+fn disk_without_confinement() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = Reference::from_path(folder.path().to_str().unwrap());
+    run(Rc::new(Relative::new(Rc::new(Disk::unconfined()), base)), DISK);
+}
+
+#[test]
+fn relative() {
+    run(Rc::new(Relative::new(memory(), Reference::from_path("/some/base/"))), Abilities::ALL);
+}
+
+#[test]
+fn json_up() {
+    let abilities =
+        Abilities { keeps: Keeps::Json, empty: false, media_types: false, ..Abilities::ALL };
+    run(Rc::new(Json::up(memory())), abilities);
+}
+
+#[test]
+fn json_down() {
+    // Nil, bytes and the media type have no JSON of their own.
+    let abilities = Abilities {
+        binary: false,
+        empty: false,
+        nil_deletes: false,
+        posting: Posting::Other,
+        merge: false,
+        query: false,
+        media_types: false,
+        ..Abilities::ALL
+    };
+    run(Rc::new(Json::down(memory())), abilities);
+}
+
+#[test]
+fn json_there_and_back_over_a_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Rc::new(Disk::new(folder.path()).unwrap());
+    let abilities = Abilities {
+        keeps: Keeps::Values,
+        binary: false,
+        empty: false,
+        posting: Posting::Other,
+        ..DISK
+    };
+    run(Rc::new(Json::down(disk)), abilities);
+}
+
+#[test]
+fn log() {
+    run(Rc::new(Log::new(memory(), |_, _| {}).with_reads()), Abilities::ALL);
+}
+
+#[test]
+fn route() {
+    let route = Route::by_segment();
+    route.mount("there", memory());
+    let mounted = Relative::new(Rc::new(route), Reference::from_path("there"));
+    run(Rc::new(mounted), Abilities::ALL);
+    let route = Route::by_segment();
+    route.mount("there", memory());
+    route.otherwise(memory());
+    run(Rc::new(route), Abilities::ALL);
+    let route = Route::by_scheme();
+    route.mount("var", memory());
+    let base = Reference::from_path("").with_scheme("var");
+    run(Rc::new(Relative::new(Rc::new(route), base)), Abilities::ALL);
+}
+
+#[test]
+fn map() {
+    let map = Map::new(memory(), "below p").references(
+        |above| Ok(above.with_path(format!("p/{}", above.relative_path()))),
+        |below| Ok(below.with_path(below.path().trim_start_matches("p/"))),
+    );
+    run(Rc::new(map), Abilities::ALL);
+}
+
+#[test]
+fn sequence() {
+    run(Rc::new(Sequence::new(vec![memory(), memory()])), Abilities::ALL);
+}
+
+#[test]
+fn cache_of_memory() {
+    run(Rc::new(Cache::in_memory(memory())), Abilities::ALL);
+}
+
+#[test]
+fn cache_of_a_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Rc::new(Disk::new(folder.path()).unwrap());
+    run(Rc::new(Cache::in_memory(disk)), DISK);
+}
+
+/// A memory store with one thing wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wrong {
+    MissingIsEmpty,
+    MissingDeleteFails,
+    AlwaysCreates,
+    DeleteTakesWhatIsBelow,
+    ListIsNotInOrder,
+    ListForgetsCollections,
+    LeavesAreListed,
+    TagNeverChanges,
+    ForgetsMediaType,
+    ShortAnswerToAll,
+    MergeReplaces,
+    MergeCreates,
+    NilIsKept,
+    PostReplaces,
+    StreamsInParts,
+    RoundsNumbers,
+    IgnoresQuery,
+    RefusesWhatItClaims,
+    LosesANeighbour,
+}
+
+struct Broken {
+    memory: Rc<Memory>,
+    wrong: Wrong,
+}
+
+impl Store for Broken {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let wrong = self.wrong;
+        let known = context.known.is_some();
+        self.memory.get(reference, context).map(move |found| match (wrong, found) {
+            (Wrong::MissingIsEmpty, None) => Some(Content::default()),
+            (Wrong::TagNeverChanges, Some(content)) => {
+                Some(Content { entity_tag: Some(EntityTag::strong("x")), ..content })
+            }
+            (Wrong::ForgetsMediaType, Some(content)) => {
+                Some(Content { media_type: None, ..content })
+            }
+            (Wrong::ShortAnswerToAll, Some(content)) if known => {
+                Some(Content { body: Body::Empty, ..content })
+            }
+            (_, found) => found,
+        })
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
+        match (self.wrong, content.body) {
+            (Wrong::LosesANeighbour, body) => {
+                if reference.name() == Some("f") {
+                    drop(self.memory.delete(&reference.with_path("random/c/e"), &context));
+                }
+                self.memory.put(reference, Content { body, ..content }, &context)
+            }
+            (Wrong::AlwaysCreates, body) => {
+                self.memory.put(reference, Content { body, ..content }, &context).map(|_| true)
+            }
+            (Wrong::NilIsKept, Body::Value(Value::Nil)) => {
+                self.memory.put(reference, Content::default(), &context)
+            }
+            (Wrong::RoundsNumbers, Body::Value(Value::Big(digits))) => {
+                let rounded = Value::Float(digits.parse().unwrap());
+                self.memory.put(reference, Content::value(rounded), &context)
+            }
+            (Wrong::StreamsInParts, Body::Stream(mut stream, _)) => Answer::later(async move {
+                let mut whole = Vec::new();
+                memory.put(&on, Content::default(), &context).await?;
+                while let Some(chunk) = futures_util::StreamExt::next(&mut stream).await {
+                    whole.extend_from_slice(&chunk?);
+                    memory.put(&on, Content::bytes(whole.clone()), &context).await?;
+                }
+                Ok(true)
+            }),
+            (_, body) => self.memory.put(reference, Content { body, ..content }, &context),
+        }
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        if self.wrong == Wrong::PostReplaces {
+            return self.memory.put(reference, content, context).map(|_| Posted::default());
+        }
+        self.memory.post(reference, content, context)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        if self.wrong == Wrong::MergeReplaces {
+            let found = self.memory.get(reference, context);
+            let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
+            return found.and_then(move |found| match found {
+                Some(_) => memory.put(&on, content, &context).map(|_| ()),
+                None => Error::new(Kind::NotFound, "missing").into(),
+            });
+        }
+        if self.wrong == Wrong::MergeCreates {
+            return self.memory.put(reference, content, context).map(|_| ());
+        }
+        self.memory.merge(reference, content, context)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
+        let wrong = self.wrong;
+        self.memory.list(reference, &context).and_then(move |below| {
+            for entry in below.unwrap_or_default() {
+                if wrong == Wrong::DeleteTakesWhatIsBelow {
+                    drop(memory.delete(&on.join(&entry.name), &context));
+                }
+            }
+            memory.delete(&on, &context).and_then(move |was_there| match (wrong, was_there) {
+                (Wrong::MissingDeleteFails, false) => Error::new(Kind::NotFound, "missing").into(),
+                (_, was_there) => Answer::ok(was_there),
+            })
+        })
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let wrong = self.wrong;
+        self.memory.list(reference, context).map(move |listed| match (wrong, listed) {
+            (Wrong::LeavesAreListed, None) => Some(Vec::new()),
+            (Wrong::ListIsNotInOrder, Some(mut entries)) => {
+                entries.reverse();
+                Some(entries)
+            }
+            (Wrong::ListForgetsCollections, Some(mut entries)) => {
+                entries.iter_mut().for_each(|entry| entry.collection = false);
+                Some(entries)
+            }
+            (_, listed) => listed,
+        })
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        match self.wrong {
+            Wrong::IgnoresQuery => self.memory.query(reference, &Query::default(), context),
+            Wrong::RefusesWhatItClaims => Error::not_allowed(Verb::Query, reference).into(),
+            _ => self.memory.query(reference, query, context),
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("{:?}", self.wrong)
+    }
+}
+
+/// A suite that lets a broken store pass is worth nothing: each of these has to be caught, by the
+/// check that is there for it.
+#[test]
+fn the_suite_finds_what_is_wrong() {
+    let caught = |wrong: Wrong| {
+        let store = Rc::new(Broken { memory: Rc::new(Memory::site()), wrong });
+        let failure = catch_unwind(AssertUnwindSafe(|| run(store, Abilities::ALL)));
+        let message = failure.expect_err(&format!("{wrong:?} was not found"));
+        message.downcast_ref::<String>().expect("a message").clone()
+    };
+    for (wrong, check) in [
+        (Wrong::MissingIsEmpty, "what is missing is no error"),
+        (Wrong::MissingDeleteFails, "what is missing is no error"),
+        (Wrong::LeavesAreListed, "what is missing is no error"),
+        (Wrong::MergeCreates, "what is missing is no error"),
+        (Wrong::RoundsNumbers, "what was put is what the next get answers"),
+        (Wrong::ListIsNotInOrder, "ordered bytewise"),
+        (Wrong::ListForgetsCollections, "ordered bytewise"),
+        (Wrong::TagNeverChanges, "an entity tag"),
+        (Wrong::ShortAnswerToAll, "an entity tag"),
+        (Wrong::ForgetsMediaType, "the media type"),
+        (Wrong::IgnoresQuery, "a query runs"),
+        (Wrong::RefusesWhatItClaims, "a query runs"),
+        (Wrong::AlwaysCreates, "says which"),
+        (Wrong::DeleteTakesWhatIsBelow, "content can lie above"),
+        (Wrong::NilIsKept, "putting nil deletes"),
+        (Wrong::StreamsInParts, "a stream is put as a whole"),
+        (Wrong::PostReplaces, "a post adds"),
+        (Wrong::MergeReplaces, "a merge changes the fields"),
+        (Wrong::LosesANeighbour, "random operations"),
+    ] {
+        let message = caught(wrong);
+        assert!(message.contains(check), "{wrong:?}: {message}");
+    }
+}
