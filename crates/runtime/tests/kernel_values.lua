@@ -637,3 +637,27 @@ do
   local source = send(G.FixedValueSource, "values:", A { 1, 2 })
   reads(source:run(), "[1,2]")
 end
+
+-- Literals take the short way only while nothing but storing is asked for.
+do
+  local Plain = K.newClass("ValuesPlain", G.Object)
+  K.ivar(Plain, "count")
+  K.ivar(Plain, "name")
+  local function make() return K.object(Plain, { "count", "name" }, { 1, "x" }, 2) end
+  check(make():count(), 1)
+  raises("nilValue", function() return K.object(Plain, { "count" }, { nil }, 1) end, "count")
+  K.method(Plain, K.mangle("setName:"), function(self, value) self.i_name = value .. "!" end)
+  check(make():name(), "x!")
+  K.method(Plain, "init", function(self)
+    self.i_count = 5
+    return self
+  end)
+  check(K.object(Plain, { "name" }, { "x" }, 1):count(), 5)
+  local Below = K.newClass("ValuesBelow", Plain)
+  K.ivar(Below, "extra")
+  check(K.object(Below, { "extra", "name" }, { 1, "y" }, 2):name(), "y!")
+  raises("unknownProperty", function() return K.object(Below, { "extra", 3 }, { 1, "y" }, 2) end)
+  local filled = K.fromDictionary(Task, D("title", "t", "done", K.NULL))
+  check(filled:title(), "t")
+  check(filled:done(), nil)
+end

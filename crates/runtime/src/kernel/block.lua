@@ -12,12 +12,15 @@ function K.blockArity(block)
   return getinfo(block, "u").nparams
 end
 
+-- Apart from `asBlock`, because LuaJIT's tracer stops at a function that makes closures.
+local function propertyBlock(name)
+  return function(element) return K.property(element, name) end
+end
+
 -- What a collection message calls for each element: a block, or the name of a property.
 function K.asBlock(value, selector)
   if type(value) == "function" then return value end
-  if type(value) == "string" then
-    return function(element) return K.property(element, value) end
-  end
+  if type(value) == "string" then return propertyBlock(value) end
   K.throw("typeError", selector .. " expects a block or the name of a property, got "
     .. K.nameOf(value))
 end

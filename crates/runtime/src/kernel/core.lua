@@ -50,15 +50,17 @@ local binary = {
 
 local mangled, spelled = {}, {}
 
--- The Lua name of a selector such as `at:put:`, `count`, `+`.
-function K.mangle(selector)
-  local name = mangled[selector]
-  if name then return name end
+local function manglePart(part)
+  return gsub(sub(part, 1, -2), "[^%w]", escape) .. "_"
+end
+
+-- In a function of its own: one that makes closures is not compiled by LuaJIT's tracer, and this
+-- way the look-up below is.
+local function mangleNew(selector)
+  local name
   local spelling = binary[selector] or selector
   if find(spelling, ":", 1, true) then
-    name = gsub(spelling, "[^:]*:", function(part)
-      return gsub(sub(part, 1, -2), "[^%w]", escape) .. "_"
-    end)
+    name = gsub(spelling, "[^:]*:", manglePart)
   elseif find(spelling, "^[%a_\128-\255]") then
     name = reserved[spelling] and "_" .. spelling or gsub(spelling, "[^%w]", escape)
   else
@@ -67,6 +69,11 @@ function K.mangle(selector)
   mangled[selector] = name
   spelled[name] = spelled[name] or spelling
   return name
+end
+
+-- The Lua name of a selector such as `at:put:`, `count`, `+`.
+function K.mangle(selector)
+  return mangled[selector] or mangleNew(selector)
 end
 local mangle = K.mangle
 
@@ -128,11 +135,11 @@ local nilKeys = {} -- fields that may be absent without being a message
 K.nilKeys = nilKeys
 local understands -- set below: what an absent method answers
 
-local missing = { __index = function(_, key) return understands(key, false) end }
-local missingMeta = { __index = function(_, key) return understands(key, true) end }
+local missing = { __index = function(_, key) return understands(key) end }
 
 local function propagate(class, field, own, name, method)
   rawset(class[field], name, method)
+  rawset(class, "_shapes", false) -- how literals make instances is found anew (literal.lua)
   for _, sub in ipairs(class._subs) do
     if rawget(sub[own], name) == nil then propagate(sub, field, own, name, method) end
   end
@@ -172,10 +179,13 @@ function K.newClass(name, super)
   methods.__index, methods.__class = methods, class
   meta.__index, meta._isClass = meta, true
   for event, handler in pairs(K.events or {}) do methods[event] = handler end
-  class._methods, class._meta = setmetatable(methods, missing), setmetatable(meta, missingMeta)
+  class._methods, class._meta = setmetatable(methods, missing), setmetatable(meta, missing)
   classes[name] = class
   return setmetatable(class, meta)
 end
+
+-- Setters that only store: literals need not call them.
+K.plainSetters = setmetatable({}, { __mode = "k" })
 
 -- Declares an instance variable with its accessors. The kind is a type name or nil.
 function K.ivar(class, name, kind)
@@ -193,7 +203,9 @@ function K.ivar(class, name, kind)
   local getter, setter = mangle(name), mangle(K.setterName(name))
   if rawget(class._own, getter) == nil then K.method(class, getter, function(self) return self[key] end) end
   if rawget(class._own, setter) == nil then
-    K.method(class, setter, function(self, value) self[key] = value end)
+    local set = function(self, value) self[key] = value end
+    K.plainSetters[set] = true
+    K.method(class, setter, set)
   end
 end
 
@@ -268,6 +280,15 @@ for _, key in ipairs {
 
 local refusals = {}
 
+-- Apart from `understands`: LuaJIT's tracer does not compile functions that make closures.
+local function newRefusal(key)
+  local function refusal(self, ...)
+    return self:doesNotUnderstand_(K.newMessage(K.selector(key), key, ...))
+  end
+  refusals[key] = refusal
+  return refusal
+end
+
 -- What an absent method answers: a function that sends `doesNotUnderstand:`. Internal fields and
 -- instance variables that were never set are nil.
 function understands(key)
@@ -277,11 +298,7 @@ function understands(key)
   if type(key) ~= "string" then return nil end
   if K.isInternal(key) then return nil end
   if find(key, "^i_%w") and sub(key, -1) ~= "_" then return nil end
-  refusal = function(self, ...)
-    return self:doesNotUnderstand_(K.newMessage(K.selector(key), key, ...))
-  end
-  refusals[key] = refusal
-  return refusal
+  return newRefusal(key)
 end
 
 function K.newMessage(selector, name, ...)

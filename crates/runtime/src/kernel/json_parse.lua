@@ -170,19 +170,25 @@ end
 -- An instance whose instance variables come from the entries of a dictionary; a variable whose type
 -- is a class is filled the same way, entries of other names are left out.
 function K.fromDictionary(class, dictionary)
-  local object = class:new()
-  for i = 1, #class._ivars do
-    local name = class._ivars[i]
-    local value = dictionary._map[name]
-    if value ~= nil then
-      if value == NULL then value = nil end
-      local wanted = type(value) == "table" and class._types[name]
+  local names, map, values = class._ivars, dictionary._map, {}
+  local n = #names
+  for i = 1, n do
+    local value = map[names[i]]
+    if value == NULL then value = nil end
+    if type(value) == "table" then
+      local wanted = class._types[names[i]]
       local kind = wanted and K.classes[wanted]
       if kind and value._isDictionary and not kind._methods._isDictionary then
         value = K.fromDictionary(kind, value)
       end
-      K.setDeclared(object, class, name, value)
     end
+    values[i] = value
+  end
+  local object = K.shaped(class, names, values, n)
+  if object then return object end
+  object = class:new()
+  for i = 1, n do
+    if map[names[i]] ~= nil then K.setDeclared(object, class, names[i], values[i]) end
   end
   return object
 end

@@ -229,6 +229,7 @@ K.methods(Object, {
   ["init"] = function(self) return self end,
   ["class"] = classOf,
   ["className"] = function(self) return classOf(self):className() end,
+  ["superclass"] = function(self) return classOf(self)._super end,
   ["description"] = function(self) return article(classOf(self)._name) end,
   ["copy"] = function(self)
     if type(self) ~= "table" then return self end

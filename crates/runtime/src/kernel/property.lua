@@ -1,7 +1,7 @@
 -- Properties by name: what `var:object/name`, key paths and queries read and write.
 local K = ...
 local type, rawget, getmetatable, tonumber = type, rawget, getmetatable, tonumber
-local find = string.find
+local find, byte = string.find, string.byte
 local mangle, ivarKey, throw = K.mangle, K.ivarKey, K.throw
 
 local function unknown(object, name)
@@ -33,7 +33,8 @@ function K.property(object, name)
     if object._isDictionary then return entry(object, name) end
     if object._isStore and K.storeProperty then return K.storeProperty(object, name) end
   end
-  if type(name) ~= "string" or find(name, "^%d") then
+  local first = type(name) == "string" and byte(name)
+  if not first or first >= 48 and first <= 57 then
     if rawget(methods, "at_") then return object:at_(index(name)) end
     unknown(object, name)
   end
