@@ -16,7 +16,7 @@ use std::path::PathBuf;
 )]
 pub(crate) struct Args {
     /// Evaluate this source and print the last value.
-    #[arg(short = 'e', value_name = "SOURCE")]
+    #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub(crate) evaluate: Option<String>,
 
     /// Show errors as JSON, one object a line.

@@ -76,8 +76,13 @@ impl<T> Fiber<T> {
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Self {
         let coroutine = isolate.pool().pop().unwrap_or_else(|| Coroutine::new(isolate));
+        // A suspended coroutine cannot run code, and making objects may: they are made on the
+        // stack that runs, and moved.
+        let outer = isolate.stack();
+        outer.reserve(24);
         coroutine.stack.reserve(24);
-        let arguments = push(coroutine.stack) + 1;
+        let arguments = push(outer) + 1;
+        outer.move_to(coroutine.stack, arguments);
         Fiber {
             isolate: isolate.clone(),
             coroutine: Some(coroutine),
@@ -128,8 +133,9 @@ impl<T> Fiber<T> {
     /// Gives the coroutine the result of what it waited for.
     fn give(&mut self, result: Result<Given, runnel_store::Error>) {
         let Some(coroutine) = &self.coroutine else { return };
-        let stack = coroutine.stack;
-        stack.reserve(8);
+        let stack = self.isolate.stack();
+        stack.reserve(24);
+        coroutine.stack.reserve(24);
         match result {
             Ok(given) => {
                 stack.push_boolean(true);
@@ -140,6 +146,7 @@ impl<T> Fiber<T> {
                 crate::fault::push_error(&self.isolate, stack, &error);
             }
         }
+        stack.move_to(coroutine.stack, 2);
         self.arguments = 2;
     }
 
@@ -183,6 +190,14 @@ impl<T> Fiber<T> {
     }
 }
 
+/// Wakes this task after the event loop has looked at its sockets and timers. Waking it directly
+/// would let it run many times before that: the loop looks only once in a few dozen polls.
+fn after_the_others(context: &mut Context<'_>) {
+    let turn = std::pin::pin!(tokio::task::yield_now());
+    // The first poll only asks for the wake-up.
+    let _ = turn.poll(context);
+}
+
 impl<T> Future for Fiber<T> {
     type Output = Result<T, Fault>;
 
@@ -212,7 +227,7 @@ impl<T> Future for Fiber<T> {
                 Step::Done(good) => return Poll::Ready(this.outcome(good)),
                 Step::Preempted => {
                     this.state = State::Preempted;
-                    context.waker().wake_by_ref();
+                    after_the_others(context);
                     return Poll::Pending;
                 }
                 Step::Waits if this.wait() => {}

@@ -46,6 +46,8 @@ K.handler = handler
 function K.worker(f, a, b, c, d, e, g)
   while true do
     local ok, value, more = xpcall(f, handler, a, b, c, d, e, g)
+    -- The handler is not asked when memory ran out.
+    if not ok and type(value) == "string" then value = K.fromLua(value, {}) end
     f, a, b, c, d, e, g = yield(DONE, ok, value, more)
   end
 end

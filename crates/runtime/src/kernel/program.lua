@@ -221,8 +221,38 @@ K.methods(RunLoop, {
   ["runFor:"] = function(_, seconds) native.sleep(seconds) end,
 })
 
+-- Standard input: a source of lines.
+local Input = K.newClass("StandardInput", Object)
+K.methods(Input, {
+  ["nextObject"] = function() return native.readLine() end,
+  ["readLine"] = function() return native.readLine() end,
+  ["do:"] = function(_, block)
+    while true do
+      local line = native.readLine()
+      if line == nil then return nil end
+      block(line)
+    end
+  end,
+  ["lines"] = function(self)
+    local lines = {}
+    self:do_(function(line) lines[#lines + 1] = line end)
+    return K.array(lines, #lines)
+  end,
+  ["stringValue"] = function(self) return table.concat(self:lines(), "\n") end,
+  -- `stdin → filter`: each line is written to what it is connected to.
+  ["connect:"] = function(self, target)
+    self:do_(function(line) target:writeObject_(line) end)
+    return self
+  end,
+})
+
 local context = setmetatable({}, Context._methods)
 for name, value in pairs {
+  stdout = K.stdout,
+  rawstdout = K.stdout,
+  stdline = K.stdout,
+  stderr = K.stderr,
+  stdin = setmetatable({}, Input._methods),
   context = context,
   shell = setmetatable({}, Shell._methods),
   runLoop = setmetatable({}, RunLoop._methods),

@@ -122,7 +122,8 @@ impl Store for Json {
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
         let (to, context) = (reference.clone(), context.clone());
         self.hand_down(Verb::Merge, reference, content, move |source, content| {
-            source.merge(&to, content, &context)
+            // Only the fields that are named change: part of a record is no instance.
+            source.merge(&to, Content { class: None, ..content }, &context)
         })
     }
 
