@@ -64,9 +64,10 @@ impl Default for ClientOptions {
 /// | delete | DELETE | `false` for 404 and 410 |
 ///
 /// An answer of text (`text/…`, JSON, XML; in UTF-8) is text, everything else is bytes; larger
-/// than [`ClientOptions::collect`] it is a stream. Values go out as JSON, text as `text/plain`
-/// unless the content says otherwise. In a path, an escape that was written stays as it is.
-/// TLS certificates are always verified, against the roots that Mozilla trusts.
+/// than [`ClientOptions::collect`] it is a stream. Records and lists go out as JSON, text and
+/// numbers as `text/plain`, unless the content says otherwise. In a path, what looks like an
+/// escape stays one (unless it stands for a letter or digit), and what has to be escaped is. TLS
+/// certificates are always verified, against the roots that Mozilla trusts.
 ///
 /// Connections are kept and used again. A get that meets a connection which the server had
 /// closed meanwhile is sent once more. Must be used within a [`tokio::task::LocalSet`].

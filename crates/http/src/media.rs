@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
-use runnel_store::Form;
+use runnel_store::{Body, Form, Text, Value, json};
 use std::borrow::Cow;
 
 /// Text without a media type is a page, as in Objective-S.
@@ -45,9 +45,37 @@ pub(crate) fn content_type(media_type: Cow<'static, str>, utf8: bool) -> HeaderV
     value.unwrap_or(OCTETS)
 }
 
-/// Whether content of a media type is text in UTF-8 as far as the type says: then a store gets
-/// text and not bytes.
-pub(crate) fn is_text(media_type: &str) -> bool {
+/// Plain data as bytes with their usual media type: text and bytes are themselves, and what has
+/// another nature is JSON, which is also how a number is read by people.
+pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
+    match value {
+        Value::Text(text) => (None, text.into()),
+        Value::Bytes(bytes) => (Some(OCTETS), bytes),
+        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
+            (None, json::text(&value).into())
+        }
+        Value::Nil | Value::List(_) | Value::Record(_) => (Some(JSON), json::text(&value).into()),
+    }
+}
+
+/// Content that came in, with its media type: text where the type says so and it is UTF-8 indeed,
+/// bytes otherwise. Content without a type is text if it is UTF-8, where `untyped_text` says so.
+/// Text has no need of a `charset`, so that is left out of its type.
+pub(crate) fn text_or_bytes(
+    bytes: Bytes,
+    media_type: Option<String>,
+    untyped_text: bool,
+) -> (Body, Option<Cow<'static, str>>) {
+    let is_text = media_type.as_deref().map_or(untyped_text, is_text);
+    let text = if is_text { Text::from_utf8(bytes) } else { Err(bytes) };
+    match text {
+        Ok(text) => (Body::Text(text), media_type.map(without_charset).map(Cow::Owned)),
+        Err(bytes) => (Body::Bytes(bytes), media_type.map(Cow::Owned)),
+    }
+}
+
+/// Whether content of a media type is text in UTF-8 as far as the type says.
+fn is_text(media_type: &str) -> bool {
     let (essence, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
     let essence = essence.trim().to_ascii_lowercase();
     let (kind, name) = essence.split_once('/').unwrap_or_default();
@@ -59,17 +87,29 @@ pub(crate) fn is_text(media_type: &str) -> bool {
                 name,
                 "json" | "xml" | "javascript" | "x-www-form-urlencoded" | "x-ndjson"
             ));
-    textual && parameters.split(';').all(is_utf8_or_no_charset)
+    textual && parameters.split(';').all(|parameter| charset(parameter).is_none_or(is_utf8))
 }
 
-fn is_utf8_or_no_charset(parameter: &str) -> bool {
-    match parameter.split_once('=') {
-        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
-            let value = value.trim().trim_matches('"');
-            ["utf-8", "utf8", "us-ascii"].iter().any(|known| value.eq_ignore_ascii_case(known))
-        }
-        _ => true,
+/// The value of a parameter, when it is the charset.
+fn charset(parameter: &str) -> Option<&str> {
+    let (name, value) = parameter.split_once('=')?;
+    name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+}
+
+fn is_utf8(charset: &str) -> bool {
+    ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
+}
+
+fn without_charset(media_type: String) -> String {
+    if !media_type.contains(';') {
+        return media_type;
     }
+    let kept: Vec<&str> = media_type
+        .split(';')
+        .map(str::trim)
+        .filter(|parameter| charset(parameter).is_none())
+        .collect();
+    kept.join("; ")
 }
 
 #[cfg(test)]
@@ -103,5 +143,19 @@ mod tests {
         for other in ["image/png", "text/plain; charset=latin1", "application/octet-stream", ""] {
             assert!(!is_text(other), "{other}");
         }
+    }
+
+    #[test]
+    fn text_loses_its_charset() {
+        let of = |bytes: &'static [u8], kind: Option<&str>, untyped| {
+            let (body, kind) =
+                text_or_bytes(Bytes::from_static(bytes), kind.map(str::to_string), untyped);
+            (matches!(body, Body::Text(_)), kind)
+        };
+        let kind = "text/x; charset=UTF-8; a=b";
+        assert_eq!(of(b"x", Some(kind), false), (true, Some("text/x; a=b".into())));
+        assert_eq!(of(b"\xff", Some(kind), false), (false, Some(kind.into())));
+        assert_eq!(of(b"x", None, true), (true, None));
+        assert_eq!(of(b"x", None, false), (false, None));
     }
 }

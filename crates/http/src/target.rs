@@ -120,19 +120,28 @@ const PATH: &AsciiSet = &CONTROLS
 /// What is escaped in one name of a path.
 const NAME: &AsciiSet = &PATH.add(b'/').add(b'%');
 
-/// A path as it stands in a header or a request line. An escape that stands in it already stays
-/// (`%2F` is how a path keeps a slash that separates nothing); any other `%` is escaped.
+/// A path as it stands in a header or a request line. What looks like an escape already stays,
+/// so that an address can be pasted into a program (and `%2F` is how a path keeps a slash that
+/// separates nothing); but nobody escapes letters and digits, so `%41` is such a name, and every
+/// other `%` is one too.
 pub(crate) fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     let mut pieces = path.split('%');
-    escaped
-        .extend(pieces.next().map(|first| utf8_percent_encode(first, PATH)).into_iter().flatten());
+    escaped.extend(utf8_percent_encode(pieces.next().unwrap_or_default(), PATH));
     for piece in pieces {
-        let is_escape = piece.len() >= 2 && piece.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
-        escaped.push_str(if is_escape { "%" } else { "%25" });
+        escaped.push_str(if starts_with_escape(piece) { "%" } else { "%25" });
         escaped.extend(utf8_percent_encode(piece, PATH));
     }
     escaped
+}
+
+/// Whether two hexadecimal digits come first that stand for something else than a letter or digit.
+fn starts_with_escape(piece: &str) -> bool {
+    let digits = piece.as_bytes().get(..2).and_then(|two| std::str::from_utf8(two).ok());
+    digits
+        .filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        .and_then(|two| u8::from_str_radix(two, 16).ok())
+        .is_some_and(|byte| !byte.is_ascii_alphanumeric())
 }
 
 /// One name of a path, as a link wants it.
@@ -199,10 +208,12 @@ mod tests {
 
     #[test]
     fn escaping_is_the_inverse() {
-        for plain in ["/a b", "/naïve", "/50%", "/a%2Fb", "/q?#x", "/[{}]", "/ü%"] {
+        for plain in ["/a b", "/naïve", "/50%", "/a%2Fb", "/a%41", "/q?#x", "/[{}]", "/ü%", "/%ü"]
+        {
             let escaped = escape_path(plain);
             assert_eq!(path(&escaped).unwrap(), plain, "{escaped}");
         }
+        assert_eq!(escape_path("/S%C3%A3o%20Paulo%7e"), "/S%C3%A3o%20Paulo%7e");
         assert_eq!(escape_name("a/b%"), "a%2Fb%25");
     }
 }

@@ -16,7 +16,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
     Answer, Body, Content, Context, Entry, Error, Exchange, Kind, Lazy, Reference, Result, Store,
-    Value, Verbs,
+    Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -158,8 +158,8 @@ impl Turn {
                 (media::OCTETS, AnswerBody::stream(stream, length, &self.meter))
             }
             Body::Value(value) => {
-                let (kind, bytes) = plain_data(value);
-                (kind, AnswerBody::whole(bytes, &self.meter))
+                let (kind, bytes) = media::of_value(value);
+                (kind.unwrap_or(media::HTML), AnswerBody::whole(bytes, &self.meter))
             }
             Body::Lazy(lazy) => {
                 let facts = Facts { negotiated: true, ..facts };
@@ -290,20 +290,6 @@ impl Turn {
                 headers
             }
             Err(_) => HeaderMap::new(),
-        }
-    }
-}
-
-/// Plain data as bytes: structures are JSON, text and numbers are what they look like.
-fn plain_data(value: Value) -> (HeaderValue, Bytes) {
-    match value {
-        Value::Text(text) => (media::HTML, text.into()),
-        Value::Bytes(bytes) => (media::OCTETS, bytes),
-        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
-            (media::HTML, runnel_store::json::text(&value).into())
-        }
-        Value::Nil | Value::List(_) | Value::Record(_) => {
-            (media::JSON, runnel_store::json::text(&value).into())
         }
     }
 }

@@ -9,11 +9,10 @@ use crate::target::escape_path;
 use crate::turn::{Facts, Turn};
 use crate::upload::{self, Progress, Upload};
 use crate::{form, media};
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Answer, Body, Content, Context, Error, Kind, Posted, Text, Verb};
+use runnel_store::{Answer, Body, Content, Context, Error, Kind, Posted, Verb};
 use std::rc::Rc;
 
 impl Turn {
@@ -36,18 +35,18 @@ impl Turn {
             Err(problem) => return self.problem(problem),
         };
         let mut context = Context { known: None, ..Context::default() };
-        let body = match upload {
+        let (body, media_type) = match upload {
             Upload::Whole(bytes) => {
                 if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
                     exchange.body = Some(bytes.clone());
                 }
                 self.meter.tick();
                 context = Context { known: None, ..self.context() };
-                text_or_bytes(bytes, media_type.as_deref())
+                media::text_or_bytes(bytes, media_type, true)
             }
             Upload::Stream(stream, length) => {
                 context.exchange = self.context().exchange;
-                Body::Stream(stream, length)
+                (Body::Stream(stream, length), media_type.map(Into::into))
             }
         };
         let content =
@@ -183,18 +182,6 @@ impl Turn {
                 Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)))
             }
         }
-    }
-}
-
-/// The content that a store gets: text where the client says so or says nothing, and it is UTF-8;
-/// bytes otherwise.
-fn text_or_bytes(bytes: Bytes, media_type: Option<&str>) -> Body {
-    if !media_type.is_none_or(media::is_text) {
-        return Body::Bytes(bytes);
-    }
-    match Text::from_utf8(bytes) {
-        Ok(text) => Body::Text(text),
-        Err(bytes) => Body::Bytes(bytes),
     }
 }
 

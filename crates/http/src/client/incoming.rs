@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, BodyStream};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName};
 use hyper::{Response, StatusCode, Uri};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Text, Verb};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Verb};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -70,24 +70,27 @@ impl Reception {
             .header(header::LAST_MODIFIED)
             .and_then(|text| httpdate::parse_http_date(text).ok());
         let length = self.header(header::CONTENT_LENGTH).and_then(|text| text.parse().ok());
-        let is_text = media_type.as_deref().is_some_and(media::is_text);
         let is_endless =
             media_type.as_deref().is_some_and(|kind| kind.starts_with("text/event-stream"));
-        let body = match self.status() {
+        let (body, media_type) = match self.status() {
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
-                Body::Empty
+                (Body::Empty, media_type.map(Into::into))
             }
-            _ if is_endless => Body::Stream(self.stream(), None),
-            _ => self.body(length, is_text).await?,
+            _ if is_endless => (Body::Stream(self.stream(), None), media_type.map(Into::into)),
+            _ => match self.collected(length).await? {
+                Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type, false),
+                Collected::Stream(stream) => {
+                    (Body::Stream(stream, length), media_type.map(Into::into))
+                }
+            },
         };
-        let media_type = media_type.map(Into::into);
         Ok(Content { body, media_type, entity_tag, modified, class: None })
     }
 
-    async fn body(self, length: Option<u64>, is_text: bool) -> Result<Body> {
+    async fn collected(self, length: Option<u64>) -> Result<Collected> {
         let most = self.wire.options.collect;
         if length.is_some_and(|length| length > most) {
-            return Ok(Body::Stream(self.stream(), length));
+            return Ok(Collected::Stream(self.stream()));
         }
         let idle = self.wire.options.body_idle;
         let late = Error::new(Kind::Timeout, fault::too_long(&self.target, "send its answer"))
@@ -97,19 +100,18 @@ impl Reception {
         loop {
             let piece = match tokio::time::timeout(idle, pieces.next()).await {
                 Ok(Some(piece)) => piece?,
-                Ok(None) => break,
+                Ok(None) => return Ok(Collected::Whole(collected.freeze())),
                 Err(_) => return Err(late),
             };
             if collected.is_empty() && length == Some(piece.len() as u64) {
-                return Ok(text_or_bytes(piece, is_text));
+                return Ok(Collected::Whole(piece));
             }
             collected.extend_from_slice(&piece);
             if collected.len() as u64 > most {
                 let start = stream::iter([Ok(collected.freeze())]);
-                return Ok(Body::Stream(Box::pin(start.chain(pieces)), length));
+                return Ok(Collected::Stream(Box::pin(start.chain(pieces))));
             }
         }
-        Ok(text_or_bytes(collected.freeze(), is_text))
     }
 
     /// The body, piece by piece.
@@ -131,14 +133,10 @@ fn broken_off(error: &hyper::Error, target: &Uri) -> Error {
         .with_detail(error.to_string())
 }
 
-fn text_or_bytes(bytes: Bytes, is_text: bool) -> Body {
-    if !is_text {
-        return Body::Bytes(bytes);
-    }
-    match Text::from_utf8(bytes) {
-        Ok(text) => Body::Text(text),
-        Err(bytes) => Body::Bytes(bytes),
-    }
+/// A body that was small enough, or not.
+enum Collected {
+    Whole(Bytes),
+    Stream(ByteStream),
 }
 
 /// Reads and forgets a body, within limits. Beyond them the connection is given up.

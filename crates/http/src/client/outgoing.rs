@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use hyper::header::HeaderValue;
-use runnel_store::{Body, ByteStream, Content, Error, Form, Result, json};
+use runnel_store::{Body, ByteStream, Content, Error, Form, Result};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
@@ -69,7 +69,10 @@ impl Outgoing {
             }
             Body::Bytes(bytes) => (bytes, crate::media::OCTETS, false),
             Body::Text(text) => (text.into_bytes(), crate::media::PLAIN, true),
-            Body::Value(value) => (json::text(&value).into(), crate::media::JSON, true),
+            Body::Value(value) => {
+                let (kind, bytes) = crate::media::of_value(value);
+                (bytes, kind.unwrap_or(crate::media::PLAIN), true)
+            }
             Body::Lazy(lazy) => {
                 let own = lazy.media_type(Form::Json);
                 let bytes = lazy.encode(Form::Json).await?;
