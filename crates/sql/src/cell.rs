@@ -10,6 +10,7 @@ use bytes::Bytes;
 use runnel_store::{FieldType, Value};
 use rusqlite::ToSql;
 use rusqlite::types::{ToSqlOutput, ValueRef};
+use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
 
 /// A value in one of SQLite's five storage classes.
@@ -51,52 +52,75 @@ impl Cell {
     /// A value where no column says what it should be: a parameter of a statement. Booleans are
     /// 0 and 1.
     pub(crate) fn of(value: Value) -> Result<Self, Fault> {
-        match value {
-            Value::Nil => Ok(Cell::Null),
-            Value::Bool(flag) => Ok(Cell::Integer(i64::from(flag))),
-            Value::Int(number) => Ok(Cell::Integer(number)),
-            Value::Float(number) if !number.is_nan() => Ok(Cell::Real(number)),
-            Value::Text(text) => Ok(Cell::Text(text)),
-            Value::Bytes(bytes) => Ok(Cell::Blob(bytes)),
-            other => Err(Fault::invalid(format!("{} {}", describe(&other), remedy(&other)))),
-        }
+        Ok(match plain(&value)? {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(number) => Cell::Integer(number),
+            ValueRef::Real(number) => Cell::Real(number),
+            ValueRef::Text(_) | ValueRef::Blob(_) => match value {
+                Value::Text(text) => Cell::Text(text),
+                Value::Bytes(bytes) => Cell::Blob(bytes),
+                _ => Cell::Null,
+            },
+        })
     }
 
-    /// A value for a column, which takes what it is declared to hold and keeps it as it is.
+    /// A value for a column: see [`for_column`].
     pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, Fault> {
-        let name = &column.name;
-        let cell = match (column.kind, value) {
-            (FieldType::Int, Value::Float(number)) if exact_integer(number).is_some() => {
-                Cell::Integer(number as i64)
-            }
-            (FieldType::Float, Value::Int(number)) if exact_float(number).is_some() => {
-                Cell::Real(number as f64)
-            }
-            (FieldType::Bool, value @ (Value::Bool(_) | Value::Int(0 | 1)))
-            | (FieldType::Int, value @ (Value::Int(_) | Value::Bool(_)))
-            | (FieldType::Float, value @ Value::Float(_))
-            | (FieldType::Text, value @ Value::Text(_))
-            | (FieldType::Bytes, value @ Value::Bytes(_))
-            | (FieldType::Any, value)
-            | (_, value @ (Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_))) => {
-                Cell::of(value)
-                    .map_err(|fault| Fault::invalid(format!("{name}: {}", fault.message)))?
-            }
-            (kind, value) => return Err(column.refuse(holds(kind), &describe(&value))),
-        };
-        match (&cell, column.affinity) {
-            (Cell::Integer(_) | Cell::Real(_), Affinity::Text) => {
-                Err(column.refuse("text", "a number"))
-            }
-            (Cell::Text(text), Affinity::Number | Affinity::Real) if looks_numeric(text) => {
-                Err(column.refuse("numbers", "text that looks like one"))
-            }
-            (Cell::Integer(number), Affinity::Real) => match exact_float(*number) {
-                Some(number) => Ok(Cell::Real(number)),
-                None => Err(column.refuse(holds(FieldType::Float), "an integer beyond 2^53")),
-            },
-            _ => Ok(cell),
+        match for_column(column, &value)? {
+            ValueRef::Null => Ok(Cell::Null),
+            ValueRef::Integer(number) => Ok(Cell::Integer(number)),
+            ValueRef::Real(number) => Ok(Cell::Real(number)),
+            ValueRef::Text(_) | ValueRef::Blob(_) => Cell::of(value),
         }
+    }
+}
+
+/// A value in its storage class, where no column says what it should be.
+fn plain(value: &Value) -> Result<ValueRef<'_>, Fault> {
+    match value {
+        Value::Nil => Ok(ValueRef::Null),
+        Value::Bool(flag) => Ok(ValueRef::Integer(i64::from(*flag))),
+        Value::Int(number) => Ok(ValueRef::Integer(*number)),
+        Value::Float(number) if !number.is_nan() => Ok(ValueRef::Real(*number)),
+        Value::Text(text) => Ok(ValueRef::Text(text.as_bytes())),
+        Value::Bytes(bytes) => Ok(ValueRef::Blob(bytes)),
+        other => Err(Fault::invalid(format!("{} {}", describe(other), remedy(other)))),
+    }
+}
+
+/// A value for a column, which takes what it is declared to hold and keeps it as it is.
+pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, Fault> {
+    let name = &column.name;
+    let cell = match (column.kind, value) {
+        (FieldType::Int, Value::Float(number)) if exact_integer(*number).is_some() => {
+            ValueRef::Integer(*number as i64)
+        }
+        (FieldType::Float, Value::Int(number)) if exact_float(*number).is_some() => {
+            ValueRef::Real(*number as f64)
+        }
+        (FieldType::Bool, Value::Bool(_) | Value::Int(0 | 1))
+        | (FieldType::Int, Value::Int(_) | Value::Bool(_))
+        | (FieldType::Float, Value::Float(_))
+        | (FieldType::Text, Value::Text(_))
+        | (FieldType::Bytes, Value::Bytes(_))
+        | (FieldType::Any, _)
+        | (_, Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_)) => {
+            plain(value).map_err(|fault| Fault::invalid(format!("{name}: {}", fault.message)))?
+        }
+        (kind, value) => return Err(column.refuse(holds(kind), &describe(value))),
+    };
+    match (cell, column.affinity) {
+        (ValueRef::Integer(_) | ValueRef::Real(_), Affinity::Text) => {
+            Err(column.refuse("text", "a number"))
+        }
+        (ValueRef::Text(text), Affinity::Number | Affinity::Real) if looks_numeric(text) => {
+            Err(column.refuse("numbers", "text that looks like one"))
+        }
+        (ValueRef::Integer(number), Affinity::Real) => match exact_float(number) {
+            Some(number) => Ok(ValueRef::Real(number)),
+            None => Err(column.refuse(holds(FieldType::Float), "an integer beyond 2^53")),
+        },
+        _ => Ok(cell),
     }
 }
 
@@ -108,8 +132,17 @@ pub(crate) fn read(cell: ValueRef<'_>, boolean: bool) -> Value {
         ValueRef::Integer(number @ (0 | 1)) if boolean => Value::Bool(number == 1),
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Float(number),
-        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Text(text) => Value::Text(safe_text(text).into_owned()),
         ValueRef::Blob(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
+    }
+}
+
+/// Text with what is not UTF-8 replaced.
+pub(crate) fn safe_text(text: &[u8]) -> Cow<'_, str> {
+    // The check alone is much faster than the replacing conversion, which looks at each byte.
+    match std::str::from_utf8(text) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(text),
     }
 }
 
@@ -127,9 +160,10 @@ fn exact_float(number: i64) -> Option<f64> {
 }
 
 /// Whether a column with numeric affinity would turn this text into a number.
-fn looks_numeric(text: &str) -> bool {
-    let digits = text.bytes().any(|byte| byte.is_ascii_digit());
-    digits && text.trim_ascii().parse::<f64>().is_ok()
+fn looks_numeric(text: &[u8]) -> bool {
+    let number =
+        || std::str::from_utf8(text.trim_ascii()).is_ok_and(|text| text.parse::<f64>().is_ok());
+    text.iter().any(u8::is_ascii_digit) && number()
 }
 
 impl ColumnInfo {

@@ -3,12 +3,13 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::cell::Cell;
+use crate::cell::{Cell, for_column};
 use crate::encode::record;
 use crate::fault::Fault;
 use crate::schema::{ColumnInfo, Key, TableInfo, quoted};
 use crate::select::{Columns, column};
 use runnel_store::{FieldType, Kind, Value};
+use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params_from_iter};
 use std::sync::Arc;
 
@@ -26,10 +27,13 @@ pub(crate) struct Row {
     cells: Vec<Cell>,
 }
 
-/// Many rows, those with the same columns one after the other.
+/// Many rows, as the records that came: making cells of them first would cost as much as storing
+/// them.
 pub(crate) struct Batch {
-    groups: Vec<(Vec<usize>, Vec<Cell>)>,
-    pub(crate) count: usize,
+    records: Vec<Value>,
+    /// Records with the same columns one after the other: the positions of the columns, and how
+    /// many there are.
+    groups: Vec<(Vec<usize>, usize)>,
 }
 
 /// A row that was inserted: the key, where the table has one, and what the row holds now.
@@ -41,7 +45,7 @@ pub(crate) struct Inserted {
 impl Row {
     /// Checks a record against the columns of a table.
     pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, Fault> {
-        let fields = fields(value)?;
+        let Value::Record(fields) = value else { return Err(no_record(&value)) };
         let columns = positions(table, &fields)?;
         let cells = columns
             .iter()
@@ -71,44 +75,43 @@ impl Row {
 
 impl Batch {
     /// Checks a list of records. What is wrong is said with the position in the list, from 1.
-    pub(crate) fn of(table: &TableInfo, values: Vec<Value>) -> Result<Self, Fault> {
-        let mut batch = Batch { groups: Vec::new(), count: values.len() };
-        let mut names: Vec<String> = Vec::new();
-        for (index, value) in values.into_iter().enumerate() {
+    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, Fault> {
+        let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
+        let mut names: &[(String, Value)] = &[];
+        for (index, value) in records.iter().enumerate() {
             let place = |fault: Fault| Fault {
                 message: format!("record {}: {}", index + 1, fault.message),
                 ..fault
             };
-            let fields = fields(value).map_err(place)?;
-            // Records of one kind come together: looking the columns up once is enough.
-            let same = fields.len() == names.len()
-                && !batch.groups.is_empty()
-                && fields.iter().zip(&names).all(|(field, name)| field.0 == *name);
-            if !same {
-                let columns = positions(table, &fields).map_err(place)?;
-                names = fields.iter().map(|field| field.0.clone()).collect();
-                batch.groups.push((columns, Vec::new()));
-            }
-            let Some((columns, cells)) = batch.groups.last_mut() else { continue };
-            if columns.is_empty() {
+            let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
+            if fields.is_empty() {
                 return Err(place(Fault::invalid("an empty record in a list of them")));
             }
+            // Records of one kind come together: looking the columns up once is enough.
+            let same = fields.len() == names.len()
+                && fields.iter().zip(names).all(|(field, known)| field.0 == known.0);
+            if !same {
+                groups.push((positions(table, fields).map_err(place)?, 0));
+                names = fields;
+            }
+            let Some((columns, count)) = groups.last_mut() else { continue };
+            *count += 1;
             for (position, (_, value)) in columns.iter().zip(fields) {
-                cells.push(Cell::for_column(&table.columns[*position], value).map_err(place)?);
+                for_column(&table.columns[*position], value).map_err(place)?;
             }
         }
-        Ok(batch)
+        Ok(Batch { records, groups })
+    }
+
+    /// How many rows.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
     }
 }
 
-fn fields(value: Value) -> Result<Vec<(String, Value)>, Fault> {
-    match value {
-        Value::Record(fields) => Ok(fields),
-        other => {
-            let message = format!("a row is made of a record, and this is {}", other.kind_name());
-            Err(Fault::new(Kind::Unsupported, message))
-        }
-    }
+fn no_record(value: &Value) -> Fault {
+    let message = format!("a row is made of a record, and this is {}", value.kind_name());
+    Fault::new(Kind::Unsupported, message)
 }
 
 fn positions(table: &TableInfo, fields: &[(String, Value)]) -> Result<Vec<usize>, Fault> {
@@ -177,11 +180,13 @@ impl Target {
 
     /// Inserts many rows.
     pub(crate) fn insert_all(&self, connection: &Connection, batch: &Batch) -> Result<(), Fault> {
-        for (columns, cells) in &batch.groups {
+        let mut records = batch.records.iter().filter_map(Value::as_record);
+        for (columns, count) in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
-            for row in cells.chunks_exact(columns.len()) {
-                for (index, cell) in row.iter().enumerate() {
-                    statement.raw_bind_parameter(index + 1, cell)?;
+            for fields in records.by_ref().take(*count) {
+                for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
+                    let cell = for_column(&self.info.columns[*position], value)?;
+                    statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(cell))?;
                 }
                 statement.raw_execute()?;
             }

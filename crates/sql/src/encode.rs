@@ -1,6 +1,6 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
-use crate::cell::read;
+use crate::cell::{read, safe_text};
 use crate::fault::Fault;
 use crate::schema::is_boolean;
 use crate::select::{Columns, Select};
@@ -118,7 +118,7 @@ fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), F
             ValueRef::Integer(1) if *boolean => out.extend_from_slice(b"true"),
             ValueRef::Integer(number) => json::write_int(number, out),
             ValueRef::Real(number) => json::write_float(number, out),
-            ValueRef::Text(text) => json::write_text(&String::from_utf8_lossy(text), out),
+            ValueRef::Text(text) => json::write_text(&safe_text(text), out),
             ValueRef::Blob(bytes) => json::write_bytes(bytes, out),
         }
     }
@@ -150,7 +150,7 @@ fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fa
             ValueRef::Integer(number) => json::write_int(number, out),
             ValueRef::Real(number) if number.is_finite() => json::write_float(number, out),
             ValueRef::Real(_) => {}
-            ValueRef::Text(text) => csv_text(String::from_utf8_lossy(text).as_bytes(), out),
+            ValueRef::Text(text) => csv_text(safe_text(text).as_bytes(), out),
             ValueRef::Blob(bytes) => {
                 // The JSON writer's base64 without its quotes.
                 let start = out.len();

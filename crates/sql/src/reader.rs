@@ -46,6 +46,8 @@ pub(crate) struct Stamp {
     pub(crate) data: i64,
     /// Another number after each change of the tables' form.
     pub(crate) schema: i64,
+    /// Which answered writes of this process are certainly in it: see [`Shared::generation`].
+    pub(crate) generation: u64,
 }
 
 /// Where a read runs, for reads that do less on a thread that must not wait.
@@ -103,6 +105,8 @@ impl Reader {
         &self,
         work: impl FnOnce(&Connection, Stamp) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
+        // Read first: a commit between the two looks like one that is not seen yet.
+        let generation = self.shared.generation();
         // While this statement has not come to its end, everything else that the connection
         // reads belongs to the same transaction.
         let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
@@ -111,7 +115,7 @@ impl Reader {
             Some(row) => row.get(0)?,
             None => 0,
         };
-        let mut stamp = self.stamp.get();
+        let mut stamp = Stamp { generation, ..self.stamp.get() };
         if data != stamp.data {
             let mut schema = self.connection.prepare_cached("PRAGMA schema_version")?;
             let schema = schema.query_row([], |row| row.get(0))?;
@@ -119,7 +123,7 @@ impl Reader {
                 self.tables.borrow_mut().clear();
                 self.statements.borrow_mut().clear();
             }
-            stamp = Stamp { data, schema };
+            stamp = Stamp { data, schema, generation };
             self.stamp.set(stamp);
         }
         work(&self.connection, stamp)

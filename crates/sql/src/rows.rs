@@ -48,7 +48,7 @@ impl Rows {
         }
         let held = match reader.kept(stamp, &select) {
             Some(Kept::Json(bytes)) => {
-                Some(Held { generation: reader.shared.generation(), form: Form::Json, bytes })
+                Some(Held { generation: stamp.generation, form: Form::Json, bytes })
             }
             _ => None,
         };

@@ -59,6 +59,7 @@ impl Shared {
         self.writer.commits()
     }
 
+    /// A number that is another one after every write of this process that was answered.
     pub(crate) fn generation(&self) -> u64 {
         self.writer.generation()
     }

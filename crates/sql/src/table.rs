@@ -15,12 +15,19 @@ use runnel_store::{
     Answer, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Reference, Shape,
     Store, Value, Verb, Verbs,
 };
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most keys that listing a table answers.
 pub const LIST_LIMIT: usize = 100_000;
+
+/// Queries of references that a table remembers the statements of.
+const QUERIES: usize = 64;
+
+/// The longest of them that is remembered, in bytes.
+const QUERY_LENGTH: usize = 1024;
 
 /// A table of a database, seen as it is or as a class sees it.
 ///
@@ -52,6 +59,8 @@ struct Plan {
     all: Arc<Select>,
     /// The statement that reads one row, where rows have a key.
     one: Option<String>,
+    /// The statements of queries that references had.
+    queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
 }
 
 impl Table {
@@ -164,7 +173,7 @@ impl Table {
                 Ok(batch) => batch,
                 Err(fault) => return Answer::Ready(Err(fault.into())),
             };
-            let (target, count) = (plan.target.clone(), batch.count as i64);
+            let (target, count) = (plan.target.clone(), batch.len() as i64);
             let work = move |connection: &_| target.insert_all(connection, &batch);
             table.0.reader.shared.write(deadline, work).map(move |()| Posted {
                 reference: None,
@@ -324,10 +333,7 @@ impl Inner {
             }
             let select = match reference.query() {
                 None | Some("") => plan.all.clone(),
-                Some(text) => {
-                    let query = parameters::parse(&plan.target.info, text)?;
-                    Arc::new(translate(&plan.target.info, &query)?)
-                }
+                Some(text) => plan.select(text)?,
             };
             Ok(Some(self.classed(Rows::content(&self.reader, stamp, select, context))))
         })
@@ -367,7 +373,25 @@ impl Plan {
         let columns = Arc::new(Columns::of(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
-        Ok(Plan { target: Arc::new(Target { info, columns }), all, one })
+        let target = Arc::new(Target { info, columns });
+        Ok(Plan { target, all, one, queries: RefCell::default() })
+    }
+
+    /// The statement for the query of a reference.
+    fn select(&self, query: &str) -> Result<Arc<Select>, Fault> {
+        if let Some(known) = self.queries.borrow().get(query) {
+            return Ok(known.clone());
+        }
+        let info = &self.target.info;
+        let select = Arc::new(translate(info, &parameters::parse(info, query)?)?);
+        if query.len() <= QUERY_LENGTH {
+            let mut queries = self.queries.borrow_mut();
+            if queries.len() >= QUERIES {
+                queries.clear();
+            }
+            queries.insert(query.into(), select.clone());
+        }
+        Ok(select)
     }
 }
 

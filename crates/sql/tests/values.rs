@@ -29,7 +29,7 @@ async fn there_and_back(table: &Table, field: &str, value: Value) -> Value {
     let row = content.into_value(usize::MAX).await.unwrap();
     let rows = table.get(&reference(""), &now()).await.unwrap().unwrap();
     let Value::List(rows) = rows.into_value(usize::MAX).await.unwrap() else { panic!() };
-    assert_eq!(rows, [row.clone()]);
+    assert_eq!(rows, std::slice::from_ref(&row));
     row.get(field).unwrap().clone()
 }
 
