@@ -28,8 +28,8 @@ use crate::Store;
 use std::rc::Rc;
 use subject::Subject;
 
-/// What a store can do beyond the least that every store can: get, put, delete and list text at
-/// paths of several parts. Start from [`Abilities::ALL`] and take away what it lacks.
+/// What a store can do beyond the least that every store can: get, put and delete text at paths of
+/// several parts. Start from [`Abilities::ALL`] and take away what it lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
     /// As what content comes back.
@@ -40,6 +40,8 @@ pub struct Abilities {
     pub empty: bool,
     /// There can be content at a path that has others below it. Without, it is a conflict.
     pub inner_content: bool,
+    /// Collections can be listed. Without, nothing is asked of listings.
+    pub listing: bool,
     /// A collection is gone with the last thing in it. Without, it stays and is listed.
     pub collections_vanish: bool,
     /// Putting nil deletes.
@@ -92,6 +94,7 @@ impl Abilities {
         binary: true,
         empty: true,
         inner_content: true,
+        listing: true,
         collections_vanish: true,
         nil_deletes: true,
         posting: Posting::Lists,

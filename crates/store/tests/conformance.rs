@@ -4,7 +4,7 @@
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, Body, Cache, Content, Context, Disk, EntityTag, Entry, Error, Json, Kind, Log, Map,
-    Memory, Posted, Query, Reference, Relative, Route, Sequence, Store, Value, Verb,
+    Memory, Posted, Query, Reference, Relative, Route, Sequence, Store, Value, Verb, Verbs,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -93,6 +93,33 @@ fn json_there_and_back_over_a_disk() {
         ..DISK
     };
     run(Rc::new(Json::down(disk)), abilities);
+}
+
+/// A store that cannot be listed, as most on the other side of a network cannot.
+#[test]
+fn without_listing() {
+    struct Unlisted(Memory);
+    impl Store for Unlisted {
+        fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+            self.0.get(reference, context)
+        }
+        fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+            self.0.put(reference, content, context)
+        }
+        fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+            self.0.delete(reference, context)
+        }
+        fn verbs(&self, _: &Reference) -> Verbs {
+            Verbs::NONE.with(Verb::Get).with(Verb::Put).with(Verb::Delete)
+        }
+        fn describe(&self) -> String {
+            "unlisted".to_string()
+        }
+    }
+    let posting = Posting::Other;
+    let abilities =
+        Abilities { listing: false, posting, merge: false, query: false, ..Abilities::ALL };
+    run(Rc::new(Unlisted(Memory::site())), abilities);
 }
 
 #[test]

@@ -157,12 +157,18 @@ impl Run<'_> {
                 continue;
             }
             let expected = self.model_value(path).await;
+            // What a collection without content of its own answers is open: nothing, the names
+            // in it, a page that lists them.
+            if expected.is_none() && self.expected_entries(path).await.is_some() {
+                continue;
+            }
             let found = self.subject.get(path).await;
             if found != expected {
                 self.fail(&format!("get {path}: found {found:?}, expected {expected:?}"));
             }
         }
-        for path in INNER.iter().chain(&["", "a.txt"]) {
+        let listed = INNER.iter().chain(&["", "a.txt"]);
+        for path in listed.filter(|_| self.subject.abilities.listing) {
             let expected = self.expected_entries(path).await;
             let mut found = self.subject.list(path).await;
             if path.is_empty() {

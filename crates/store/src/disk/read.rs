@@ -38,9 +38,9 @@ pub(super) fn file(
     if context.known.as_ref() == Some(&tag) && metadata.len() > 0 {
         return Ok(Some(Content { entity_tag: Some(tag), ..content }));
     }
-    let Some(mut file) = open(&place.path, OpenOptions::new().read(true))? else { return Ok(None) };
+    let opened = open(&place.path, OpenOptions::new().read(true))?;
     // What was opened counts, should the file have been replaced in between.
-    let metadata = file.metadata()?;
+    let Some((mut file, metadata)) = opened else { return Ok(None) };
     let (modified, length) = (metadata.modified().ok(), metadata.len());
     let entity_tag = Some(entity_tag(&metadata));
     if length > CHUNK as u64 {
@@ -60,13 +60,17 @@ pub(super) fn file(
 
 /// Opens a file without following a link and without waiting, should it have become one or a FIFO
 /// since it was looked at. Nothing when it is gone.
-pub(super) fn open(path: &Path, options: &mut OpenOptions) -> Result<Option<File>, Fault> {
+pub(super) fn open(
+    path: &Path,
+    options: &mut OpenOptions,
+) -> Result<Option<(File, Metadata)>, Fault> {
     let file = match options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    if file.metadata()?.is_file() { Ok(Some(file)) } else { Err(Fault::special()) }
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok(Some((file, metadata))) } else { Err(Fault::special()) }
 }
 
 /// Inode, size and time of the last change: another file, or the same one written again, has

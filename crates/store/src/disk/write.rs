@@ -214,7 +214,7 @@ pub(super) async fn append(
             Found::File(_) => {}
         }
         let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
-        let mut file = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
+        let (mut file, _) = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
         Ok(file.write_all(&bytes)?)
     };
     blocking(write).await?.map_err(|fault| fault.into_error(Verb::Post, &reference))?;
