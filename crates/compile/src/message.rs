@@ -28,18 +28,14 @@ impl Generator<'_> {
     pub(crate) fn chain(&mut self, expression: &Expression) -> Code {
         let mut messages = Vec::new();
         let mut receiver = expression;
-        loop {
-            match &receiver.kind {
-                ExpressionKind::Send { receiver: inner, message }
-                | ExpressionKind::Pipe { left: inner, message } => {
-                    if !messages.is_empty() && self.is_control(receiver) {
-                        break;
-                    }
-                    messages.push((message, &**inner));
-                    receiver = inner;
-                }
-                _ => break,
+        while let ExpressionKind::Send { receiver: inner, message }
+        | ExpressionKind::Pipe { left: inner, message } = &receiver.kind
+        {
+            if !messages.is_empty() && self.is_control(receiver) {
+                break;
             }
+            messages.push((message, &**inner));
+            receiver = inner;
         }
         let mut code = self.expression(receiver);
         for (message, receiver) in messages.into_iter().rev() {

@@ -181,6 +181,10 @@ check(send("é", "isLetter"), true)
 check(send("abc", "isNil"), false)
 reads(send("abc", "collect"):uppercase(), "[A,B,C]")
 check(send("hello", "perform:", "uppercase"), "HELLO")
+reads(send("héy", "collect:", function(c) return c .. c end), "[hh,éé,yy]")
+check(send("hello", "select:", function(c) return c ~= "l" end), "heo")
+check(send("hello", "occurrencesOf:", "l"), 2)
+check(send("hello", "inject:into:", 0, function(n) return n + 1 end), 5)
 check(send("it's", "printString"), "'it''s'")
 check(send("abc", "substringWithRange:", K.interval(1, 2, 1)), "bc")
 
@@ -582,7 +586,9 @@ do
 end
 do
   local out = send(G.ByteStream, "stream")
-  out:print_(1):println_("x"):printFormat_with_("%d!", 3)
+  out:print_(1)
+  out:println_("x")
+  out:printFormat_with_("%d!", 3)
   reads(out:target(), "1x\n3!")
   local lines = send(G.PrintLiner, "new")
   local text = send(G.ByteStream, "new")

@@ -14,14 +14,11 @@ K.method(Array, "_isArray", true)
 K.method(Array, "_kind", K.kinds.array)
 local methods, mutableMethods = Array._methods, MutableArray._methods
 
--- Adopts a Lua table of elements as an Array. With a count, nil among them is an error, as it is
--- in every literal.
+-- Adopts a Lua table of elements as an Array. With a count, there may be nil among them.
 function K.array(list, n)
   if n then
     for i = 1, n do
-      if list[i] == nil then
-        throw("nilValue", "element " .. i - 1 .. " of an array literal is nil")
-      end
+      if list[i] == nil then list[i] = NULL end
     end
   end
   return setmetatable(list, methods)

@@ -330,3 +330,24 @@ K.methods(Collection, {
   ["arrayByAddingObjectsFromArray:"] = together, ["addedAll:"] = together,
   ["withAll:"] = together,
 })
+
+-- Strings as collections of their characters -----------------------------------------------------
+
+local String = K.classes.String
+for _, selector in ipairs {
+  "doWithIndex:", "withIndexDo:", "do:separatedBy:", "reverseDo:", "collect:", "map:",
+  "collectWithIndex:", "withIndexCollect:", "detect:", "detect:ifNone:", "inject:into:", "reduce:",
+  "anySatisfy:", "allSatisfy:", "noneSatisfy:", "countOf:", "count:", "asSet", "uniq", "groupBy:",
+  "groupedBy:", "tally", "occurrences", "occurrencesOf:", "inGroupsOf:", "sorted", "sorted:",
+  "random", "randomElement", "zip:", "ifEmpty:", "ifNotEmpty:", "join:",
+} do
+  local name = K.mangle(selector)
+  K.method(String, name, Collection._methods[name])
+end
+
+local function chosen(wanted)
+  return function(self, block) return table.concat(K.filtered(self, block, wanted)) end
+end
+K.methods(String, {
+  ["select:"] = chosen(true), ["filter:"] = chosen(true), ["reject:"] = chosen(false),
+})

@@ -463,7 +463,7 @@ end
 -- Refuses a message in words. `why` may be nil.
 function K.refuse(receiver, selector, why)
   throw("doesNotUnderstand", format("%s does not understand %s%s",
-    K.nameOf(receiver), selector, why and ": " .. why or ""))
+    K.nameOf(receiver), selector, why and " (" .. why .. ")" or ""))
 end
 
 -- What to call a value in an error message: its class, or nil, with its value when short.

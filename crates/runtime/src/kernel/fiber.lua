@@ -173,15 +173,9 @@ K.methods(Fiber, {
   ["isDone"] = function(self) return K.native.isDone(self._task) end,
 })
 
-local function milliseconds(time)
-  if type(time) == "number" then return time end
-  return time:milliseconds()
-end
-K.milliseconds = milliseconds
-
 -- Runs a block in a fiber that ends by a time, and waits for it.
 local function within(block, time)
-  local fiber = K.fork(block, milliseconds(time))
+  local fiber = K.fork(block, K.secondsOf(time, "timeout:") * 1000)
   local ok, value = xpcall(K.native.join, handler, fiber._task)
   if ok then return value end
   K.native.cancel(fiber._task)
@@ -227,7 +221,7 @@ function K.concurrently(blocks, most)
 end
 
 function K.wait(time)
-  K.native.sleep(milliseconds(time) / 1000)
+  K.native.sleep(K.secondsOf(time, "a wait"))
 end
 
 -- After a time, once; every time, until it is cancelled.
@@ -243,3 +237,40 @@ function K.every(time, block)
     end
   end)
 end
+
+-- `[ { … }, { … } ] concurrently`: the values of blocks that run at the same time. As a stand-in
+-- it also takes `collect:` and `do:`, for one fiber an element.
+local Concurrent = K.newClass("Concurrent", K.classes.Object)
+K.nilKeys._list, K.nilKeys._most = true, true
+
+local function each(list, block)
+  local blocks = {}
+  for i = 1, #list do
+    local element = list[i]
+    if element == K.NULL then element = nil end
+    blocks[i] = function() return block(element) end
+  end
+  return blocks
+end
+
+K.methods(Concurrent, {
+  ["collect:"] = function(self, block) return K.concurrently(each(self._list, block), self._most) end,
+  ["do:"] = function(self, block)
+    K.concurrently(each(self._list, block), self._most)
+    return self._list
+  end,
+})
+
+-- Fibers that `concurrently` runs at a time when no number is given.
+local MOST = 64
+
+K.methods(K.classes.Array, {
+  ["concurrently"] = function(self)
+    if #self > 0 and type(self[1]) == "function" then return K.concurrently(self, MOST) end
+    return setmetatable({ _list = self, _most = MOST }, Concurrent._methods)
+  end,
+  ["concurrently:"] = function(self, most)
+    if #self > 0 and type(self[1]) == "function" then return K.concurrently(self, most) end
+    return setmetatable({ _list = self, _most = most }, Concurrent._methods)
+  end,
+})

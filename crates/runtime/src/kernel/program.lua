@@ -206,6 +206,9 @@ K.methods(Context, {
     local scheme, path = string.match(text, "^([%a_][%w_]*):(.*)$")
     return K.reference(scheme or "var", scheme and path or text)
   end,
+  -- `after: 5 seconds do: { … }` and `every: 1 minute do: { … }` are sent here.
+  ["after:do:"] = function(_, time, block) return K.after(time, block) end,
+  ["every:do:"] = function(_, time, block) return K.every(time, block) end,
   ["evaluateScriptString:"] = function(_, source)
     return native.compile(source, "evaluated")(K)
   end,
@@ -213,12 +216,17 @@ K.methods(Context, {
   ["valueOfVariableNamed:"] = function(_, name) return K.variables[name] end,
 })
 
+-- Waits for a Duration, or for a number of seconds.
+function K.pause(time)
+  native.sleep(type(time) == "number" and time or K.secondsOf(time, "runFor:"))
+end
+
 local RunLoop = K.newClass("RunLoop", Object)
 K.methods(RunLoop, {
   ["run"] = function() native.interact() end,
   ["runInteractiveLoop"] = function() native.interact() end,
-  ["run:"] = function(_, seconds) native.sleep(seconds) end,
-  ["runFor:"] = function(_, seconds) native.sleep(seconds) end,
+  ["run:"] = function(_, seconds) K.pause(seconds) end,
+  ["runFor:"] = function(_, seconds) K.pause(seconds) end,
 })
 
 -- Standard input: a source of lines.
@@ -250,7 +258,7 @@ local context = setmetatable({}, Context._methods)
 for name, value in pairs {
   stdout = K.stdout,
   rawstdout = K.stdout,
-  stdline = K.stdout,
+  stdline = K.stdline,
   stderr = K.stderr,
   stdin = setmetatable({}, Input._methods),
   context = context,

@@ -65,13 +65,20 @@ K.methods(Rows, {
   ["description"] = function(self) return K.str(loaded(self)) end,
   ["stringValue"] = function(self) return K.str(loaded(self)) end,
   ["isEqual:"] = function(self, other) return K.eq(loaded(self), other) end,
-  ["doesNotUnderstand:"] = function(self, message)
-    local list = loaded(self)
-    local arguments = message.i_arguments
-    return list[message._selectorName](list, unpack(arguments, 1, #arguments))
-  end,
 })
-K.nilKeys._selectorName = true
+K.method(Rows, "_isCollection", true)
+K.method(Rows, "_elements", loaded)
+
+-- What an array understands, rows do: they are read for it.
+for name, method in pairs(K.classes.Array._methods) do
+  local ofAll = rawget(K.classes.Object._methods, name) == method
+  if type(method) == "function" and not ofAll and rawget(Rows._own, name) == nil and string.find(name, "^%a") then
+    K.method(Rows, name, function(self, a, b, c)
+      local list = loaded(self)
+      return list[name](list, a, b, c)
+    end)
+  end
+end
 
 -- A table of a database, with the class of its rows.
 local Table = K.newClass("Table", Store)

@@ -169,7 +169,6 @@ local function put(self, text)
   elseif self._target then
     self._target:writeObject_(text)
   end
-  return self
 end
 
 local function print(self, value) return put(self, K.str(value)) end
@@ -179,8 +178,7 @@ local function newline(self) return put(self, "\n") end
 K.methods(ByteStream, {
   ["print:"] = print, ["show:"] = print, ["writeString:"] = print, ["appendString:"] = print,
   ["writeObject:"] = function(self, object)
-    if object == nil then return self end
-    return print(self, object)
+    if object ~= nil then print(self, object) end
   end,
   ["println:"] = println, ["writeLine:"] = println,
   ["println"] = newline, ["writeNewline"] = newline, ["newline"] = newline, ["nl"] = newline,
