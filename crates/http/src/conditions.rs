@@ -1,5 +1,6 @@
 //! Conditional requests: entity tags and dates (RFC 9110 section 13).
 
+use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::EntityTag;
 use std::time::{Duration, SystemTime};
@@ -130,8 +131,14 @@ pub(crate) fn parse_tag(text: &str) -> Option<EntityTag> {
 /// A tag as it stands in a header; `None` when a store made one that cannot stand there.
 pub(crate) fn tag_header(tag: &EntityTag) -> Option<HeaderValue> {
     let sound = tag.text.bytes().all(|byte| byte == b'!' || (b'#'..=b'~').contains(&byte));
-    let text = format!("{}\"{}\"", if tag.weak { "W/" } else { "" }, tag.text);
-    if sound { HeaderValue::try_from(text).ok() } else { None }
+    if !sound {
+        return None;
+    }
+    let mut text = Vec::with_capacity(tag.text.len() + 4);
+    text.extend_from_slice(if tag.weak { b"W/\"" } else { b"\"" });
+    text.extend_from_slice(tag.text.as_bytes());
+    text.push(b'"');
+    HeaderValue::from_maybe_shared(Bytes::from(text)).ok()
 }
 
 /// A date as it stands in a header. Dates that this form cannot write (before 1970, after 9999)
