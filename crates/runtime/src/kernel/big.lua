@@ -1,4 +1,4 @@
--- Big integers: whole numbers beyond ±(2^53 - 1), exact. What fits becomes a plain number again.
+-- Big integers: whole numbers beyond ±2^53, exact. What fits becomes a plain number again.
 -- The digits are bytes in two's complement, least significant first; the arithmetic is native.
 local K = ...
 local type, floor, setmetatable = type, math.floor, setmetatable
@@ -14,13 +14,18 @@ local methods = Big._methods
 -- Numbers and big integers ----------------------------------------------------------------------
 
 local LARGEST = 9007199254740991
+local EDGE = LARGEST + 1
 
--- The value of a result: a plain number when it fits. Seven bytes hold 2^55, and the conversion
--- rounds nothing below 2^53, so what is in range after it was in range before.
+-- The value of a result: a plain number when it fits, which is up to 2^53. Seven bytes hold 2^55,
+-- and the conversion rounds nothing below 2^53, so what is in range after it was in range before;
+-- at 2^53 itself a look back tells.
 local function fromBytes(bytes)
   if #bytes <= 7 then
     local number = K.native.bigToNumber(bytes)
     if number <= LARGEST and number >= -LARGEST then return number end
+    if (number == EDGE or number == -EDGE) and K.native.bigFromNumber(number) == bytes then
+      return number
+    end
   end
   return setmetatable({ _bytes = bytes }, methods)
 end

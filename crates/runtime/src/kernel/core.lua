@@ -82,6 +82,7 @@ function K.selector(name)
   if spelled[name] then return spelled[name] end
   if find(name, "^_%l") and reserved[sub(name, 2)] then return sub(name, 2) end
   local text = gsub(name, "__", "\1")
+  if find(name, "^op_[x0]") then text = sub(text, 3, -2) end -- a binary operator without a word
   text = gsub(text, "_x(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
   text = gsub(gsub(text, "_0", "-"), "_1", ".")
   text = gsub(gsub(text, "_", ":"), "\1", "_")
@@ -360,10 +361,12 @@ end
 -- One number: integers are exact. A sum or product of two integers that leaves ±(2^53 - 1) becomes
 -- a big integer; anything with a fraction, an exponent or beyond that as a float stays a float.
 
--- 2^53 - 1: 2^53 itself may be the rounding of a larger exact result.
+-- Results up to 2^53 - 1 are exact for certain: 2^53 itself may be the rounding of a larger one.
 local LIMIT = 9007199254740991
 
-local function integral(x) return x == floor(x) and x <= LIMIT and x >= -LIMIT end
+local function integral(x)
+  return x == floor(x) and x <= 9007199254740992 and x >= -9007199254740992
+end
 K.integral = integral
 
 local function slow(name, a, b)
@@ -375,7 +378,7 @@ end
 function K.add(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a + b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if r < LIMIT and r > -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigAdd(a, b) end
     return r
   end
@@ -385,7 +388,7 @@ end
 function K.sub(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a - b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if r < LIMIT and r > -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigSub(a, b) end
     return r
   end
@@ -395,7 +398,7 @@ end
 function K.mul(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a * b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if r < LIMIT and r > -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigMul(a, b) end
     return r
   end

@@ -106,9 +106,18 @@ function K.suggestion(value, selector)
   return near and ("did you mean " .. near .. "?") or nil
 end
 
+-- Operators are spelled as such.
+local operators = {
+  ["add:"] = "+", ["sub:"] = "-", ["mul:"] = "*", ["div:"] = "/", ["isLessThan:"] = "<",
+  ["isGreaterThan:"] = ">", ["isLessThanOrEqualTo:"] = "≤", ["isGreaterThanOrEqualTo:"] = "≥",
+  ["concat:"] = ",", ["pointWith:"] = "@",
+}
+
 local function doesNotUnderstand(self, message)
   local selector = message.i_selector
-  throw("doesNotUnderstand", K.nameOf(self) .. " does not understand " .. selector,
+  local spelled = operators[selector]
+  throw("doesNotUnderstand", K.nameOf(self) .. " does not understand "
+    .. (spelled and spelled .. " (" .. selector .. ")" or selector),
     { i_hint = K.suggestion(self, selector) })
 end
 

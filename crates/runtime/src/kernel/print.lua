@@ -15,7 +15,7 @@ local function numberText(x)
   if x ~= x then return "nan" end
   if x == math.huge then return "inf" end
   if x == -math.huge then return "-inf" end
-  if x == floor(x) and x <= 9007199254740991 and x >= -9007199254740991 then
+  if x == floor(x) and x <= 9007199254740992 and x >= -9007199254740992 then
     return format("%.0f", x)
   end
   local text = format("%.14g", x)
