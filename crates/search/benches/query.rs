@@ -1,7 +1,8 @@
 //! Queries per second in one thread, the JSON included, next to the original's figures.
 //!
 //! Runs on the library of 540 books that the original's example searches. It lies outside of the
-//! project; without it the benchmark says so and ends.
+//! project; without it the benchmark says so and ends. With a query and a number as arguments it runs
+//! that query so many times and prints nothing, for counting instructions with a profiler.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/support/mod.rs"]
@@ -30,6 +31,10 @@ fn main() {
     let Some(library) = support::library() else { return };
     let search = support::search("books", &library);
     let only = std::env::args().nth(1).filter(|name| !name.starts_with("--"));
+    let times = std::env::args().nth(2).and_then(|times| times.parse().ok());
+    if let (Some(query), Some(times)) = (&only, times) {
+        return run(&search, query, times, &mut Answer::new(), &mut Vec::new());
+    }
     println!("{:<26}{:>14}{:>10}{:>14}{:>8}", "query", "queries/s", "ns", "original", "ratio");
     for (query, original) in QUERIES {
         if only.as_ref().is_some_and(|only| only != query) {
@@ -41,19 +46,23 @@ fn main() {
     }
 }
 
-fn measure(search: &Search, query: &str) -> f64 {
+fn run(search: &Search, query: &str, times: usize, answer: &mut Answer, json: &mut Vec<u8>) {
     let request = Request::new().ids(20);
+    for _ in 0..times {
+        json.clear();
+        search.search_into(std::hint::black_box(query), &request, answer);
+        answer.write_json(json);
+        std::hint::black_box(&json);
+    }
+}
+
+fn measure(search: &Search, query: &str) -> f64 {
     let mut answer = Answer::new();
     let mut json = Vec::new();
     let started = Instant::now();
     let mut queries = 0;
     while started.elapsed() < ROUND {
-        for _ in 0..500 {
-            json.clear();
-            search.search_into(std::hint::black_box(query), &request, &mut answer);
-            answer.write_json(&mut json);
-            std::hint::black_box(&json);
-        }
+        run(search, query, 500, &mut answer, &mut json);
         queries += 500;
     }
     f64::from(queries) / started.elapsed().as_secs_f64()

@@ -6,7 +6,7 @@ use crate::json;
 use crate::limits::MAX_WORD_CHARS;
 use crate::number::Number;
 use crate::posting::Posting;
-use crate::preferences::{NO_NAME, Name, Preferences};
+use crate::preferences::{Name, Preferences};
 use crate::query::{Place, Token};
 use crate::succession::{Members, Succession};
 use crate::words::{Span, first_characters};
@@ -264,6 +264,8 @@ impl<'a> Combiner<'a, '_> {
         let [category, original, text] = parts;
         let name = self.preferences.name(category.of(&self.answer.query.text));
         let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
+        self.answer.record_json.push(b'[');
+        json::write_string(category.of(&self.answer.query.text), &mut self.answer.record_json);
         self.push_record(name, Number::float(0.0), list, category, Texts { original, text });
     }
 
@@ -294,28 +296,28 @@ impl<'a> Combiner<'a, '_> {
 
     fn push(&mut self, words: &WordsIndex, name: Name, weight: Number, list: u32, texts: Texts) {
         let category = self.store(&words.config().name);
+        self.answer.record_json.push(b'[');
+        self.answer.record_json.extend_from_slice(words.name_json());
         self.push_record(name, weight, list, category, texts);
     }
 
+    /// Adds a combination. The start of its JSON, with the category, has been written.
     fn push_record(&mut self, name: Name, weight: Number, list: u32, category: Span, texts: Texts) {
         let Answer { query, records, record_json, combinations, .. } = &mut *self.answer;
-        let start = record_json.len() as u32;
-        record_json.push(b'[');
-        for (number, span) in [category, texts.original, texts.text].into_iter().enumerate() {
-            if number > 0 {
-                record_json.push(b',');
-            }
+        let start = records.last().map_or(0, |record| record.json.end);
+        for span in [texts.original, texts.text] {
+            record_json.push(b',');
             json::write_string(span.of(&query.text), record_json);
         }
         record_json.push(b']');
-        let json = Span { start, end: record_json.len() as u32 };
         combinations.push(Combination {
             weight,
             list,
             name,
-            hidden: name != NO_NAME && self.preferences.is_hidden(name),
+            hidden: self.preferences.is_hidden(name),
             record: records.len() as u32,
         });
+        let json = Span { start, end: record_json.len() as u32 };
         records.push(Record { category, original: texts.original, text: texts.text, json });
     }
 }

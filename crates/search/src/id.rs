@@ -35,58 +35,90 @@ impl KeyFormat {
 
 /// Appends identifiers as JSON, with commas between them.
 ///
-/// Identifiers are most of what an answer consists of, so short numbers are put together on the
-/// stack and copied in one go.
+/// Identifiers are most of what an answer consists of, so numbers are put together on the stack,
+/// three digits at a time, and copied in one go.
 pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
-    let mut buffer = [0_u8; SHORT_NUMBERS];
-    let mut used = 0;
+    let mut buffer = Digits { bytes: [0; DIGITS], used: 0 };
     for (number, id) in ids.iter().enumerate() {
-        if used + LONGEST_SHORT_NUMBER > buffer.len() {
-            out.extend_from_slice(&buffer[..used]);
-            used = 0;
-        }
         if number > 0 {
-            buffer[used] = b',';
-            used += 1;
+            buffer.push(b',');
         }
         match id {
-            Id::Integer(number @ 0..=9_999) => {
-                used += write_short(*number as u16, &mut buffer[used..]);
+            Id::Integer(number @ 0..1_000_000) => buffer.push_short(*number as usize),
+            Id::Integer(number) => {
+                buffer.flush(out);
+                out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
             }
-            other => {
-                out.extend_from_slice(&buffer[..used]);
-                used = 0;
-                match other {
-                    Id::Integer(number) => {
-                        out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
-                    }
-                    Id::Text(text) => json::write_string(text, out),
-                }
+            Id::Text(text) => {
+                buffer.flush(out);
+                json::write_string(text, out);
             }
         }
+        if buffer.used > DIGITS - LONGEST {
+            buffer.flush(out);
+        }
     }
-    out.extend_from_slice(&buffer[..used]);
+    buffer.flush(out);
 }
 
-/// How many bytes of short numbers are put together.
-const SHORT_NUMBERS: usize = 128;
+/// How many bytes are put together.
+const DIGITS: usize = 256;
 
-/// A comma and four digits.
-const LONGEST_SHORT_NUMBER: usize = 5;
+/// A comma, and twice what three digits write.
+const LONGEST: usize = 9;
 
-/// Writes a number below 10,000 and answers how many digits it has.
-fn write_short(number: u16, out: &mut [u8]) -> usize {
-    let digits = [number / 1000, number / 100 % 10, number / 10 % 10, number % 10];
-    let length = match number {
-        0..=9 => 1,
-        10..=99 => 2,
-        100..=999 => 3,
-        _ => 4,
-    };
-    for (place, digit) in out.iter_mut().zip(&digits[4 - length..]) {
-        *place = b'0' + *digit as u8;
+/// The digits of the numbers below 1,000, first without and then with leading zeros, and how many
+/// they are without.
+const SHORT: [([u8; 4], [u8; 3], u8); 1_000] = {
+    let mut table = [([0; 4], [0; 3], 0); 1_000];
+    let mut number = 0;
+    while number < table.len() {
+        let hundreds = b'0' + (number / 100) as u8;
+        let tens = b'0' + (number / 10 % 10) as u8;
+        let ones = b'0' + (number % 10) as u8;
+        table[number].1 = [hundreds, tens, ones];
+        (table[number].0, table[number].2) = match number {
+            0..10 => ([ones, 0, 0, 0], 1),
+            10..100 => ([tens, ones, 0, 0], 2),
+            _ => ([hundreds, tens, ones, 0], 3),
+        };
+        number += 1;
     }
-    length
+    table
+};
+
+/// Digits on their way to an answer.
+struct Digits {
+    bytes: [u8; DIGITS],
+    used: usize,
+}
+
+impl Digits {
+    fn push(&mut self, byte: u8) {
+        self.bytes[self.used] = byte;
+        self.used += 1;
+    }
+
+    /// Appends a number below 1,000,000.
+    fn push_short(&mut self, number: usize) {
+        let (leading, rest) = (number / 1_000, number % 1_000);
+        let (digits, _, length) = &SHORT[if leading > 0 { leading } else { rest }];
+        if let Some(place) = self.bytes[self.used..].first_chunk_mut() {
+            *place = *digits;
+        }
+        self.used += usize::from(*length);
+        if leading > 0 {
+            if let Some(place) = self.bytes[self.used..].first_chunk_mut() {
+                *place = SHORT[rest].1;
+            }
+            self.used += 3;
+        }
+    }
+
+    fn flush(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[..self.used]);
+        self.used = 0;
+    }
 }
 
 impl From<i64> for Id {
@@ -213,12 +245,18 @@ mod tests {
     fn lists_are_json() {
         let ids: Vec<Id> = (0..200)
             .map(|number| Id::from(number * 73))
-            .chain([Id::from(-1), Id::from(i64::MAX), Id::from("a\"b"), Id::from(10_000)])
+            .chain([
+                Id::from(-1),
+                Id::from(i64::MAX),
+                Id::from("a\"b"),
+                Id::from(100_700),
+                Id::from(1_000_000),
+            ])
             .collect();
         let mut out = Vec::new();
         write_list(&ids, &mut out);
         let mut expected: Vec<String> = (0..200).map(|number| (number * 73).to_string()).collect();
-        let others = ["-1", "9223372036854775807", "\"a\\\"b\"", "10000"];
+        let others = ["-1", "9223372036854775807", "\"a\\\"b\"", "100700", "1000000"];
         expected.extend(others.map(str::to_owned));
         assert_eq!(String::from_utf8_lossy(&out), expected.join(","));
     }

@@ -357,17 +357,21 @@ impl Index {
     }
 
     /// Appends the identifiers of the documents in some slots.
-    pub(crate) fn push_ids(&self, slots: impl Iterator<Item = u32>, out: &mut Vec<Id>) {
+    pub(crate) fn push_ids(&self, slots: &[u32], out: &mut Vec<Id>) {
+        out.reserve(slots.len());
         // Documents are in one piece unless the index has grown at both ends.
-        match self.documents.as_slices() {
-            (documents, []) => {
-                for slot in slots {
-                    if let Some(Some(id)) = documents.get((slot - self.base) as usize) {
-                        out.push(id.clone());
-                    }
-                }
+        let (documents, others) = self.documents.as_slices();
+        for slot in slots {
+            let place = (slot - self.base) as usize;
+            let document = match documents.get(place) {
+                None => others.get(place - documents.len()),
+                found => found,
+            };
+            match document {
+                Some(Some(Id::Integer(number))) => out.push(Id::Integer(*number)),
+                Some(Some(Id::Text(text))) => out.push(Id::Text(text.clone())),
+                Some(None) | None => {}
             }
-            _ => slots.for_each(|slot| out.extend(self.id(slot).cloned())),
         }
     }
 }

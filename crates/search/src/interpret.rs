@@ -37,6 +37,8 @@ pub(crate) struct Interpretation {
 pub(crate) struct Interpretations {
     pub(crate) choices: Vec<Choice>,
     pub(crate) all: Vec<Interpretation>,
+    /// The combinations of each word in one index.
+    pub(crate) places: Vec<Range<u32>>,
 }
 
 impl Interpretations {
@@ -45,25 +47,25 @@ impl Interpretations {
         self.all.clear();
     }
 
-    /// Adds the interpretations in one index, given the combinations of each word. `bytes` is about
-    /// how long an interpretation is in an answer.
+    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about how
+    /// long an interpretation is in an answer.
     pub(crate) fn add(
         &mut self,
         index: u8,
-        places: &[Range<u32>],
         combinations: &[Combination],
         preferences: &Preferences,
         bytes: usize,
     ) {
         let limit = (MAX_COMBINATION_BYTES / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
         let mut level = NONE..NONE;
-        for place in places {
-            level = self.choose(level, place.clone(), combinations, preferences);
+        for place in 0..self.places.len() {
+            let place = self.places[place].clone();
+            level = self.choose(level, place, combinations, preferences);
             if level.len() > limit {
                 level = self.keep_best(level, limit);
             }
         }
-        if places.is_empty() {
+        if self.places.is_empty() {
             return;
         }
         for choice in level {

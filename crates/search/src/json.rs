@@ -3,8 +3,13 @@
 /// Appends `text` as a JSON string: UTF-8 and slashes as they are, `"`, `\` and control characters
 /// escaped.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
-    out.push(b'"');
     let bytes = text.as_bytes();
+    out.reserve(bytes.len() + 2);
+    out.push(b'"');
+    if bytes.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
+        out.extend_from_slice(bytes);
+        return out.push(b'"');
+    }
     let mut copied = 0;
     for (at, &byte) in bytes.iter().enumerate() {
         if byte >= 0x20 && byte != b'"' && byte != b'\\' {

@@ -91,6 +91,18 @@ impl From<i32> for Number {
     }
 }
 
+/// Appends a number of microseconds as seconds.
+pub(crate) fn write_microseconds(value: u64, out: &mut Vec<u8>) {
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(value).as_bytes();
+    let significant =
+        digits.len() - digits.iter().rev().take_while(|digit| **digit == b'0').count();
+    if significant == 0 {
+        return out.extend_from_slice(b"0.0");
+    }
+    write_decimal(&digits[..significant], digits.len() as i32 - 7, out);
+}
+
 /// Appends an unsigned integer in decimal.
 pub(crate) fn write_unsigned(value: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
@@ -106,7 +118,7 @@ fn write_float(value: f64, out: &mut Vec<u8>) {
     if value.is_sign_negative() {
         out.push(b'-');
     }
-    write_decimal(&digits, exponent, out);
+    write_decimal(digits.as_slice(), exponent, out);
 }
 
 /// Nearly all scores are sums of weights with three decimals. A double that is the closest one to
@@ -137,22 +149,53 @@ fn write_thousandths(value: f64, out: &mut Vec<u8>) -> bool {
     true
 }
 
+/// Significant digits. A double has at most 17 of them.
+#[derive(Clone, Copy)]
+struct Digits {
+    digits: [u8; 24],
+    length: usize,
+}
+
+impl Digits {
+    fn push(&mut self, digit: u8) {
+        if let Some(place) = self.digits.get_mut(self.length) {
+            *place = digit;
+            self.length += 1;
+        }
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        &self.digits[..self.length]
+    }
+}
+
 /// The significant digits of a decimal text and the power of ten of the first one.
-fn decompose(text: &str) -> (Vec<u8>, i32) {
+fn decompose(text: &str) -> (Digits, i32) {
     let text = text.strip_prefix('-').unwrap_or(text);
     let (mantissa, shift) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().unwrap_or(0)),
         None => (text, 0),
     };
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-    let leading = all.iter().take_while(|digit| **digit == b'0').count();
-    let trailing = all[leading..].iter().rev().take_while(|digit| **digit == b'0').count();
-    let digits = all[leading..all.len() - trailing].to_vec();
-    if digits.is_empty() {
-        return (vec![b'0'], 0);
+    let whole = mantissa.find('.').unwrap_or(mantissa.len());
+    let mut digits = Digits { digits: [0; 24], length: 0 };
+    let (mut leading, mut zeros) = (0, 0);
+    for digit in mantissa.bytes().filter(u8::is_ascii_digit) {
+        if digit != b'0' {
+            (0..zeros).for_each(|_| digits.push(b'0'));
+            digits.push(digit);
+            zeros = 0;
+        } else if digits.length == 0 {
+            leading += 1;
+        } else {
+            // Zeros count only with another digit after them.
+            zeros += 1;
+        }
     }
-    (digits, whole.len() as i32 - 1 - leading as i32 + shift)
+    if digits.length == 0 {
+        digits.push(b'0');
+        return (digits, 0);
+    }
+    (digits, whole as i32 - 1 - leading + shift)
 }
 
 fn write_decimal(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
@@ -218,6 +261,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
+        fn microseconds_are_seconds(value in 0u64..3_000_000_000) {
+            let mut out = Vec::new();
+            write_microseconds(value, &mut out);
+            let expected = text(Number::float(value as f64 / 1e6));
+            proptest::prop_assert_eq!(String::from_utf8_lossy(&out), expected);
+        }
+
+        #[test]
         fn what_is_written_reads_back(value: f64) {
             let number = Number::float(value);
             proptest::prop_assert_eq!(text(number).parse::<f64>(), Ok(number.value()));
@@ -229,7 +280,7 @@ mod tests {
             let (digits, exponent) = decompose(zmij::Buffer::new().format_finite(value));
             if value >= 0.001 {
                 let mut general = Vec::new();
-                write_decimal(&digits, exponent, &mut general);
+                write_decimal(digits.as_slice(), exponent, &mut general);
                 proptest::prop_assert_eq!(text(Number::float(value)).into_bytes(), general);
             }
         }

@@ -191,7 +191,9 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             count = list.len();
             (skip, limit) = progress.part(count);
             if request.sort.is_none() {
-                index.push_ids(list.iter_from(skip).take(limit), &mut answer.ids);
+                for part in list.parts(skip, limit) {
+                    index.push_ids(part, &mut answer.ids);
+                }
             } else if limit > 0 {
                 let slots: Vec<u32> = list.iter().collect();
                 show(index, &slots, skip, limit, request, &mut answer.ids);
@@ -335,7 +337,7 @@ fn show(
         return;
     }
     let Some(sort) = request.sort else {
-        return index.push_ids(slots.iter().skip(skip).take(limit).copied(), ids);
+        return index.push_ids(&slots[skip..skip + limit], ids);
     };
     let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
     all.sort_by(|left, right| sort(left, right));

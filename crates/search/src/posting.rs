@@ -78,6 +78,14 @@ impl Posting {
         self.slots.range(place.min(self.slots.len())..).copied()
     }
 
+    /// Part of the slots, in at most two pieces. The part must be within the list.
+    pub(crate) fn parts(&self, skip: usize, limit: usize) -> [&[u32]; 2] {
+        let (front, back) = self.slots.as_slices();
+        let from_front = &front[skip.min(front.len())..(skip + limit).min(front.len())];
+        let skip = skip.saturating_sub(front.len());
+        [from_front, &back[skip..skip + limit - from_front.len()]]
+    }
+
     pub(crate) fn contains(&self, slot: u32) -> bool {
         match &self.bits {
             Some(bits) => bits.contains(slot),
@@ -240,7 +248,14 @@ mod tests {
             for slot in 1000..1400 {
                 proptest::prop_assert_eq!(posting.contains(slot), list.contains(&slot));
             }
-            proptest::prop_assert_eq!(posting.iter().collect::<Vec<_>>(), list);
+            proptest::prop_assert_eq!(&posting.iter().collect::<Vec<_>>(), &list);
+            for skip in 0..=list.len() {
+                for limit in [0, 1, list.len() - skip] {
+                    let end = (skip + limit).min(list.len());
+                    let parts = posting.parts(skip, end - skip).concat();
+                    proptest::prop_assert_eq!(&parts, &list[skip..end]);
+                }
+            }
         }
     }
 

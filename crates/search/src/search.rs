@@ -5,13 +5,13 @@ use crate::combine::Combiner;
 use crate::error::ConfigError;
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
-use crate::limits::{MAX_INDEXES, MAX_QUERY_TOKENS};
+use crate::limits::MAX_INDEXES;
 use crate::page::Pager;
 use crate::preferences::{Boost, Name, Preferences};
 use crate::tokenizer::Tokenizer;
 use crate::work::Work;
 use std::cmp::Ordering;
-use std::ops::{Deref, Range};
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
 
@@ -317,9 +317,7 @@ impl Search {
 
     /// Adds the interpretations in one index.
     fn interpret<'a>(&'a self, combiner: &mut Combiner<'a, '_>, number: usize, index: &'a Index) {
-        const NO_PLACE: Range<u32> = 0..0;
-        let mut places = [NO_PLACE; MAX_QUERY_TOKENS + 1];
-        let mut used = 0;
+        combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
@@ -331,8 +329,7 @@ impl Search {
                 return;
             }
             let end = combiner.answer.combinations.len() as u32;
-            places[used] = start..end;
-            used += 1;
+            combiner.answer.interpretations.places.push(start..end);
             let length = |combination: &crate::combine::Combination| {
                 combiner.answer.records[combination.record as usize].json.len()
             };
@@ -340,13 +337,7 @@ impl Search {
             bytes += new.iter().map(length).max().unwrap_or(0);
         }
         let answer = &mut *combiner.answer;
-        answer.interpretations.add(
-            number as u8,
-            &places[..used],
-            &answer.combinations,
-            &self.preferences,
-            bytes,
-        );
+        answer.interpretations.add(number as u8, &answer.combinations, &self.preferences, bytes);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::bundle::{Bundle, Entry};
 use crate::category::Category;
 use crate::document::Field;
 use crate::id::leading_float;
+use crate::json;
 use crate::limits::{MAX_FIELD_BYTES, MAX_WORD_CHARS};
 use crate::number::Number;
 use crate::posting::{End, Posting};
@@ -19,6 +20,8 @@ use std::hash::BuildHasher;
 #[derive(Debug)]
 pub(crate) struct WordsIndex {
     config: Category,
+    /// The name of the category as JSON.
+    name_json: Vec<u8>,
     tokenizer: Tokenizer,
     exact: Bundle,
     /// Nothing if partial words are answered by the whole words.
@@ -34,7 +37,10 @@ pub(crate) type Found<'a> = (Number, Option<&'a Posting>);
 
 impl WordsIndex {
     pub(crate) fn new(config: Category, tokenizer: &Tokenizer, fixed: bool) -> WordsIndex {
+        let mut name_json = Vec::new();
+        json::write_string(&config.name, &mut name_json);
         WordsIndex {
+            name_json,
             tokenizer: config.tokenizer.clone().unwrap_or_else(|| tokenizer.clone()),
             exact: Bundle::default(),
             partial: (!config.partial.is_none()).then(Bundle::default),
@@ -47,6 +53,10 @@ impl WordsIndex {
 
     pub(crate) fn config(&self) -> &Category {
         &self.config
+    }
+
+    pub(crate) fn name_json(&self) -> &[u8] {
+        &self.name_json
     }
 
     pub(crate) fn stemmer(&self) -> Option<Stemmer> {
