@@ -1,0 +1,33 @@
+//! The rules. Each looks at the whole project and answers what breaks it.
+
+mod banned;
+mod contents;
+mod dependencies;
+mod links;
+mod purity;
+mod shape;
+mod unsafe_code;
+mod words;
+
+use crate::{Finding, Tree};
+
+/// A rule.
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: [Rule; 8] = [
+    dependencies::check,
+    purity::check,
+    unsafe_code::check,
+    shape::check,
+    banned::check,
+    contents::check,
+    words::check,
+    links::check,
+];
+
+/// Checks a project against all rules; the findings are in the order of files and lines.
+pub fn tidy(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    findings.sort();
+    findings
+}
