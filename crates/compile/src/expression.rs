@@ -160,7 +160,7 @@ impl Generator<'_> {
 
     fn integer(&mut self, digits: &str) -> Code {
         match digits.parse::<i64>() {
-            Ok(number) if number.unsigned_abs() <= 1 << 53 => {
+            Ok(number) if number.unsigned_abs() < 1 << 53 => {
                 let text = if number < 0 { format!("({number})") } else { number.to_string() };
                 Code::constant(text)
             }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 /// Levels of arrays and dictionaries that are converted.
 pub(crate) const DEPTH: usize = 128;
 /// Integers up to here are exact as numbers of the program.
-pub(crate) const EXACT: f64 = 9_007_199_254_740_992.0;
+pub(crate) const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// A store held by the program.
 pub(crate) struct NativeStore(pub(crate) Rc<dyn Store>);

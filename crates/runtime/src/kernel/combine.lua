@@ -251,6 +251,53 @@ K.methods(Switching, {
   end,
 })
 
+-- MergingStore: a put of an array or a text is added to what is there; everything else replaces.
+local Merging = K.newClass("MergingStore", Mapping)
+K.alias("MPWMergingStore", Merging)
+K.methods(Merging, {
+  ["at:put:"] = function(self, reference, value)
+    local path = pathOf(reference)
+    local held = K.storeGet(sourceOf(self), path)
+    local joins = type(value) == "string" and type(held) == "string"
+      or type(value) == "table" and value._isArray and type(held) == "table" and held._isArray
+    if joins then
+      value = type(held) == "string" and held .. value or held:arrayByAddingObjectsFromArray_(value)
+    end
+    K.storePutAt(sourceOf(self), path, value)
+    return value
+  end,
+})
+
+-- EnsureNonNilStore: what is missing is an error.
+local Ensure = K.newClass("EnsureNonNilStore", Mapping)
+K.alias("MPWEnsureNonNilStore", Ensure)
+K.method(Ensure, "at_", function(self, reference)
+  local value = Mapping._methods.at_(self, reference)
+  if value == nil then K.throw("notFound", string.format("there is nothing at %s", pathOf(reference))) end
+  return value
+end)
+
+-- ExtensionStore: adds an ending to names on the way down, and takes it off on the way up.
+local Extension = K.newClass("ExtensionStore", Mapping)
+for _, name in ipairs { "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper" } do K.alias(name, Extension) end
+K.ivar(Extension, "extension")
+K.methods(Extension, {
+  ["mapReference:"] = function(self, reference)
+    local path = pathOf(reference)
+    if path == "" or string.sub(path, -1) == "/" then return reference end
+    return K.pathReference(path .. "." .. self.i_extension)
+  end,
+  ["childrenOfReference:"] = function(self, reference)
+    local names = K.storeList(sourceOf(self), pathOf(reference))
+    if names == nil then return nil end
+    local ending = "." .. self.i_extension
+    return names:collect_(function(name)
+      if string.sub(name, -#ending) == ending then return string.sub(name, 1, -#ending - 1) end
+      return name
+    end)
+  end,
+})
+
 -- JSONConverter: what is read leaves as JSON, what is written is parsed (`up: false`: the other
 -- way round). Native: rows and objects are written straight into the answer.
 local Converter = K.newClass("JSONConverter", Mapping)

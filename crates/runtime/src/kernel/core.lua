@@ -378,7 +378,7 @@ end
 function K.add(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a + b
-    if r < LIMIT and r > -LIMIT then return r end
+    if r <= LIMIT and r >= -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigAdd(a, b) end
     return r
   end
@@ -388,7 +388,7 @@ end
 function K.sub(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a - b
-    if r < LIMIT and r > -LIMIT then return r end
+    if r <= LIMIT and r >= -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigSub(a, b) end
     return r
   end
@@ -398,7 +398,7 @@ end
 function K.mul(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a * b
-    if r < LIMIT and r > -LIMIT then return r end
+    if r <= LIMIT and r >= -LIMIT then return r end
     if integral(a) and integral(b) then return K.bigMul(a, b) end
     return r
   end
