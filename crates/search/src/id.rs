@@ -38,20 +38,20 @@ impl KeyFormat {
 /// Identifiers are most of what an answer consists of, so numbers are put together on the stack,
 /// three digits at a time, and copied in one go.
 pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
+    let start = out.len();
     let mut buffer = Digits { bytes: [0; DIGITS], used: 0 };
-    for (number, id) in ids.iter().enumerate() {
-        if number > 0 {
-            buffer.push(b',');
-        }
+    for id in ids {
         match id {
             Id::Integer(number @ 0..1_000_000) => buffer.push_short(*number as usize),
-            Id::Integer(number) => {
+            other => {
                 buffer.flush(out);
-                out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
-            }
-            Id::Text(text) => {
-                buffer.flush(out);
-                json::write_string(text, out);
+                out.push(b',');
+                match other {
+                    Id::Integer(number) => {
+                        out.extend_from_slice(itoa::Buffer::new().format(*number).as_bytes());
+                    }
+                    Id::Text(text) => json::write_string(text, out),
+                }
             }
         }
         if buffer.used > DIGITS - LONGEST {
@@ -59,29 +59,39 @@ pub(crate) fn write_list(ids: &[Id], out: &mut Vec<u8>) {
         }
     }
     buffer.flush(out);
+    // Every identifier was written after a comma, also the first.
+    if out.len() > start {
+        out.remove(start);
+    }
 }
 
 /// How many bytes are put together.
-const DIGITS: usize = 256;
+const DIGITS: usize = 128;
 
-/// A comma, and twice what three digits write.
-const LONGEST: usize = 9;
+/// A comma and twice three digits, and one byte that is written but not used.
+const LONGEST: usize = 8;
 
-/// The digits of the numbers below 1,000, first without and then with leading zeros, and how many
-/// they are without.
-const SHORT: [([u8; 4], [u8; 3], u8); 1_000] = {
-    let mut table = [([0; 4], [0; 3], 0); 1_000];
+/// A comma and a number below 1,000, how many bytes that are, and the number with leading zeros.
+#[derive(Clone, Copy)]
+struct Short {
+    text: [u8; 4],
+    length: u8,
+    padded: [u8; 3],
+}
+
+const SHORT: [Short; 1_000] = {
+    let mut table = [Short { text: [0; 4], length: 0, padded: [0; 3] }; 1_000];
     let mut number = 0;
     while number < table.len() {
         let hundreds = b'0' + (number / 100) as u8;
         let tens = b'0' + (number / 10 % 10) as u8;
         let ones = b'0' + (number % 10) as u8;
-        table[number].1 = [hundreds, tens, ones];
-        (table[number].0, table[number].2) = match number {
-            0..10 => ([ones, 0, 0, 0], 1),
-            10..100 => ([tens, ones, 0, 0], 2),
-            _ => ([hundreds, tens, ones, 0], 3),
+        let (text, length) = match number {
+            0..10 => ([b',', ones, 0, 0], 2),
+            10..100 => ([b',', tens, ones, 0], 3),
+            _ => ([b',', hundreds, tens, ones], 4),
         };
+        table[number] = Short { text, length, padded: [hundreds, tens, ones] };
         number += 1;
     }
     table
@@ -94,22 +104,17 @@ struct Digits {
 }
 
 impl Digits {
-    fn push(&mut self, byte: u8) {
-        self.bytes[self.used] = byte;
-        self.used += 1;
-    }
-
-    /// Appends a number below 1,000,000.
+    /// Appends a comma and a number below 1,000,000.
     fn push_short(&mut self, number: usize) {
-        let (leading, rest) = (number / 1_000, number % 1_000);
-        let (digits, _, length) = &SHORT[if leading > 0 { leading } else { rest }];
+        let thousands = number / 1_000;
+        let first = &SHORT[if thousands > 0 { thousands } else { number } % 1_000];
         if let Some(place) = self.bytes[self.used..].first_chunk_mut() {
-            *place = *digits;
+            *place = first.text;
         }
-        self.used += usize::from(*length);
-        if leading > 0 {
+        self.used += usize::from(first.length);
+        if thousands > 0 {
             if let Some(place) = self.bytes[self.used..].first_chunk_mut() {
-                *place = SHORT[rest].1;
+                *place = SHORT[number % 1_000].padded;
             }
             self.used += 3;
         }

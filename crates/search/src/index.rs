@@ -3,6 +3,7 @@
 use crate::bundle::Entry;
 use crate::category::Category;
 use crate::document::Document;
+use crate::documents::Documents;
 use crate::error::ConfigError;
 use crate::id::{Id, KeyFormat};
 use crate::limits::{MAX_CATEGORIES, MAX_DOCUMENTS};
@@ -10,14 +11,7 @@ use crate::posting::End;
 use crate::tokenizer::Tokenizer;
 use crate::words_index::WordsIndex;
 use hashbrown::{DefaultHashBuilder, HashMap};
-use std::collections::VecDeque;
 use std::hash::BuildHasher;
-
-/// The slot of the first document of an index, so that there is room for others before it.
-const FIRST_SLOT: u32 = 1 << 31;
-
-/// Slots of removed documents are kept until there are this many more than documents.
-const FREE_SLOTS_ALLOWED: usize = 1_024;
 
 /// Whether faults of the engine that this one follows are corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,10 +102,7 @@ pub struct Index {
     hasher: DefaultHashBuilder,
     categories: Vec<WordsIndex>,
     qualifiers: HashMap<String, u8>,
-    slots: HashMap<Id, u32>,
-    documents: VecDeque<Option<Id>>,
-    /// The slot of the first of `documents`.
-    base: u32,
+    documents: Documents,
 }
 
 impl Index {
@@ -156,9 +147,7 @@ impl Index {
             hasher: DefaultHashBuilder::default(),
             categories: config.categories.into_iter().map(new).collect(),
             qualifiers,
-            slots: HashMap::new(),
-            documents: VecDeque::new(),
-            base: FIRST_SLOT,
+            documents: Documents::new(config.key_format),
         })
     }
 
@@ -174,17 +163,17 @@ impl Index {
 
     /// The number of documents.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.documents.len()
     }
 
     /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.documents.len() == 0
     }
 
     /// Whether a document of this identifier is in the index.
     pub fn contains(&self, id: impl Into<Id>) -> bool {
-        self.slots.contains_key(&self.key_format.apply(id.into()))
+        self.documents.slot(&self.key_format.apply(id.into())).is_some()
     }
 
     /// The names of the categories, in their order.
@@ -222,7 +211,7 @@ impl Index {
     /// replaced ones the document moves to the start.
     pub fn replace_from(&mut self, document: &Document) {
         let id = self.key_format.apply(document.id().clone());
-        let Some(&slot) = self.slots.get(&id) else {
+        let Some(slot) = self.documents.slot(&id) else {
             return self.add(document);
         };
         let kept = |category: &WordsIndex| {
@@ -243,15 +232,14 @@ impl Index {
     /// Removes a document and says whether it was in the index.
     pub fn remove(&mut self, id: impl Into<Id>) -> bool {
         let id = self.key_format.apply(id.into());
-        let Some(slot) = self.slots.remove(&id) else {
+        let Some(slot) = self.documents.remove(&id) else {
             return false;
         };
         let whole_code = self.fidelity == Fidelity::Original;
         for category in &mut self.categories {
             category.remove(&self.hasher, slot, whole_code);
         }
-        self.documents[(slot - self.base) as usize] = None;
-        if self.documents.len() > 2 * self.slots.len() + FREE_SLOTS_ALLOWED {
+        if self.documents.is_sparse() {
             self.renumber();
         }
         true
@@ -272,13 +260,15 @@ impl Index {
 
     fn insert(&mut self, document: &Document, end: End) {
         let id = self.key_format.apply(document.id().clone());
-        let slot = match self.slots.get(&id) {
-            Some(slot) => *slot,
+        let slot = match self.documents.slot(&id) {
+            Some(slot) => slot,
             None if self.documents.len() >= MAX_DOCUMENTS => return,
             None => {
-                let slot = self.new_slot(id.clone(), end);
-                self.slots.insert(id, slot);
-                slot
+                // Slots drift in one direction when documents are replaced again and again.
+                if self.documents.is_exhausted() {
+                    self.renumber();
+                }
+                self.documents.insert(id, end)
             }
         };
         for category in &mut self.categories {
@@ -288,40 +278,11 @@ impl Index {
         }
     }
 
-    fn new_slot(&mut self, id: Id, end: End) -> u32 {
-        // Slots drift in one direction when documents are replaced again and again.
-        let last = u64::from(self.base) + self.documents.len() as u64;
-        if self.base == 0 || last >= u64::from(u32::MAX) {
-            self.renumber();
-        }
-        match end {
-            End::Front => {
-                self.base -= 1;
-                self.documents.push_front(Some(id));
-                self.base
-            }
-            End::Back => {
-                self.documents.push_back(Some(id));
-                self.base + (self.documents.len() - 1) as u32
-            }
-        }
-    }
-
     /// Gives the documents new slots without gaps, in the same order.
     fn renumber(&mut self) {
-        let mut numbers = Vec::with_capacity(self.documents.len());
-        let mut next = FIRST_SLOT;
-        for document in &self.documents {
-            numbers.push(next);
-            next += u32::from(document.is_some());
-        }
-        let base = self.base;
-        let new_slot = |slot: u32| numbers[(slot - base) as usize];
+        let renumbering = self.documents.renumber();
+        let new_slot = |slot| renumbering.new_slot(slot);
         self.categories.iter_mut().for_each(|category| category.renumber(new_slot));
-        self.slots.values_mut().for_each(|slot| *slot = new_slot(*slot));
-        self.documents.retain(Option::is_some);
-        self.documents.shrink_to_fit();
-        self.base = FIRST_SLOT;
     }
 
     pub(crate) fn categories(&self) -> &[WordsIndex] {
@@ -346,32 +307,7 @@ impl Index {
         u8::try_from(found).ok()
     }
 
-    /// The slot of a document, given its identifier in the format of the index.
-    pub(crate) fn slot(&self, id: &Id) -> Option<u32> {
-        self.slots.get(id).copied()
-    }
-
-    /// The identifier of the document in a slot. Slots come from this index, so there is one.
-    pub(crate) fn id(&self, slot: u32) -> Option<&Id> {
-        self.documents.get((slot - self.base) as usize)?.as_ref()
-    }
-
-    /// Appends the identifiers of the documents in some slots.
-    pub(crate) fn push_ids(&self, slots: &[u32], out: &mut Vec<Id>) {
-        out.reserve(slots.len());
-        // Documents are in one piece unless the index has grown at both ends.
-        let (documents, others) = self.documents.as_slices();
-        for slot in slots {
-            let place = (slot - self.base) as usize;
-            let document = match documents.get(place) {
-                None => others.get(place - documents.len()),
-                found => found,
-            };
-            match document {
-                Some(Some(Id::Integer(number))) => out.push(Id::Integer(*number)),
-                Some(Some(Id::Text(text))) => out.push(Id::Text(text.clone())),
-                Some(None) | None => {}
-            }
-        }
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
     }
 }

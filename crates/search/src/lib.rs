@@ -36,6 +36,7 @@ mod charset;
 mod combine;
 mod distance;
 mod document;
+mod documents;
 mod double_metaphone;
 mod error;
 mod grid;

@@ -192,7 +192,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             (skip, limit) = progress.part(count);
             if request.sort.is_none() {
                 for part in list.parts(skip, limit) {
-                    index.push_ids(part, &mut answer.ids);
+                    index.documents().push_ids(part, &mut answer.ids);
                 }
             } else if limit > 0 {
                 let slots: Vec<u32> = list.iter().collect();
@@ -262,7 +262,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let mut slots = intersect(&self.chosen, work)?;
         slots.retain(|slot| !self.is_before(before, number, *slot));
         let count = slots.len();
-        let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
+        let mut all: Vec<Id> =
+            slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
         if let Some(sort) = request.sort
             && progress.wanted > 0
         {
@@ -270,25 +271,25 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         }
         if self.fidelity == Fidelity::Corrected {
             let mut seen = SeenSlots::default();
-            all.retain(|id| index.slot(id).is_some_and(|slot| seen.insert(slot)));
+            all.retain(|id| index.documents().slot(id).is_some_and(|slot| seen.insert(slot)));
             slots.iter().for_each(|slot| {
                 before[number].insert(*slot);
             });
             let (skip, limit) = progress.part(all.len());
             let count = all.len();
-            answer.ids.extend(all.into_iter().skip(skip).take(limit).cloned());
+            answer.ids.extend(all.into_iter().skip(skip).take(limit));
             progress.after(count, limit);
             return Some(count);
         }
         let page = progress.wanted.clamp(0, count as i64) as usize;
-        for slot in all[..page].iter().filter_map(|id| index.slot(id)) {
+        for slot in all[..page].iter().filter_map(|id| index.documents().slot(id)) {
             before[number].insert(slot);
         }
         let offset = progress.offset;
         progress.offset = offset.saturating_sub(count as i64);
         let skip = if progress.offset <= 0 && offset > 0 { page.min(offset as usize) } else { 0 };
         let shown = page - skip;
-        answer.ids.extend(all[skip..page].iter().copied().cloned());
+        answer.ids.extend(all[skip..page].iter().cloned());
         if shown > 0 {
             progress.wanted -= shown as i64;
             progress.offset = 0;
@@ -302,11 +303,11 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             return true;
         }
         self.indexes.len() > 1
-            && self.indexes[number].id(slot).is_some_and(|id| {
+            && self.indexes[number].documents().id(slot).is_some_and(|id| {
                 let others = self.indexes.iter().zip(before);
-                others
-                    .into_iter()
-                    .any(|(index, seen)| index.slot(id).is_some_and(|slot| seen.contains(slot)))
+                others.into_iter().any(|(index, seen)| {
+                    index.documents().slot(&id).is_some_and(|slot| seen.contains(slot))
+                })
             })
     }
 }
@@ -337,9 +338,9 @@ fn show(
         return;
     }
     let Some(sort) = request.sort else {
-        return index.push_ids(&slots[skip..skip + limit], ids);
+        return index.documents().push_ids(&slots[skip..skip + limit], ids);
     };
-    let mut all: Vec<&Id> = slots.iter().filter_map(|slot| index.id(*slot)).collect();
+    let mut all: Vec<Id> = slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
     all.sort_by(|left, right| sort(left, right));
-    ids.extend(all.into_iter().skip(skip).take(limit).cloned());
+    ids.extend(all.into_iter().skip(skip).take(limit));
 }
