@@ -671,3 +671,27 @@ do
   check(filled:title(), "t")
   check(filled:done(), nil)
 end
+
+-- Objects that write themselves.
+do
+  local Own = K.newClass("ValuesOwn", G.Object)
+  K.ivar(Own, "id")
+  K.method(Own, K.mangle("writeOnJSONStream:"), function(self, stream)
+    stream:writeDictionaryLikeObject_withContentBlock_(self, function(writer)
+      writer:writeInteger_forKey_(self.i_id, "number")
+      writer:writeObject_forKey_(A { 1, "x" }, "list")
+    end)
+  end)
+  K.method(Own, K.mangle("writeOnByteStream:"), function(self, stream)
+    stream:print_("own ")
+    stream:print_(self.i_id)
+  end)
+  local own = Own:new()
+  own:setId_(7)
+  local writer = send(G.JSONWriter, "stream")
+  own:writeOnJSONStream_(writer)
+  check(writer:stringValue(), '{"number":7,"list":[1,"x"]}')
+  local out = send(G.ByteStream, "stream")
+  out:println_(own)
+  reads(out:target(), "own 7\n")
+end
