@@ -219,6 +219,12 @@ raises("outOfRange", function() return K.at(A {}, 0) end, "an empty Array")
 reads(K.array({ 1, nil, 3 }, 3), "[1,nil,3]")
 check(K.atPut(A { 1 }, 0, nil), nil)
 reads(send(A { 1, 2 }, "concat:", 3), "[1,2,3]")
+do
+  local one = A { 1 }
+  reads(K.add(one, A { 2 }), "[1,2]")
+  reads(one, "[1]")
+  raises("typeError", function() return K.add(one, 2) end, "an Array cannot add a Number (2)")
+end
 reads(send(A { 1, 2 }, "concat:", A { 3 }), "[1,2,[3]]")
 do
   local list = send(A { 1, 2 }, "mutableCopy")
@@ -540,7 +546,8 @@ reads(K.parseJSON(' {"a" : [1, 2.5e1, "x\\u00e9\\n", null, true], "b": {}} '),
   "{a:[1,25,xé\n,nil,true],b:{}}")
 check(K.parseJSON('"\\ud83d\\ude00"'), "😀")
 check(K.parseJSON('"\\\\u0041\\\\n"'), "\\u0041\\n")
-check(K.parseJSON('"\\ud800x"'), "\239\191\189x")
+raises("invalid", function() return K.parseJSON('"\\ud800x"') end)
+raises("invalid", function() return K.parseJSON("1e400") end)
 check(K.parseJSON("null"), nil)
 check(K.parseJSON("-0.5"), -0.5)
 reads(K.parseJSON("123456789012345678901"), "123456789012345678901")

@@ -237,6 +237,13 @@ K.methods(Array, {
   ["isArray"] = function() return true end,
 })
 K.methods(MutableArray, { ["concat:"] = append })
+-- `a + b`: a new array of the elements of both.
+K.method(Array, "_plus", function(self, other)
+  if type(other) ~= "table" or not other._isCollection then
+    K.operandError("add_", self, other, "append one element with a comma")
+  end
+  return self:addedAll_(other)
+end)
 
 -- Random order (Fisher and Yates).
 K.methods(Array, {

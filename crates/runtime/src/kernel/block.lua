@@ -64,5 +64,6 @@ K.methods(Block, {
     repeat self() until truth(condition())
   end,
   ["description"] = function() return "a Block" end,
+  ["isBlock"] = function() return true end,
   ["asBlock"] = function(self) return self end,
 })

@@ -343,7 +343,7 @@ K.methods(Collection, {
   ["asMutableArray"] = function(self) return K.mutableArray(asArray(self)) end,
   ["asSet"] = function(self) return K.set(self:_elements()) end,
   ["asOrderedSet"] = function(self) return K.set(self:_elements()) end,
-  ["reversed"] = reversed,
+  ["reversed"] = reversed, ["reverse"] = reversed,
   ["random"] = randomElement, ["randomElement"] = randomElement, ["atRandom"] = randomElement,
   ["isCollection"] = function() return true end,
   ["objectEnumerator"] = function(self) return K.enumerator(self) end,

@@ -331,7 +331,7 @@ K.methods(Collection, {
   ["withAll:"] = together,
 })
 
--- Strings as collections of their characters -----------------------------------------------------
+-- Strings as collections of their characters ----------------------------------------------------
 
 local String = K.classes.String
 for _, selector in ipairs {

@@ -382,6 +382,11 @@ function K.add(a, b)
     if integral(a) and integral(b) then return K.bigAdd(a, b) end
     return r
   end
+  -- `+` and `add:` are one message, but adding to a collection changes it and a sum never does.
+  if type(a) == "table" then
+    local plus = a._plus
+    if plus then return plus(a, b) end
+  end
   return slow("add_", a, b)
 end
 

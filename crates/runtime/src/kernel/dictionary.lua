@@ -329,6 +329,7 @@ K.methods(Dictionary, {
   ["addAll:"] = addAll, ["addEntriesFromDictionary:"] = addAll, ["merge:"] = addAll,
   ["concat:"] = function(self, other) return addAll(copy(self), other) end,
   ["copy"] = copy, ["mutableCopy"] = copy, ["asDictionary"] = copy,
+  ["isDictionary"] = function() return true end,
   ["isEqual:"] = equal, ["isEqualToDictionary:"] = equal,
 })
 K.method(Dictionary, "_keyText", function(self, depth)

@@ -319,6 +319,36 @@ local JSONWriter = define("JSONWriter", "MPWJSONWriter", {
   ["process:"] = function(_, object) return K.json(object) end,
 })
 
+-- Objects that write themselves (`writeOnJSONStream:`) write entries between the braces that
+-- `writeDictionaryLikeObject:withContentBlock:` puts around what its block writes.
+local function writeEntry(self, value, key)
+  local text = K.jsonQuote(K.str(key)) .. ":" .. K.json(value)
+  if (self._left or 0) > 0 then text = "," .. text end
+  self._left = (self._left or 0) + 1
+  self:forward_(text)
+end
+
+local function writeDictionaryLike(self, object, block)
+  local outer = self._left
+  self._left = 0
+  self:forward_("{")
+  block(self, object)
+  self:forward_("}")
+  self._left = outer
+end
+
+local function writeValue(self, value) self:forward_(K.json(value)) end
+
+K.methods(JSONWriter, {
+  ["writeDictionaryLikeObject:withContentBlock:"] = writeDictionaryLike,
+  ["writeObject:forKey:"] = writeEntry, ["writeString:forKey:"] = writeEntry,
+  ["writeInteger:forKey:"] = writeEntry, ["writeFloat:forKey:"] = writeEntry,
+  ["writeBoolean:forKey:"] = writeEntry,
+  ["writeString:"] = writeValue, ["writeInteger:"] = writeValue, ["writeFloat:"] = writeValue,
+  ["writeBoolean:"] = writeValue, ["writeArray:"] = writeValue, ["writeDictionary:"] = writeValue,
+  ["writeNull"] = function(self) self:forward_("null") end,
+})
+
 -- Reads JSON text and passes on the values.
 define("JSONParser", "MPWMASONParser", {
   ["writeObject:"] = function(self, object) self:forward_(K.parseJSON(object)) end,

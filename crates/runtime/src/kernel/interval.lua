@@ -80,6 +80,11 @@ local function last(self)
   return self._from + (self._count - 1) * self._by
 end
 
+local function reversed(self)
+  if self._count == 0 then return self end
+  return K.interval(last(self), self._from, -self._by)
+end
+
 local function shifted(self, by)
   by = K.expectNumber(by, "shift:")
   return K.interval(self._from + by, self._to + by, self._by)
@@ -111,10 +116,7 @@ K.methods(Interval, {
     if type(value) == "number" then return indexOf(self, value) ~= nil end
     return self:anySatisfy_(value)
   end,
-  ["reversed"] = function(self)
-    if self._count == 0 then return self end
-    return K.interval(last(self), self._from, -self._by)
-  end,
+  ["reversed"] = reversed, ["reverse"] = reversed,
   ["by:"] = function(self, step) return K.interval(self._from, self._to, step) end,
   ["random"] = function(self)
     if self._count == 0 then return nil end

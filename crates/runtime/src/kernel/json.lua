@@ -1,5 +1,5 @@
 -- JSON text from any value (RFC 8259): `K.json`. Objects write their instance variables, unless
--- they say otherwise with `jsonRepresentation` or `asDictionary`.
+-- they say otherwise with `jsonRepresentation`, `asDictionary` or `writeOnJSONStream:`.
 local K = ...
 local type, rawget, getmetatable = type, rawget, getmetatable
 local find, gsub, format, byte, sub = string.find, string.gsub, string.format, string.byte,
@@ -44,6 +44,12 @@ end
 
 local function writeObject(out, n, object, depth)
   local methods = getmetatable(object)
+  if rawget(methods, "writeOnJSONStream_") then
+    local writer = K.classes.JSONWriter:new()
+    object:writeOnJSONStream_(writer)
+    out[n + 1] = writer:stringValue()
+    return n + 1
+  end
   if rawget(methods, "jsonRepresentation") then
     return write(out, n, object:jsonRepresentation(), depth + 1)
   end

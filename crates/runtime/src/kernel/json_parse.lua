@@ -21,7 +21,7 @@ local simple = {
   ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t",
 }
 
--- Pairs of surrogates make one character; a half without the other becomes U+FFFD.
+-- Pairs of surrogates make one character.
 local function fromSurrogates(high, low)
   high, low = tonumber(high, 16), tonumber(low, 16)
   return K.character(0x10000 + (high - 0xD800) * 1024 + (low - 0xDC00))
@@ -29,7 +29,9 @@ end
 
 local function fromEscape(hex)
   local code = tonumber(hex, 16)
-  if code >= 0xD800 and code < 0xE000 then code = 0xFFFD end
+  if code >= 0xD800 and code < 0xE000 then
+    K.throw("invalid", "JSON: half a surrogate pair; characters beyond \\uffff need both halves")
+  end
   return K.character(code)
 end
 
@@ -90,7 +92,9 @@ local function parseNumber(text, at)
   local tail = match(text, "^%.%d+", stop) or ""
   local exponent = match(text, "^[eE][+-]?%d+", stop + #tail) or ""
   if tail == "" and exponent == "" then return K.integerFromText(digits), stop end
-  return tonumber(digits .. tail .. exponent), stop + #tail + #exponent
+  local number = tonumber(digits .. tail .. exponent)
+  if number - number ~= 0 then failed(text, at, "a number that a float can hold") end
+  return number, stop + #tail + #exponent
 end
 
 local parseValue

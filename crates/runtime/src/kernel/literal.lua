@@ -1,9 +1,10 @@
 -- Object literals `#Class{ key: value }` and `#Class[ … ]`.
 local K = ...
-local type, rawget, rawset, setmetatable, loadstring = type, rawget, rawset, setmetatable, loadstring
+local type, rawget, rawset, setmetatable, loadstring = type, rawget, rawset, setmetatable,
+  loadstring
 local throw = K.throw
 
--- Shapes -------------------------------------------------------------------------------------------
+-- Shapes ----------------------------------------------------------------------------------------
 -- Where the class has no `init` of its own and every key only stores, an instance is made with all
 -- its fields at once, by a function generated for these keys in this order: five times as fast as
 -- storing them one by one. `_shapes` of a class is a tree over the keys; its leaves are at `LEAF`.
@@ -21,7 +22,8 @@ end
 -- The generated function gets the values, and `strict` when none of them may be nil.
 local function maker(class, keys, n)
   local methods = class._methods
-  if n > MOST_KEYS or rawget(methods, "init") ~= K.classes.Object._methods.init then return false end
+  if n > MOST_KEYS or rawget(methods,
+    "init") ~= K.classes.Object._methods.init then return false end
   if rawget(class._meta, "new") ~= K.classes.Object._meta.new then return false end
   local names, fields, checks = {}, {}, {}
   for i = 1, n do

@@ -18,9 +18,9 @@ local verbs = {
   mod_ = "%s has no remainder by %s", rem_ = "%s has no remainder by %s",
 }
 
-local function wrong(name, a, b)
+local function wrong(name, a, b, hint)
   throw("typeError", format(verbs[name] or "%s cannot be compared with %s",
-    K.nameOf(a), K.nameOf(b)))
+    K.nameOf(a), K.nameOf(b)), { i_hint = hint })
 end
 
 -- The number that an argument counts as: nil is 0, booleans are 1 and 0; nil when it is none.

@@ -12,7 +12,7 @@ for _, flag in ipairs {
   "_isArray", "_isBig", "_isCollection", "_isData", "_isDate", "_isDictionary", "_isDuration",
   "_isEnumerator", "_isInterval", "_isPoint", "_isSet", "_isStore", "_isStream", "_json",
   "_isText", "_equalsPlain", "_elements", "_frozen", "_keyText", "_literal",
-  "_over", "_reverse", "_writeText",
+  "_over", "_plus", "_reverse", "_writeText",
 } do
   K.nilKeys[flag] = true
   K.method(Object, flag, false)
@@ -155,6 +155,8 @@ local function respondsTo(self, selector) return understandsName(self, mangle(se
 
 local function isKindOf(self, class) return K.isKind(self, class) end
 
+local function never() return false end
+
 local shared = {
   ["isEqual:"] = function(self, other) return rawequal(self, other) end,
   ["isNotEqualTo:"] = function(self, other) return not K.eq(self, other) end,
@@ -194,6 +196,8 @@ local shared = {
   ["perform:with:with:"] = performWithWith,
   ["performSelector:withObject:withObject:"] = performWithWith,
   ["perform:withArguments:"] = performWithArguments,
+  ["isString"] = never, ["isNumber"] = never, ["isBoolean"] = never, ["isBlock"] = never,
+  ["isCollection"] = never, ["isArray"] = never, ["isDictionary"] = never, ["isStream"] = never,
   ["yourself"] = function(self) return self end,
   ["self"] = function(self) return self end,
   ["doesNotUnderstand:"] = doesNotUnderstand,

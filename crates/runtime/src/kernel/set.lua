@@ -53,6 +53,8 @@ local function copy(self) return K.set(self:_elements()) end
 
 local function union(self, others) return addAll(copy(self), others) end
 
+K.method(Set, "_plus", union)
+
 local function isSubset(self, others)
   local list = self:_elements()
   others = K.set(K.elementsOf(others, "isSubsetOf:"))

@@ -171,8 +171,24 @@ local function put(self, text)
   end
 end
 
-local function print(self, value) return put(self, K.str(value)) end
-local function println(self, value) return put(self, K.str(value) .. "\n") end
+-- An object may write itself: `writeOnByteStream:`.
+local function print(self, value)
+  if type(value) == "table" and K.understands(value, "writeOnByteStream_") then
+    value:writeOnByteStream_(self)
+  else
+    put(self, K.str(value))
+  end
+end
+
+local function println(self, value)
+  if type(value) == "table" then
+    print(self, value)
+    put(self, "\n")
+  else
+    put(self, K.str(value) .. "\n")
+  end
+end
+
 local function newline(self) return put(self, "\n") end
 
 K.methods(ByteStream, {

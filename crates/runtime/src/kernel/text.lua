@@ -237,6 +237,14 @@ local function comparison(compare)
   end
 end
 
+local function reversed(text)
+  if isAscii(text) then return string.reverse(text) end
+  local list = characters(text)
+  local n = #list
+  for i = 1, floor(n / 2) do list[i], list[n + 1 - i] = list[n + 1 - i], list[i] end
+  return concat(list)
+end
+
 local function joined(text, other) return text .. K.str(other) end
 local function itself(text) return text end
 local function itsLength(text) return length(text) end
@@ -328,15 +336,8 @@ K.methods(String, {
   ["do:"] = function(text, block)
     local list = characters(text)
     for i = 1, #list do block(list[i]) end
-    return text
   end,
-  ["reversed"] = function(text)
-    if isAscii(text) then return string.reverse(text) end
-    local list = characters(text)
-    local n = #list
-    for i = 1, floor(n / 2) do list[i], list[n + 1 - i] = list[n + 1 - i], list[i] end
-    return concat(list)
-  end,
+  ["reversed"] = reversed, ["reverse"] = reversed,
 })
 -- Collection messages that end with an array see the characters.
 K.method(String, "_elements", characters)

@@ -120,23 +120,32 @@ local function formatted(value, flags, width, precision, kind)
   return format("%" .. flags .. width .. precision .. kind, number)
 end
 
--- Text by a printf-like pattern: `%@` and `%s` take any value, `%d %f %g %e %x %o %c` numbers.
+-- Text by a printf-like pattern: `%@` and `%s` take any value, `%d %f %g %e %x %o %c` numbers. A
+-- loop rather than `gsub`, because a description may suspend the fiber.
 function K.format(pattern, values, n)
-  local taken = 0
-  local part = "%%([-+ #0]*)(%d*)(%.?%d*)[hlqzL]*(.)"
-  return (gsub(pattern, part, function(flags, width, precision, kind)
-    if kind == "%" then return "%" end
-    if not find("@sdiucfFgGeExXo", kind, 1, true) then
-      throw("typeError", "the format '" .. pattern .. "' has an unknown part %" .. kind)
+  local parts, at, taken = {}, 1, 0
+  while true do
+    local from, to, flags, width, precision, letter =
+      find(pattern, "%%([-+ #0]*)(%d*)(%.?%d*)[hlqzL]*(.)", at)
+    if not from then break end
+    parts[#parts + 1] = sub(pattern, at, from - 1)
+    at = to + 1
+    if letter == "%" then
+      parts[#parts + 1] = "%"
+    elseif not find("@sdiucfFgGeExXo", letter, 1, true) then
+      throw("typeError", "the format '" .. pattern .. "' has an unknown part %" .. letter)
+    else
+      taken = taken + 1
+      if taken > n then
+        throw("outOfRange", "the format '" .. pattern .. "' needs more than " .. n .. " values")
+      end
+      local value = values[taken]
+      if value == K.NULL then value = nil end
+      parts[#parts + 1] = formatted(value, flags, width, precision, letter == "F" and "f" or letter)
     end
-    taken = taken + 1
-    if taken > n then
-      throw("outOfRange", "the format '" .. pattern .. "' needs more than " .. n .. " values")
-    end
-    local value = values[taken]
-    if value == K.NULL then value = nil end
-    return formatted(value, flags, width, precision, kind == "F" and "f" or kind)
-  end))
+  end
+  parts[#parts + 1] = sub(pattern, at)
+  return concat(parts)
 end
 
 local function formatWith(text, values)
