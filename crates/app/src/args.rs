@@ -72,5 +72,16 @@ pub(crate) enum Command {
     Test {
         /// Programs, pages, or folders with them; the folder `spec` when none is named.
         paths: Vec<PathBuf>,
+        /// Rewrite what is expected to what comes (also with `BLESS=1`).
+        #[arg(long)]
+        bless: bool,
+    },
+    /// Runs one part of what `test` runs, in a process of its own.
+    #[command(hide = true)]
+    TestPart {
+        /// The page or program.
+        path: PathBuf,
+        /// The section of a page, counted from 0.
+        section: Option<usize>,
     },
 }

@@ -1,7 +1,7 @@
 //! Standard output and error: the only place that writes to them.
 
-use std::cell::{Cell, RefCell};
-use std::io::{IsTerminal, Write};
+use std::cell::RefCell;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Bytes of output kept before they are written.
 const KEPT: usize = 64 * 1024;
@@ -11,17 +11,11 @@ const KEPT: usize = 64 * 1024;
 pub(crate) struct Console {
     kept: RefCell<Vec<u8>>,
     terminal: bool,
-    /// The reader of our output went away: a program that only writes may end.
-    closed: Cell<bool>,
 }
 
 impl Console {
     pub(crate) fn new() -> Self {
-        Console {
-            kept: RefCell::default(),
-            terminal: std::io::stdout().is_terminal(),
-            closed: Cell::new(false),
-        }
+        Console { kept: RefCell::default(), terminal: std::io::stdout().is_terminal() }
     }
 
     /// Writes to standard output.
@@ -41,16 +35,12 @@ impl Console {
             return;
         }
         let mut out = std::io::stdout().lock();
-        let failed = out.write_all(&kept).and_then(|()| out.flush()).is_err();
+        let written = out.write_all(&kept).and_then(|()| out.flush());
         kept.clear();
-        if failed {
-            self.closed.set(true);
+        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+            // Nobody reads any more, as after `| head`: that is a good end, as for other commands.
+            std::process::exit(0);
         }
-    }
-
-    /// Whether nobody reads our output any more.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed.get()
     }
 
     /// One message on standard error.
@@ -69,5 +59,11 @@ impl Console {
     pub(crate) fn line(text: &str) {
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{text}");
+    }
+
+    /// A piece of a line on standard output, at once: for progress.
+    pub(crate) fn part(text: &str) {
+        let mut out = std::io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     }
 }

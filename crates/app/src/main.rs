@@ -3,7 +3,7 @@
 mod args;
 mod check;
 mod console;
-// mod fmt;
+mod fmt;
 mod repl;
 mod report;
 mod run;
@@ -40,9 +40,13 @@ fn main() -> ExitCode {
     start_log();
     let report = report::Report::new(args.json);
     let status = match &args.command {
-        Some(args::Command::Fmt { files, check }) => { let _ = (files, check); 0 },
+        Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
         Some(args::Command::Check { files }) => check::run(files, &report),
-        Some(args::Command::Test { paths }) => test::run(paths, &report),
+        Some(args::Command::Test { paths, bless }) => {
+            let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+            test::run(paths, *bless || asked)
+        }
+        Some(args::Command::TestPart { path, section }) => test::run_part(path, *section),
         Some(args::Command::Repl) => run::prompt(&report),
         Some(args::Command::Run { file, port, args }) => run::file(file, *port, args, &report),
         None => match (&args.evaluate, &args.file) {

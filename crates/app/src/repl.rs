@@ -51,34 +51,51 @@ impl Lines {
     }
 }
 
+/// What is typed at a prompt, line by line.
+pub(crate) struct Session {
+    report: Report,
+    /// Lines of a statement that is not complete.
+    source: String,
+    /// Statements so far: they are named by it.
+    count: usize,
+}
+
+impl Session {
+    pub(crate) fn new(report: Report) -> Self {
+        Session { report, source: String::new(), count: 0 }
+    }
+
+    /// Takes a line; runs the statements that it completes and answers what to show.
+    pub(crate) async fn line(&mut self, isolate: &Isolate, line: &str) -> Option<String> {
+        self.source.push_str(line);
+        self.source.push('\n');
+        if runnel_syntax::is_incomplete(&self.source) {
+            return None;
+        }
+        let text = std::mem::take(&mut self.source);
+        if text.trim().is_empty() {
+            return None;
+        }
+        self.count += 1;
+        let name = format!("prompt {}", self.count);
+        match isolate.run(&text, &name).await {
+            Ok(outcome) if outcome.silent => None,
+            Ok(outcome) => outcome.text,
+            Err(why) => {
+                let sources = |name: &str| isolate.source(name);
+                Some(self.report.rendered_failure(&sources, &text, &name, &why))
+            }
+        }
+    }
+}
+
 /// Reads statements and runs them in the program until the input ends. With a terminal the end of
 /// the input is the end of the prompt; without one the program goes on serving.
 pub(crate) async fn interact(isolate: &Isolate, lines: Rc<Lines>) {
-    let report = Report::new(false);
-    let mut source = String::new();
-    let mut number = 0;
+    let mut session = Session::new(Report::new(false));
     while let Some(line) = lines.next().await {
-        source.push_str(&line);
-        source.push('\n');
-        if runnel_syntax::is_incomplete(&source) {
-            continue;
-        }
-        number += 1;
-        let text = std::mem::take(&mut source);
-        if text.trim().is_empty() {
-            continue;
-        }
-        let name = format!("prompt {number}");
-        match isolate.run(&text, &name).await {
-            Ok(outcome) if outcome.silent => {}
-            Ok(outcome) => {
-                if let Some(text) = outcome.text {
-                    Console::line(&text);
-                }
-            }
-            Err(why) => {
-                report.failure(isolate, &text, &name, &why);
-            }
+        if let Some(said) = session.line(isolate, &line).await {
+            Console::line(&said);
         }
     }
     if !std::io::stdin().is_terminal() && isolate.is_serving().await {

@@ -5,6 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use runnel_runtime::{Failure, Fault, Isolate};
 use runnel_syntax::{Diagnostic, LineIndex};
 use std::io::IsTerminal;
+use std::rc::Rc;
 
 /// Characters of a source line beyond which a diagnostic does not show it.
 const WIDEST_LINE: usize = 2_000;
@@ -27,6 +28,11 @@ impl Report {
             false => Renderer::plain(),
         };
         Report { json, renderer }
+    }
+
+    /// Without colours, for texts that are compared or kept.
+    pub(crate) fn plain() -> Self {
+        Report { json: false, renderer: Renderer::plain() }
     }
 
     /// The diagnostics of a source.
@@ -53,11 +59,14 @@ impl Report {
         };
         if too_wide {
             let (line, column) = index.position(source, diagnostic.label.span.start);
-            let hint = diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
+            let hint =
+                diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
             return format!("error: {}\n  --> {name}:{line}:{column}{hint}", diagnostic.title);
         }
         let mut snippet = Snippet::source(source).path(name).annotation(
-            AnnotationKind::Primary.span(range(diagnostic.label.span)).label(&diagnostic.label.text),
+            AnnotationKind::Primary
+                .span(range(diagnostic.label.span))
+                .label(&diagnostic.label.text),
         );
         for other in &diagnostic.others {
             snippet = snippet
@@ -72,10 +81,15 @@ impl Report {
 
     /// An error that nothing handled, with the lines it came through.
     pub(crate) fn fault(&self, isolate: &Isolate, fault: &Fault) {
-        Console::error(&self.rendered_fault(isolate, fault));
+        Console::error(&self.rendered_fault(&|name| isolate.source(name), fault));
     }
 
-    pub(crate) fn rendered_fault(&self, isolate: &Isolate, fault: &Fault) -> String {
+    /// An error as text; `sources` answers the text of a source by its name.
+    pub(crate) fn rendered_fault(
+        &self,
+        sources: &dyn Fn(&str) -> Option<Rc<str>>,
+        fault: &Fault,
+    ) -> String {
         if self.json {
             let trace: Vec<serde_json::Value> = fault
                 .trace
@@ -89,9 +103,10 @@ impl Report {
             .to_string();
         }
         let first = fault.trace.first();
-        let source = first.and_then(|place| isolate.source(&place.source));
+        let source = first.and_then(|place| sources(&place.source));
         let Some((place, source)) = first.zip(source.as_deref()) else {
-            let hint = fault.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
+            let hint =
+                fault.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
             return format!("error: {}{hint}", fault.message);
         };
         let start = source.split_inclusive('\n').take(place.line as usize - 1).map(str::len).sum();
@@ -110,7 +125,7 @@ impl Report {
         }
         let mut text = self.renderer.render(&[group]).to_string();
         for place in fault.trace.iter().skip(1).take(20) {
-            let source = isolate.source(&place.source);
+            let source = sources(&place.source);
             let line = source
                 .as_deref()
                 .and_then(|source| source.lines().nth(place.line as usize - 1))
@@ -128,6 +143,24 @@ impl Report {
                 crate::status::DATA
             }
             Failure::Fault(fault) => self.ended(isolate, fault),
+        }
+    }
+
+    /// Why a program did not end well, as text.
+    pub(crate) fn rendered_failure(
+        &self,
+        sources: &dyn Fn(&str) -> Option<Rc<str>>,
+        source: &str,
+        name: &str,
+        why: &Failure,
+    ) -> String {
+        match why {
+            Failure::Compile(diagnostics) => {
+                let rendered: Vec<String> =
+                    diagnostics.iter().map(|one| self.rendered(source, name, one)).collect();
+                rendered.join("\n")
+            }
+            Failure::Fault(fault) => self.rendered_fault(sources, fault),
         }
     }
 

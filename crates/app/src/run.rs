@@ -45,9 +45,7 @@ fn started<T>(result: Result<T, String>) -> Result<T, u8> {
 
 /// Runs with a program, then ends the process's output and servers. The isolate itself is not
 /// taken apart: the process ends.
-fn with_program(
-    act: impl AsyncFnOnce(&Program) -> u8,
-) -> u8 {
+fn with_program(act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
     let outcome = started(block_on(async {
         let program = Program::new()?;
         let status = tokio::select! {
@@ -111,9 +109,8 @@ pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Rep
             Ok(outcome) => outcome,
             Err(why) => return report.failure(isolate, &source, &name, &why),
         };
-        let runs = signature.is_some_and(|signature| {
-            signature.result.is_none_or(|result| result.text != "void")
-        });
+        let runs = signature
+            .is_some_and(|signature| signature.result.is_none_or(|result| result.text != "void"));
         if runs && let Err(fault) = isolate.run_result(outcome.value).await {
             return report.ended(isolate, &fault);
         }
@@ -128,9 +125,8 @@ pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Rep
 /// Reads a program: UTF-8, or a message with the place where it is not.
 pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
-        (format!("error: {name} cannot be read: {error}"), status::NO_INPUT)
-    })?;
+    let bytes = std::fs::read(path)
+        .map_err(|error| (format!("error: {name} cannot be read: {error}"), status::NO_INPUT))?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -151,7 +147,7 @@ fn parameters(signature: &Signature) -> Vec<&Parameter> {
 }
 
 /// Gives the program its arguments as its signature says.
-fn bind(
+pub(crate) fn bind(
     isolate: &Isolate,
     name: &str,
     signature: Option<&Signature>,

@@ -1,0 +1,107 @@
+//! The world of a program under test: its output is collected, its input is given, and its servers
+//! listen on free ports.
+
+use crate::world::World;
+use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
+use runnel_store::{Answer, Store};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Bytes of output that are kept; what follows is dropped.
+const LARGEST_OUTPUT: usize = 4 << 20;
+
+/// A world around [`World`].
+pub(crate) struct TestHost {
+    world: Rc<World>,
+    output: Rc<RefCell<Vec<u8>>>,
+    input: Rc<RefCell<VecDeque<String>>>,
+    /// The port of the server that was started last.
+    port: Rc<Cell<Option<u16>>>,
+}
+
+impl TestHost {
+    pub(crate) fn new() -> Rc<TestHost> {
+        Rc::new(TestHost {
+            world: World::new(),
+            output: Rc::default(),
+            input: Rc::default(),
+            port: Rc::default(),
+        })
+    }
+
+    /// What the program wrote since the last call, to standard output and standard error.
+    pub(crate) fn take_output(&self) -> String {
+        let bytes = self.output.take();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Gives the lines that the program reads from standard input.
+    pub(crate) fn set_input(&self, text: &str) {
+        self.input.replace(text.lines().map(String::from).collect());
+    }
+
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.port.get()
+    }
+}
+
+fn collect(output: &RefCell<Vec<u8>>, bytes: &[u8]) {
+    let mut output = output.borrow_mut();
+    let room = LARGEST_OUTPUT.saturating_sub(output.len()).min(bytes.len());
+    output.extend_from_slice(&bytes[..room]);
+}
+
+impl Host for TestHost {
+    fn scheme(&self, name: &str) -> Option<Rc<dyn Store>> {
+        self.world.scheme(name)
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        self.world.schemes()
+    }
+
+    fn database(&self, scheme: &str, path: &str) -> Option<Answer<Rc<dyn Store>>> {
+        self.world.database(scheme, path)
+    }
+
+    fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {
+        let serving = self.world.serve(store, ServeOptions { port: Some(0), ..options });
+        let port = self.port.clone();
+        Answer::later(async move {
+            let server = serving.await?;
+            port.set(Some(server.port()));
+            Ok(server)
+        })
+    }
+
+    fn write(&self, _: Output, bytes: &[u8]) {
+        collect(&self.output, bytes);
+    }
+
+    fn flush(&self) {}
+
+    fn read_line(&self) -> Answer<Option<String>> {
+        Ok(self.input.borrow_mut().pop_front()).into()
+    }
+
+    /// The input is what is typed at the prompt; at its end the program goes on.
+    fn interact(&self, isolate: &Isolate) -> Answer<()> {
+        let isolate = isolate.clone();
+        let (input, output) = (self.input.clone(), self.output.clone());
+        Answer::later(async move {
+            let mut session = crate::repl::Session::new(crate::report::Report::plain());
+            loop {
+                let Some(line) = input.borrow_mut().pop_front() else { return Ok(()) };
+                if let Some(said) = session.line(&isolate, &line).await {
+                    collect(&output, said.as_bytes());
+                    collect(&output, b"\n");
+                }
+            }
+        })
+    }
+
+    fn shell(&self, command: &str) -> Answer<String> {
+        self.world.shell(command)
+    }
+}
