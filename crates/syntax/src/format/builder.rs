@@ -115,6 +115,20 @@ impl<'s> Builder<'s> {
         parts
     }
 
+    /// Comments right behind an opening bracket, on its line.
+    pub(super) fn opening(&mut self, opened: u32, until: u32) -> Vec<Doc> {
+        match self.comment_before(until) {
+            Some(comment) if self.is_blank(opened, comment.span.start) => {
+                self.trailing(opened, until)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_blank(&self, start: u32, end: u32) -> bool {
+        Span::new(start, end).text(self.source).trim().is_empty()
+    }
+
     /// Comments behind something, on its line.
     pub(super) fn trailing(&mut self, end: u32, until: u32) -> Vec<Doc> {
         let mut parts = Vec::new();

@@ -24,7 +24,7 @@ impl List {
     /// Begins a list whose bracket opens at the place, or a list without brackets.
     pub(super) fn new(builder: &mut Builder<'_>, opened: Option<u32>, end: u32) -> Self {
         let opening = match opened {
-            Some(at) => builder.trailing(at, end),
+            Some(at) => builder.opening(at, end),
             None => Vec::new(),
         };
         let has_comments = !opening.is_empty();

@@ -43,7 +43,9 @@ impl Parser<'_> {
                 let brace = self.peek(after.span.end);
                 brace.kind == TokenKind::OpenBrace && !brace.newline
             }
-            (TokenKind::Keyword, _) => matches!(definition, Definition::Template),
+            (TokenKind::Keyword, TokenKind::Hash) => {
+                matches!(definition, Definition::Template) && !after.newline
+            }
             (_, TokenKind::OpenBrace | TokenKind::Colon) => true,
             (_, TokenKind::Bar) => self.rest(after.span.end).starts_with('{'),
             _ => false,

@@ -61,6 +61,8 @@ pub(crate) struct Parser<'s> {
     open: Vec<(TokenKind, Span)>,
     /// Closing brackets that were reported as missing: found later, they are no second fault.
     missed: Vec<TokenKind>,
+    /// Up to here no double quote closes what is opened; not 0 once one was found that never ends.
+    no_quote_until: u32,
     /// Inside a class a line such as `-name {` begins a method wherever it stands.
     in_class: bool,
 }
@@ -106,6 +108,7 @@ impl<'s> Parser<'s> {
             height: 0,
             open: Vec::new(),
             missed: Vec::new(),
+            no_quote_until: 0,
             in_class: false,
         }
     }

@@ -33,7 +33,8 @@ impl Parser<'_> {
         }
         let mut scheme = None;
         let length = name_length(self.rest(word.end)) as u32;
-        if length > 0 && self.rest(word.end + length).starts_with(':') {
+        let after = self.rest(word.end + length);
+        if length > 0 && after.starts_with(':') && !after.starts_with(":=") {
             let name = Span::new(word.end, word.end + length);
             self.seek(word.end);
             self.take_until(name.end + 1, TokenKind::Scheme);
@@ -66,6 +67,7 @@ impl Parser<'_> {
             let length = path_text_length(self.rest(self.at), self.at == start) as u32;
             if length > 0 {
                 let span = self.take_path(self.at + length);
+                self.check_path(span);
                 parts.push(PathPart::Text(self.text(span).to_owned()));
             }
             if self.recovering || !self.rest(self.at).starts_with('{') || !self.enter() {
@@ -77,6 +79,21 @@ impl Parser<'_> {
             self.leave();
             self.grow();
             parts.push(PathPart::Expression(expression));
+        }
+    }
+
+    /// Reports an assignment that became part of a path because no space stands before it.
+    fn check_path(&mut self, span: Span) {
+        let mark = [":=", "←"].into_iter().find_map(|mark| {
+            let at = span.start + self.text(span).find(mark)? as u32;
+            Some(Span::new(at, at + mark.len() as u32))
+        });
+        if let Some(mark) = mark {
+            let title = format!("`{}` is read as a part of the path", self.text(mark));
+            self.note(
+                Diagnostic::error(mark, title, "expected a space before this")
+                    .hint("a path ends at white space: write a space before the assignment"),
+            );
         }
     }
 

@@ -110,7 +110,7 @@ impl Parser<'_> {
             }
             TokenKind::Quote => {
                 let start = self.next.span.start;
-                let length = super::text::simple_length(self.rest(start), false).unwrap_or(1);
+                let length = self.quoted_length(start).unwrap_or(1);
                 self.take_until(start + length as u32, TokenKind::Text);
             }
             _ => {

@@ -147,8 +147,9 @@ impl Parser<'_> {
                 return None;
             }
             TokenKind::Operator if self.is_shell_line(&self.next) => {
-                let end = line_end(self.source(), start as usize) as u32;
-                let span = self.take_until(end, TokenKind::Shell);
+                let end = line_end(self.source(), start as usize);
+                let line = self.source()[start as usize..end].trim_end();
+                let span = self.take_until(start + line.len() as u32, TokenKind::Shell);
                 StatementKind::Shell(self.text(span)[1..].to_owned())
             }
             TokenKind::Name => self.statement_by_name(),

@@ -173,11 +173,32 @@ impl Parser<'_> {
 
     /// Where a text used as a comment may end: as a text with braces, or at the next quote, for
     /// prose may have braces that do not match.
-    fn comment_ends(&self, start: u32) -> [Option<u32>; 2] {
-        let text = self.rest(start);
-        let nested = simple_length(text, self.diagnostics.is_empty());
-        let simple = text[1..].find('"').map(|at| at + 2);
+    fn comment_ends(&mut self, start: u32) -> [Option<u32>; 2] {
+        let nested = self.quoted_length(start);
+        let simple = self.rest(start + 1).find('"').map(|at| at + 2);
         [nested, simple].map(|length| length.map(|length| start + length as u32))
+    }
+
+    /// The length of a text in double quotes, found without reading the expressions in it. It
+    /// may go over lines until one was found that never ends; and no part of the program is
+    /// searched twice in vain, which keeps the work linear.
+    pub(super) fn quoted_length(&mut self, start: u32) -> Option<usize> {
+        let text = &self.source()[start as usize..];
+        if start < self.no_quote_until {
+            return None;
+        }
+        if self.no_quote_until == 0 {
+            let length = simple_length(text, true);
+            if length.is_some() {
+                return length;
+            }
+        }
+        let length = simple_length(text, false);
+        if length.is_none() {
+            self.no_quote_until = start + line_end(text, 0) as u32;
+        }
+        self.no_quote_until = self.no_quote_until.max(1);
+        length
     }
 
     fn statement_follows(&self, end: u32) -> bool {
@@ -199,7 +220,7 @@ impl Parser<'_> {
 
 /// The length of a text in double quotes, found without reading the expressions in it. Unless it
 /// may go over lines, it ends on its line or not at all.
-pub(super) fn simple_length(text: &str, over_lines: bool) -> Option<usize> {
+fn simple_length(text: &str, over_lines: bool) -> Option<usize> {
     let mut open = vec!['"'];
     let mut rest = text.char_indices().skip(1);
     while let Some((at, c)) = rest.next() {
