@@ -11,6 +11,7 @@ use runnel_store::{
 };
 use std::rc::Rc;
 use std::time::Duration;
+use tokio::runtime::LocalOptions;
 
 fn main() -> Result<()> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse::<u16>().ok());
@@ -24,9 +25,9 @@ fn main() -> Result<()> {
     let address = ([127, 0, 0, 1], port).into();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
+        .build_local(LocalOptions::default())
         .map_err(|error| Error::new(Kind::Failed, error.to_string()))?;
-    tokio::task::LocalSet::new().block_on(&runtime, async move {
+    runtime.block_on(async move {
         let site = Site { pages: Memory::site() };
         let hello = Content::text(Text::from_static("Hello World!"));
         site.pages.put(&Reference::from_path("/hello"), hello, &Context::default()).await?;

@@ -70,7 +70,8 @@ impl Default for ClientOptions {
 /// certificates are always verified, against the roots that Mozilla trusts.
 ///
 /// Connections are kept and used again. A get that meets a connection which the server had
-/// closed meanwhile is sent once more. Must be used within a [`tokio::task::LocalSet`].
+/// closed meanwhile is sent once more. Must be used within a [`tokio::runtime::LocalRuntime`] or a
+/// [`tokio::task::LocalSet`].
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such

@@ -57,7 +57,8 @@ struct Shared {
 /// `application/octet-stream`, structures and lazy content are JSON (lazy content is CSV or plain
 /// text where the client asks for that).
 ///
-/// Must be called within a [`tokio::task::LocalSet`]: a server and its stores stay on one thread.
+/// Must be called within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`] (the
+/// former is a little faster): a server and its stores stay on one thread.
 ///
 /// # Errors
 /// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,

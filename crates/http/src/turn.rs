@@ -282,14 +282,14 @@ impl Turn {
 
     /// The map of the request's headers, emptied: its memory serves the answer, unless a program
     /// still holds the request.
-    fn spare_headers(self) -> HeaderMap {
-        match Rc::try_unwrap(self.exchange) {
-            Ok(exchange) => {
-                let mut headers = exchange.headers;
+    fn spare_headers(mut self) -> HeaderMap {
+        match Rc::get_mut(&mut self.exchange) {
+            Some(exchange) => {
+                let mut headers = std::mem::take(&mut exchange.headers);
                 headers.clear();
                 headers
             }
-            Err(_) => HeaderMap::new(),
+            None => HeaderMap::new(),
         }
     }
 }

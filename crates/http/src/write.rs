@@ -49,8 +49,7 @@ impl Turn {
                 (Body::Stream(stream, length), media_type.map(Into::into))
             }
         };
-        let content =
-            Content { body, media_type: media_type.map(Into::into), ..Content::default() };
+        let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();
         let patience = self.patience(Some(progress.clone()));
         let response = in_time(patience, meter.clone(), self.written(verb, content, context)).await;
