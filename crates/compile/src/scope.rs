@@ -20,6 +20,7 @@ pub(crate) struct Variable {
 /// A scope: a function body or a block that was inlined into one.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
+    /// In order of declaration; in the script's own scope in order of the names.
     pub(crate) names: Vec<(String, Variable)>,
     /// What the scopes inside cannot look through: a method.
     pub(crate) opaque: bool,
@@ -29,6 +30,11 @@ pub(crate) struct Scope {
 
 impl Scope {
     pub(crate) fn get(&self, name: &str) -> Option<&Variable> {
+        if self.top {
+            // A script may have thousands of variables; they are kept in order of their names.
+            let at = self.names.binary_search_by(|(known, _)| known.as_str().cmp(name)).ok()?;
+            return Some(&self.names[at].1);
+        }
         self.names.iter().rev().find(|(known, _)| known == name).map(|(_, variable)| variable)
     }
 }

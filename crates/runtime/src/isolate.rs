@@ -8,7 +8,7 @@ use crate::raw::{Slot, Stack};
 use crate::watchdog::Watchdog;
 use mlua::{Lua, LuaOptions, StdLib};
 use runnel_store::Context as Call;
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -58,7 +58,8 @@ pub(crate) struct Inner {
     slots: Slots,
     sources: RefCell<HashMap<String, Rc<str>>>,
     host: Rc<dyn Host>,
-    main: Stack,
+    /// Whether a compiled loop can be interrupted; looked at before the first server starts.
+    interruptible: OnceCell<bool>,
     _lua: Lua,
 }
 
@@ -82,7 +83,7 @@ impl Isolate {
         main.prepare();
         let (natives, slots) = crate::kernel::load(&lua, main)?;
         lua.set_memory_limit(limits.memory).map_err(|error| error.to_string())?;
-        let watchdog = crate::kernel::watch(main).map_err(|error| error.to_string())?;
+        let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
         let isolate = Isolate(Rc::new(Inner {
             watchdog,
             pool: RefCell::default(),
@@ -94,7 +95,7 @@ impl Isolate {
             slots,
             sources: RefCell::default(),
             host,
-            main,
+            interruptible: OnceCell::new(),
             _lua: lua,
         }));
         CURRENT.set(Some(isolate.clone()));
@@ -115,8 +116,9 @@ impl Isolate {
         self.0.running.get()
     }
 
-    pub(crate) fn main(&self) -> Stack {
-        self.0.main
+    /// Whether time slices and deadlines work: without them nothing is served.
+    pub(crate) fn is_interruptible(&self) -> bool {
+        *self.0.interruptible.get_or_init(|| crate::watchdog::is_effective(self.stack()))
     }
 
     pub(crate) fn host(&self) -> &dyn Host {

@@ -4,7 +4,6 @@
 use crate::isolate::Slots;
 use crate::native::{Native, trampoline};
 use crate::raw::{Slot, Stack, Type};
-use crate::watchdog::Watchdog;
 use mlua::Lua;
 
 macro_rules! files {
@@ -157,12 +156,6 @@ fn slots(stack: Stack) -> Result<Slots, String> {
     crate::watchdog::set_deadline_error(stack.keep());
     stack.pop(1);
     Ok(slots)
-}
-
-/// Starts the watchdog, and makes sure that it can interrupt a compiled loop.
-pub(crate) fn watch(stack: Stack) -> Result<Watchdog, String> {
-    let watchdog = Watchdog::start(stack.0).map_err(|error| error.to_string())?;
-    Ok(watchdog)
 }
 
 /// Loads generated code; answers the function that takes the kernel, in a slot.

@@ -199,7 +199,8 @@ impl Stack {
         }
     }
 
-    fn references(self) {
+    /// Pushes the table of references: with it at hand, `get_element` of a slot is one step.
+    pub(crate) fn references(self) {
         unsafe { ffi::lua_pushlightuserdata(self.0, REFERENCES.cast_mut()) };
         self.get_raw(ffi::LUA_REGISTRYINDEX);
     }

@@ -31,8 +31,6 @@ thread_local! {
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Pushes the error of a passed deadline: set once the kernel is there.
     static DEADLINE_ERROR: Cell<i32> = const { Cell::new(0) };
-    /// How often the hook fired, for the check at start-up.
-    static FIRED: Cell<u64> = const { Cell::new(0) };
 }
 
 #[derive(Default)]
@@ -151,7 +149,6 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     // when it leaves by an error or a yield.
     unsafe {
         ffi::lua_sethook(state, None, 0, 0);
-        FIRED.set(FIRED.get() + 1);
         let late = match DEADLINE.get() {
             Some(deadline) => Instant::now() >= deadline,
             None => false,
@@ -168,12 +165,34 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     }
 }
 
+/// Makes sure that a compiled loop can be interrupted: runs one that would take some ten
+/// milliseconds, with a deadline that has passed, and sends itself the signal a moment later.
+pub(crate) fn is_effective(stack: crate::raw::Stack) -> bool {
+    const LOOP: &[u8] = b"local n = 0 for i = 1, 3e7 do n = n + i end return n";
+    stack.reserve(8);
+    // SAFETY: the text lives during the call; the thread that is signalled waits for the sender.
+    let (loaded, target) = unsafe {
+        let name = c"=check".as_ptr();
+        let loaded = ffi::luaL_loadbuffer(stack.0, LOOP.as_ptr().cast(), LOOP.len(), name);
+        (loaded == ffi::LUA_OK, libc::pthread_self() as usize)
+    };
+    if !loaded {
+        return false;
+    }
+    let outer = DEADLINE.replace(Some(Instant::now()));
+    let sender = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_micros(300));
+        // SAFETY: see above.
+        unsafe { libc::pthread_kill(target as libc::pthread_t, SIGNAL) };
+    });
+    let finished = stack.protected_call(0, 1);
+    let _ = sender.join();
+    DEADLINE.set(outer);
+    stack.pop(1);
+    !finished
+}
+
 /// Says what to raise when a deadline has passed: a kept function that answers the error.
 pub(crate) fn set_deadline_error(slot: i32) {
     DEADLINE_ERROR.set(slot);
-}
-
-/// How often the hook fired on this thread.
-pub(crate) fn fired() -> u64 {
-    FIRED.get()
 }

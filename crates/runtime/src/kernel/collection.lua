@@ -3,7 +3,7 @@
 local K = ...
 local type, concat = type, table.concat
 local throw, truth, asBlock, add, lt, gt, eq = K.throw, K.truth, K.asBlock, K.add, K.lt, K.gt, K.eq
-local NULL = K.NULL
+local expectBlock, NULL = K.expectBlock, K.NULL
 
 local Collection = K.newClass("Collection", K.classes.Object)
 K.method(Collection, "_isCollection", true)
@@ -27,6 +27,7 @@ local function each(self, block)
 end
 
 local function eachWithIndex(self, block)
+  expectBlock(block, "doWithIndex:")
   local list = self:_elements()
   for i = 1, #list do
     local value = list[i]
@@ -36,6 +37,8 @@ local function eachWithIndex(self, block)
 end
 
 local function eachSeparated(self, block, separator)
+  expectBlock(block, "do:separatedBy:")
+  expectBlock(separator, "do:separatedBy:")
   local list = self:_elements()
   for i = 1, #list do
     if i > 1 then separator() end
@@ -59,6 +62,7 @@ local function collect(self, block)
 end
 
 local function collectWithIndex(self, block)
+  expectBlock(block, "collectWithIndex:")
   local list, out = self:_elements(), {}
   for i = 1, #list do
     local value = list[i]
@@ -100,6 +104,7 @@ local function detect(self, block)
 end
 
 local function inject(self, start, block)
+  expectBlock(block, "inject:into:")
   local list, result = self:_elements(), start
   for i = 1, #list do
     local value = list[i]
@@ -111,6 +116,7 @@ end
 
 -- Without a start value the first element is it; nil for no elements.
 local function reduce(self, block)
+  expectBlock(block, "reduce:")
   local list = self:_elements()
   local result = list[1]
   if result == NULL then result = nil end
@@ -287,6 +293,10 @@ K.methods(Collection, {
   ["do:"] = each,
   ["doWithIndex:"] = eachWithIndex, ["withIndexDo:"] = eachWithIndex,
   ["do:separatedBy:"] = eachSeparated,
+  ["keysAndValuesDo:"] = function(self, block)
+    expectBlock(block, "keysAndValuesDo:")
+    eachWithIndex(self, function(value, index) block(index, value) end)
+  end,
   ["reverseDo:"] = function(self, block) each(reversed(self), block) end,
   ["collect:"] = collect, ["map:"] = collect,
   ["collectWithIndex:"] = collectWithIndex, ["withIndexCollect:"] = collectWithIndex,

@@ -174,7 +174,7 @@ end
 -- The elements without repetitions, in the order in which they first occur.
 local function uniq(self, block)
   local seen, out, n = {}, {}, 0
-  if block then block = asBlock(block, "uniq:") end
+  if block ~= nil then block = asBlock(block, "uniq:") end
   local list = self:_elements()
   for i = 1, #list do
     local value = list[i]
@@ -214,6 +214,7 @@ end
 K.elementsOf = elementsOf
 
 local function zip(self, other, block)
+  if block ~= nil then K.expectBlock(block, "with:collect:") end
   local list, others, out = self:_elements(), elementsOf(other, "zip:"), {}
   for i = 1, math.min(#list, #others) do
     local a, b = list[i], others[i]

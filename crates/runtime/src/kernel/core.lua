@@ -362,7 +362,7 @@ end
 -- a big integer; anything with a fraction, an exponent or beyond that as a float stays a float.
 
 -- Results up to 2^53 - 1 are exact for certain: 2^53 itself may be the rounding of a larger one.
-local LIMIT = 9007199254740991
+local LIMIT, abs = 9007199254740991, math.abs
 
 local function integral(x)
   return x == floor(x) and x <= 9007199254740992 and x >= -9007199254740992
@@ -378,7 +378,7 @@ end
 function K.add(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a + b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if abs(r) <= LIMIT then return r end
     if integral(a) and integral(b) then return K.bigAdd(a, b) end
     return r
   end
@@ -393,7 +393,7 @@ end
 function K.sub(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a - b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if abs(r) <= LIMIT then return r end
     if integral(a) and integral(b) then return K.bigSub(a, b) end
     return r
   end
@@ -403,7 +403,7 @@ end
 function K.mul(a, b)
   if type(a) == "number" and type(b) == "number" then
     local r = a * b
-    if r <= LIMIT and r >= -LIMIT then return r end
+    if abs(r) <= LIMIT then return r end
     if integral(a) and integral(b) then return K.bigMul(a, b) end
     return r
   end

@@ -153,6 +153,7 @@ end
 K.method(Dictionary, "_elements", values)
 
 local function keysAndValuesDo(self, block)
+  K.expectBlock(block, "keysAndValuesDo:")
   local keys, map = keysOf(self), self._map
   for i = 1, self._n do
     local key = keys[i]
@@ -178,6 +179,7 @@ local function valuesDo(self, block)
 end
 
 local function keysDo(self, block)
+  K.expectBlock(block, "keysDo:")
   local keys = keysOf(self)
   for i = 1, self._n do
     local key = keys[i]

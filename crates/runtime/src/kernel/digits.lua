@@ -52,6 +52,9 @@ end
 local function bitwise(operation, selector)
   return function(self, other)
     local a, b = K.expectInteger(self, selector), K.expectInteger(other, selector)
+    if not K.integral(a) or not K.integral(b) then
+      throw("outOfRange", selector .. " works on whole numbers up to 2^53")
+    end
     local aHigh, bHigh = floor(a / 4294967296), floor(b / 4294967296)
     local high = operation(aHigh, bHigh)
     local low = operation(a - aHigh * 4294967296, b - bHigh * 4294967296)

@@ -46,6 +46,7 @@ local function words(value)
     local item = value[i]
     if item ~= K.NULL and item ~= false and item ~= "" then list[#list + 1] = K.str(item) end
   end
+  if #list == 0 then return nil end
   return table.concat(list, " ")
 end
 
@@ -65,7 +66,9 @@ local function attribute(out, name, value)
     return
   end
   local raw = type(value) == "table" and K.isKind(value, Raw)
-  local text = raw and value._text or K.str(words(value))
+  local shown = raw and value._text or words(value)
+  if shown == nil then return end
+  local text = K.str(shown)
   if string.find(name, "^on") and not raw then
     throw("invalid", string.format("`%s` would run a text as code", name), { i_hint = "use `raw:` where that is meant" })
   end

@@ -57,7 +57,7 @@ local function kind(perform)
     end,
   })
   local meta = { __index = messages, _class = HigherOrder }
-  return function(receiver) return setmetatable({ _receiver = receiver }, meta) end
+  return function(receiver) return setmetatable({ _receiver = receiver, _standIn = true }, meta) end
 end
 
 local collect = kind(function(receiver, name, a, b, c)

@@ -58,6 +58,7 @@ local function collect(self, block)
 end
 
 local function inject(self, start, block)
+  K.expectBlock(block, "inject:into:")
   local from, by, result = self._from, self._by, start
   for i = 0, self._count - 1 do result = block(result, from + i * by) end
   return result

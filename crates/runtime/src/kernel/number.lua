@@ -42,9 +42,13 @@ K.expectNumber = expectNumber
 
 -- A whole number as an argument: a position or a count.
 function K.expectInteger(value, selector)
-  local number = expectNumber(value, selector)
-  if number ~= floor(number) then
-    throw("typeError", selector .. " expects a whole number, got " .. K.str(number))
+  local number = value
+  if type(value) ~= "number" then
+    number = value ~= nil and expectNumber(value, selector)
+  end
+  if not number or number ~= floor(number) then
+    throw("typeError", selector .. " expects a whole number, got "
+      .. (number and K.str(number) or K.nameOf(value)))
   end
   return number
 end
@@ -284,15 +288,28 @@ K.classMethods(Number, {
 
 -- Control ---------------------------------------------------------------------------------------
 
+-- A block as an argument, for messages that take nothing else.
+local function expectBlock(value, selector)
+  if type(value) == "function" then return value end
+  throw("typeError", selector .. " expects a block, got " .. K.nameOf(value))
+end
+K.expectBlock = expectBlock
+
+local function repeated(self, block)
+  expectBlock(block, "repeat:")
+  for i = 0, self - 1 do block(i) end
+end
+
 K.methods(Number, {
   ["to:"] = function(self, last) return K.interval(self, last, 1) end,
   ["to:by:"] = function(self, last, step) return K.interval(self, last, step) end,
   ["to:do:"] = function(self, last, block)
+    expectBlock(block, "to:do:")
     for i = self, expectNumber(last, "to:do:") do block(i) end
   end,
   ["to:by:do:"] = function(self, last, step, block)
+    expectBlock(block, "to:by:do:")
     for i = self, expectNumber(last, "to:by:do:"), K.step(step, "to:by:do:") do block(i) end
   end,
-  ["timesRepeat:"] = function(self, block) for i = 0, self - 1 do block(i) end end,
-  ["repeat:"] = function(self, block) for i = 0, self - 1 do block(i) end end,
+  ["timesRepeat:"] = repeated, ["repeat:"] = repeated,
 })

@@ -137,21 +137,25 @@ local function argumentList(arguments)
   return out, #list
 end
 
+local function nameOf(selector)
+  if type(selector) ~= "string" then selector = K.expectText(selector, "perform:") end
+  return mangle(selector)
+end
 local function perform(self, selector)
-  return self[mangle(selector)](self)
+  return self[nameOf(selector)](self)
 end
 local function performWith(self, selector, argument)
-  return self[mangle(selector)](self, argument)
+  return self[nameOf(selector)](self, argument)
 end
 local function performWithWith(self, selector, first, second)
-  return self[mangle(selector)](self, first, second)
+  return self[nameOf(selector)](self, first, second)
 end
 local function performWithArguments(self, selector, arguments)
   local list, n = argumentList(arguments)
-  return self[mangle(selector)](self, unpack(list, 1, n))
+  return self[nameOf(selector)](self, unpack(list, 1, n))
 end
 
-local function respondsTo(self, selector) return understandsName(self, mangle(selector)) end
+local function respondsTo(self, selector) return understandsName(self, nameOf(selector)) end
 
 local function isKindOf(self, class) return K.isKind(self, class) end
 
@@ -301,10 +305,10 @@ K.classMethods(Object, {
   ["isSubclassOfClass:"] = inherits,
   ["inheritsFrom:"] = inherits,
   ["instancesRespondTo:"] = function(class, selector)
-    return rawget(class._methods, mangle(selector)) ~= nil
+    return rawget(class._methods, nameOf(selector)) ~= nil
   end,
   ["instancesRespondToSelector:"] = function(class, selector)
-    return rawget(class._methods, mangle(selector)) ~= nil
+    return rawget(class._methods, nameOf(selector)) ~= nil
   end,
   ["instanceVariables"] = function(class)
     local list = {}

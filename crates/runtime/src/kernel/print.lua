@@ -38,6 +38,7 @@ local function quote(text)
 end
 
 local function described(value)
+  if rawget(value, "_standIn") then return "a HigherOrder message without its message" end
   local text = value:description()
   if type(text) == "string" then return text end
   if type(text) == "table" and text._isText then return text:_string() end

@@ -335,6 +335,7 @@ K.methods(String, {
   ["characters"] = function(text) return K.array(characters(text)) end,
   ["do:"] = function(text, block)
     local list = characters(text)
+    K.expectBlock(block, "do:")
     for i = 1, #list do block(list[i]) end
   end,
   ["reversed"] = reversed, ["reverse"] = reversed,

@@ -112,6 +112,8 @@ local function formatted(value, flags, width, precision, kind)
     return widened(text, flags, width)
   end
   if kind == "c" then return type(value) == "number" and K.character(value) or K.str(value) end
+  flags = (find(flags, "-", 1, true) and "-" or "") .. (find(flags, "+", 1, true) and "+" or "")
+    .. (find(flags, "0", 1, true) and "0" or "") .. (find(flags, "#", 1, true) and "#" or "")
   local number = type(value) == "string" and (asNumber(value) or 0) or K.expectNumber(value,
     "format:")
   if #width > 2 or #precision > 3 then

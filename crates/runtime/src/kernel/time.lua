@@ -153,8 +153,14 @@ K.alias("NSDate", Date)
 K.alias("DateTime", Date)
 K.method(Date, "_isDate", true)
 
+-- What RFC 3339 can write: the years 0000 to 9999.
+local EARLIEST, LATEST = -62167219200, 253402300799.999999
+
 -- A moment, as seconds since 1970 in UTC; kept to the microsecond.
 function K.date(seconds)
+  if not (seconds >= EARLIEST and seconds <= LATEST) then
+    throw("outOfRange", "a Date lies in the years 0 to 9999")
+  end
   return setmetatable({ _time = seconds }, Date._methods)
 end
 
@@ -188,7 +194,7 @@ end
 
 local function valid(year, month, day, hour, minute, second)
   return month >= 1 and month <= 12 and day >= 1 and day <= monthLength(year, month)
-    and hour <= 23 and minute <= 59 and second <= 60
+    and hour >= 0 and hour <= 23 and minute >= 0 and minute <= 59 and second >= 0 and second <= 60
 end
 
 -- The moment of an RFC 3339 text (also a date alone, or a blank for the T), or nil.
@@ -222,7 +228,11 @@ end
 K.parseDate = parse
 
 local function made(_, year, month, day, hour, minute, second)
-  hour, minute, second = hour or 0, minute or 0, second or 0
+  local what = "year:month:day:"
+  year, month, day = K.expectInteger(year, what), K.expectInteger(month, what),
+    K.expectInteger(day, what)
+  hour, minute = K.expectInteger(hour or 0, what), K.expectInteger(minute or 0, what)
+  second = K.expectNumber(second or 0, what)
   if not valid(year, month, day, hour, minute, second) then
     throw("outOfRange", format("there is no date %s-%s-%s %s:%s:%s", K.str(year), K.str(month),
       K.str(day),

@@ -34,6 +34,13 @@ fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 /// `(store, port or nil, address or nil, timeout or nil, largest body or nil)`
 fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
+    if !isolate.is_interruptible() {
+        return Reply::Failed(Error::new(
+            Kind::Failed,
+            "this build cannot interrupt a loop, so it must not serve: build it with \
+             CFLAGS=-DLUAJIT_ENABLE_CHECKHOOK",
+        ));
+    }
     let store = attempt!(any_store(isolate, arguments, 1));
     let some = |at| (!arguments.is_nil(at)).then_some(at);
     let port = match some(2).map(|at| arguments.number(at)) {
