@@ -77,12 +77,18 @@ pub(crate) fn load(lua: &Lua, stack: Stack) -> Result<(Vec<Native>, Slots), Stri
     lua.globals().raw_set("KERNEL", &kernel).map_err(text)?;
     let natives = crate::natives::all();
     publish(stack, &natives);
+    // Nothing of the kernel is garbage yet, and code that runs once is not worth compiling.
+    lua.gc_stop();
+    let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
+    jit(false)?;
     for (name, source) in FILES {
         lua.load(source)
             .set_name(format!("=kernel/{name}"))
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
     }
+    jit(true)?;
+    lua.gc_restart();
     let slots = slots(stack)?;
     lua.globals().raw_remove("KERNEL").map_err(text)?;
     Ok((natives.into_iter().map(|(_, native)| native).collect(), slots))
