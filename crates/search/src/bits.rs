@@ -76,28 +76,50 @@ impl Bits {
         }
     }
 
-    /// The first word that all sets have, and the number of words from there on that all have.
-    fn shared(sets: &[&Bits]) -> (u32, usize) {
+    /// The words of each set that all sets have, in `out`, and the number of the first of them.
+    fn shared<'a>(sets: &[&'a Bits], out: &mut Vec<&'a [u64]>) -> u32 {
         let first = sets.iter().map(|set| set.first).max().unwrap_or(0);
         let end = sets.iter().map(|set| set.first + set.words.len() as u32).min().unwrap_or(0);
-        (first, end.saturating_sub(first) as usize)
+        let end = end.max(first);
+        let part = |set: &&'a Bits| {
+            let start = (first - set.first) as usize;
+            set.words.get(start..start + (end - first) as usize).unwrap_or_default()
+        };
+        out.extend(sets.iter().map(part));
+        first
     }
 
-    /// The number of slots that are in all of two or more sets.
+    /// The number of slots that are in all of one or more sets.
     pub(crate) fn count_shared(sets: &[&Bits]) -> usize {
-        let (first, length) = Bits::shared(sets);
-        let part = |set: &'_ Bits| (first - set.first.min(first)) as usize;
-        if let [left, right] = sets {
-            let left = left.words.get(part(left)..).unwrap_or_default();
-            let right = right.words.get(part(right)..).unwrap_or_default();
-            let pairs = left.iter().zip(right).take(length);
-            return pairs.map(|(left, right)| (left & right).count_ones() as usize).sum();
+        let mut words = Vec::with_capacity(sets.len());
+        Bits::shared(sets, &mut words);
+        let ones = |word: u64| word.count_ones() as usize;
+        match &words[..] {
+            [] => 0,
+            [only] => only.iter().map(|word| ones(*word)).sum(),
+            [left, right] => left.iter().zip(*right).map(|(left, right)| ones(left & right)).sum(),
+            [left, middle, right] => {
+                let both = left.iter().zip(*middle).map(|(left, middle)| left & middle);
+                both.zip(*right).map(|(both, right)| ones(both & right)).sum()
+            }
+            // Blocks small enough to stay close to the processor while all sets are gone through.
+            [first, others @ ..] => {
+                let mut block = [0_u64; 64];
+                let mut count = 0;
+                for start in (0..first.len()).step_by(block.len()) {
+                    let end = (start + block.len()).min(first.len());
+                    let block = &mut block[..end - start];
+                    block.copy_from_slice(&first[start..end]);
+                    for other in others {
+                        for (word, other) in block.iter_mut().zip(&other[start..end]) {
+                            *word &= other;
+                        }
+                    }
+                    count += block.iter().map(|word| ones(*word)).sum::<usize>();
+                }
+                count
+            }
         }
-        (0..length).map(|at| Bits::word_shared(sets, first, at).count_ones() as usize).sum()
-    }
-
-    fn word_shared(sets: &[&Bits], first: u32, at: usize) -> u64 {
-        sets.iter().fold(u64::MAX, |word, set| word & set.words[(first - set.first) as usize + at])
     }
 
     /// Calls `each` with the slots that are in all sets, in ascending order, without the first
@@ -108,12 +130,14 @@ impl Bits {
         mut limit: usize,
         mut each: impl FnMut(u32),
     ) {
-        let (first, length) = Bits::shared(sets);
+        let mut words = Vec::with_capacity(sets.len());
+        let first = Bits::shared(sets, &mut words);
+        let length = words.first().map_or(0, |words| words.len());
         for at in 0..length {
             if limit == 0 {
                 return;
             }
-            let mut word = Bits::word_shared(sets, first, at);
+            let mut word = words.iter().fold(u64::MAX, |word, words| word & words[at]);
             let ones = word.count_ones() as usize;
             if skip >= ones {
                 skip -= ones;
@@ -163,7 +187,10 @@ mod tests {
             let right = Bits::from_slots(other.iter().copied());
             let both: Vec<u32> = set.intersection(&other).copied().collect();
             proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right]), both.len());
-            proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right, &bits]), both.len());
+            for sets in [3, 4, 5] {
+                let sets = &[&bits, &right, &bits, &right, &right][..sets];
+                proptest::prop_assert_eq!(Bits::count_shared(sets), both.len());
+            }
             let mut got = Vec::new();
             Bits::each_shared(&[&bits, &right], skip, limit, |slot| got.push(slot));
             let expected: Vec<u32> = both.into_iter().skip(skip).take(limit).collect();

@@ -11,7 +11,7 @@ use crate::query::{Place, Token};
 use crate::succession::{Members, Succession};
 use crate::words::{Span, first_characters};
 use crate::words_index::{Found, WordsIndex};
-use crate::work::Work;
+use crate::work::{COMPARED, COPIED, Work};
 use std::borrow::Cow;
 
 /// Lists beyond this many are not compared with others to find equal ones.
@@ -167,9 +167,12 @@ impl<'a> Combiner<'a, '_> {
         let Some(weight) = weights.max_by(|left, right| left.order(*right)) else {
             return;
         };
-        let lists = [exact, partial].into_iter().flatten().filter_map(|(_, posting)| posting);
-        let slots: Vec<u32> = lists.flat_map(Posting::iter).collect();
-        self.work.spend(slots.len());
+        let mut slots: Vec<u32> = Vec::new();
+        for posting in [exact, partial].into_iter().flatten().filter_map(|(_, posting)| posting) {
+            if self.work.spend(posting.len() * COPIED) {
+                slots.extend(posting.iter());
+            }
+        }
         let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
         self.push(words, name, weight, list, texts);
     }
@@ -209,7 +212,7 @@ impl<'a> Combiner<'a, '_> {
         match members {
             Some(members) => {
                 let bundle = words.bundle(partial);
-                if !self.work.spend(bundle.len()) {
+                if !self.work.spend(bundle.len() * COMPARED) {
                     return None;
                 }
                 let mut inside: Vec<_> =
@@ -242,11 +245,13 @@ impl<'a> Combiner<'a, '_> {
         if merged.is_empty() {
             return;
         }
-        let slots: Vec<u32> = merged
-            .iter()
-            .flat_map(|combination| self.lists[combination.list as usize].posting().iter())
-            .collect();
-        self.work.spend(slots.len());
+        let mut slots: Vec<u32> = Vec::new();
+        for combination in &merged {
+            let posting = self.lists[combination.list as usize].posting();
+            if self.work.spend(posting.len() * COPIED) {
+                slots.extend(posting.iter());
+            }
+        }
         let mut parts = [Span::default(); 3];
         for (number, part) in parts.iter_mut().enumerate() {
             let start = self.answer.query.text.len();
@@ -333,7 +338,7 @@ impl RangeSum {
         // The order of the sum matters to its last digits.
         self.weight = Some(weight + self.weight.unwrap_or(Number::ZERO));
         if let Some(posting) = posting
-            && work.spend(posting.len())
+            && work.spend(posting.len() * COPIED)
         {
             self.slots.extend(posting.iter());
         }

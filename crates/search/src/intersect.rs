@@ -48,7 +48,7 @@ impl<'a> Ascending<'a> {
         if let Some(bits) = &self.bits {
             let bits = &bits[..self.lists.len()];
             let smallest = bits.iter().map(|bits| bits.size()).min().unwrap_or(0);
-            return work.spend(1 + smallest * bits.len() / 8).then(|| Bits::count_shared(bits));
+            return work.spend(1 + smallest * bits.len() / 4).then(|| Bits::count_shared(bits));
         }
         let shortest = self.shortest();
         let length = self.lists[shortest].len();

@@ -13,14 +13,14 @@ pub const MAX_ALTERNATIVES: usize = 32;
 /// more, those with the highest sums of weights stay.
 pub const MAX_INTERPRETATIONS: usize = 4_096;
 
-/// Most bytes of combinations in one answer. Queries with very long words and very many
-/// interpretations keep fewer than [`MAX_INTERPRETATIONS`] because of it.
-pub const MAX_COMBINATION_BYTES: usize = 4 << 20;
+/// Most bytes of combinations in one answer. Queries with very many or very long words keep fewer
+/// interpretations than [`MAX_INTERPRETATIONS`] because of it.
+pub const MAX_COMBINATION_BYTES: usize = 1 << 20;
 
-/// Most work of one query, in elementary steps (a list element or 64 bits of a set looked at, a
-/// string of a range formed): the order of ten million, some ten to twenty milliseconds. When it
-/// is used up, a range ends early and interpretations not yet counted are left out.
-pub const MAX_WORK: u64 = 8_000_000;
+/// Most work of one query, in elementary steps (a list element looked at, 256 bits of sets compared)
+/// of a few nanoseconds each. When it is used up, ranges and alternatives end early and
+/// interpretations not yet counted are left out.
+pub const MAX_WORK: u64 = 6_000_000;
 
 /// Most strings that a range forms one by one. Ranges of plain numbers, or of words in one case of
 /// the Latin alphabet, have no such bound: the index is searched for their members instead.

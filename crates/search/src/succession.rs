@@ -104,7 +104,7 @@ impl Members<'_> {
                 && significant(self.from) <= number
                 && number <= significant(self.to);
         }
-        let order = |text: &str| (text.len(), text.to_owned());
+        let order = Members::order;
         let reaches_end = self.class.covers(self.to) && order(self.from) <= order(self.to);
         order(self.from) <= order(text)
             && if reaches_end {

@@ -2,6 +2,12 @@
 
 use crate::limits::{MAX_RANGE_STEPS, MAX_WORK};
 
+/// How many steps it is to put an element of a stored list into a list made for the query.
+pub(crate) const COPIED: usize = 6;
+
+/// How many steps it is to see whether a word is in a range.
+pub(crate) const COMPARED: usize = 8;
+
 /// What a query may still do.
 #[derive(Debug)]
 pub(crate) struct Work {
