@@ -22,13 +22,23 @@ const WINDOW: Duration = Duration::from_millis(400);
 /// Rounds of each measurement, of which the median counts.
 const ROUNDS: usize = 5;
 
+/// Measures all, or only what is named: `cargo bench -p runnel-sql -- posting`.
 fn main() {
+    let named: Vec<String> =
+        std::env::args().skip(1).filter(|name| !name.starts_with('-')).collect();
+    let wanted = |name: &str| named.is_empty() || named.iter().any(|one| one == name);
     let folder = tempfile::tempdir().unwrap();
-    for rows in [2, 128, 1024] {
-        reading(&folder.path().join(format!("read{rows}.db")), rows);
+    if wanted("reading") {
+        for rows in [2, 128, 1024] {
+            reading(&folder.path().join(format!("read{rows}.db")), rows);
+        }
     }
-    inserting(folder.path());
-    posting(&folder.path().join("post.db"));
+    if wanted("inserting") {
+        inserting(folder.path());
+    }
+    if wanted("posting") {
+        posting(&folder.path().join("post.db"));
+    }
 }
 
 fn shape() -> Shape {
@@ -194,7 +204,7 @@ fn insert_by_hand(path: &Path, records: &[(i64, bool, String)]) -> f64 {
 /// Durable posts by many clients at once, and how many of them share a commit.
 fn posting(path: &Path) {
     const CLIENTS: usize = 64;
-    const EACH: usize = 200;
+    const EACH: usize = 1000;
     let database = Database::open(path, Options::default()).unwrap();
     run(async {
         database.define_table(&Reference::default(), &shape()).await.unwrap();

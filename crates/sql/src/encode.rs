@@ -12,16 +12,20 @@ use std::sync::Arc;
 /// The largest encoding in one piece, in bytes; larger results have to be streamed.
 pub const ENCODING_LIMIT: usize = 256 << 20;
 
-/// Told after each row what there is of the encoding so far. May take it away; an error ends the
-/// work.
-pub(crate) type Progress<'a> = &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Fault>;
+/// What happens when an encoding has grown.
+pub(crate) struct Watch<'a> {
+    /// The size in bytes from which on it is told after each row.
+    pub(crate) from: usize,
+    /// May take away what there is so far; an error ends the work.
+    pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), Fault>,
+}
 
 /// Runs a statement and writes its rows. Text and JSON are the same: rows have structure.
 pub(crate) fn encode(
     connection: &Connection,
     select: &Select,
     form: Form,
-    progress: Progress<'_>,
+    watch: Watch<'_>,
 ) -> Result<Vec<u8>, Fault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
     let columns = columns(&statement, select);
@@ -31,7 +35,9 @@ pub(crate) fn encode(
         csv_header(&columns, &mut out);
         while let Some(row) = rows.next()? {
             csv_row(&columns, row, &mut out)?;
-            progress(&mut out)?;
+            if out.len() >= watch.from {
+                (watch.tell)(&mut out)?;
+            }
         }
         return Ok(out);
     }
@@ -42,7 +48,9 @@ pub(crate) fn encode(
             out.push(b',');
         }
         json_row(&columns, row, &mut out)?;
-        progress(&mut out)?;
+        if out.len() >= watch.from {
+            (watch.tell)(&mut out)?;
+        }
     }
     out.push(b']');
     Ok(out)
@@ -83,14 +91,6 @@ pub(crate) fn count(connection: &Connection, select: &Select) -> Result<i64, Fau
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 
-/// Ends the work once the encoding is larger than allowed.
-pub(crate) fn at_most(
-    size: usize,
-    fault: fn() -> Fault,
-) -> impl FnMut(&mut Vec<u8>) -> Result<(), Fault> {
-    move |out| if out.len() > size { Err(fault()) } else { Ok(()) }
-}
-
 pub(crate) fn too_large() -> Fault {
     Fault::new(
         Kind::TooLarge,
@@ -111,7 +111,7 @@ pub(crate) fn columns(statement: &Statement<'_>, select: &Select) -> Arc<Columns
 
 fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     for (index, (key, boolean)) in columns.keys.iter().zip(&columns.booleans).enumerate() {
-        out.extend_from_slice(key);
+        key.append(out);
         match row.get_ref(index)? {
             ValueRef::Null => out.extend_from_slice(b"null"),
             ValueRef::Integer(0) if *boolean => out.extend_from_slice(b"false"),
@@ -207,7 +207,13 @@ mod tests {
             .unwrap();
         let select = Select::new(sql.into(), vec![], None, true);
         String::from_utf8(
-            encode(&connection, &select, form, &mut at_most(1 << 20, too_large)).unwrap(),
+            encode(
+                &connection,
+                &select,
+                form,
+                Watch { from: 1 << 20, tell: &mut |_| Err(too_large()) },
+            )
+            .unwrap(),
         )
         .unwrap()
     }

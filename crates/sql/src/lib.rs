@@ -23,6 +23,7 @@ mod options;
 mod parameters;
 mod place;
 mod pool;
+mod queue;
 mod reader;
 mod row;
 mod rows;

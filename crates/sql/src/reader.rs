@@ -1,6 +1,6 @@
 //! A worker's own reading connection: reads run on it at once, within a budget.
 
-use crate::encode::{self, ENCODING_LIMIT};
+use crate::encode::{self, ENCODING_LIMIT, Watch};
 use crate::fault::Fault;
 use crate::kept::{Kept, Shelf};
 use crate::place::{Role, Volatile, watch};
@@ -249,11 +249,12 @@ impl Reader {
     ) -> Answer<Bytes> {
         let (run, keep) = (select.clone(), select.clone());
         let work = move |connection: &Connection, site| {
-            let mut limit = match site {
-                Site::Worker => encode::at_most(READ_SIZE, Fault::interrupted),
-                Site::Pool => encode::at_most(ENCODING_LIMIT, encode::too_large),
+            let mut end = |_: &mut _| match site {
+                Site::Worker => Err(Fault::interrupted()),
+                Site::Pool => Err(encode::too_large()),
             };
-            encode::encode(connection, &run, form, &mut limit).map(Bytes::from)
+            let from = if site == Site::Worker { READ_SIZE } else { ENCODING_LIMIT };
+            encode::encode(connection, &run, form, Watch { from, tell: &mut end }).map(Bytes::from)
         };
         self.read(deadline, work, move |reader, stamp, bytes| {
             if form != Form::Csv {

@@ -1,6 +1,6 @@
 //! The rows of a statement as content: nothing runs before somebody wants them in some form.
 
-use crate::encode;
+use crate::encode::{Watch, encode};
 use crate::fault::Fault;
 use crate::kept::Kept;
 use crate::pool::CHUNK;
@@ -96,13 +96,11 @@ impl Lazy for Rows {
                 let select = self.select.clone();
                 let pool = self.reader.shared.pool.clone();
                 Some(pool.stream(self.deadline, move |connection, pass| {
-                    let mut progress = |out: &mut Vec<u8>| -> Result<(), Fault> {
-                        if out.len() < CHUNK {
-                            return Ok(());
-                        }
+                    let mut tell = |out: &mut Vec<u8>| {
                         pass(std::mem::replace(out, Vec::with_capacity(CHUNK * 2)).into())
                     };
-                    let rest = encode::encode(connection, &select, form, &mut progress)?;
+                    let watch = Watch { from: CHUNK, tell: &mut tell };
+                    let rest = encode(connection, &select, form, watch)?;
                     if rest.is_empty() { Ok(()) } else { pass(rest.into()) }
                 }))
             }

@@ -58,7 +58,36 @@ pub(crate) struct Columns {
     /// Whether 0 and 1 in the column are `false` and `true`.
     pub(crate) booleans: Vec<bool>,
     /// What stands before each value in JSON: `{"id":`, `,"done":`.
-    pub(crate) keys: Vec<Vec<u8>>,
+    pub(crate) keys: Vec<Label>,
+}
+
+/// Bytes that are appended again and again. Short ones are copied with their padding, which is a
+/// few instructions where a copy of unknown length is a call (measured: a tenth of encoding).
+#[derive(Debug, PartialEq)]
+pub(crate) struct Label {
+    bytes: Vec<u8>,
+    padded: [u8; Label::SHORT],
+}
+
+impl Label {
+    const SHORT: usize = 24;
+
+    fn new(bytes: Vec<u8>) -> Self {
+        let mut padded = [0; Label::SHORT];
+        if bytes.len() <= Label::SHORT {
+            padded[..bytes.len()].copy_from_slice(&bytes);
+        }
+        Label { bytes, padded }
+    }
+
+    pub(crate) fn append(&self, out: &mut Vec<u8>) {
+        if self.bytes.len() > Label::SHORT {
+            return out.extend_from_slice(&self.bytes);
+        }
+        let end = out.len() + self.bytes.len();
+        out.extend_from_slice(&self.padded);
+        out.truncate(end);
+    }
 }
 
 impl Columns {
@@ -78,7 +107,7 @@ impl Columns {
             key.push(b':');
             made.names.push(name);
             made.booleans.push(boolean);
-            made.keys.push(key);
+            made.keys.push(Label::new(key));
         }
         made
     }
@@ -427,10 +456,20 @@ mod tests {
     }
 
     #[test]
+    fn labels_are_appended_whole() {
+        for length in [0, 1, Label::SHORT, Label::SHORT + 1, 100] {
+            let mut out = b"x".to_vec();
+            Label::new(vec![b'y'; length]).append(&mut out);
+            assert_eq!(out, [b"x".to_vec(), vec![b'y'; length]].concat());
+        }
+    }
+
+    #[test]
     fn a_name_that_comes_twice_gets_a_number() {
         let columns = Columns::new(["a", "a", "a_2"].map(|name| (name.to_string(), false)));
         assert_eq!(columns.names, ["a", "a_2", "a_2_2"]);
-        assert_eq!(columns.keys[0], b"{\"a\":");
-        assert_eq!(columns.keys[1], b",\"a_2\":");
+        let mut out = Vec::new();
+        columns.keys.iter().for_each(|key| key.append(&mut out));
+        assert_eq!(out, b"{\"a\":,\"a_2\":,\"a_2_2\":");
     }
 }

@@ -9,6 +9,7 @@
 use crate::fault::{Cause, Fault};
 use crate::options::Options;
 use crate::place::{Place, Role};
+use crate::queue::{Queue, Refused};
 use crate::stop::{Stop, is_over};
 use runnel_store::{Answer, Kind};
 use rusqlite::Connection;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Writes that wait for the writer of one database. When it is full, the next ones wait for room.
 pub const WRITE_QUEUE: usize = 1024;
@@ -32,10 +33,10 @@ pub const WRITE_GROUP_TIME: Duration = Duration::from_millis(10);
 /// two transactions.
 const CHECKPOINT_PAGES: i32 = 1000;
 
-/// The writer of one database. Dropping it runs what waits, closes the database and ends the
+/// The writer of one database. Dropping it runs what is queued, closes the database and ends the
 /// thread.
 pub(crate) struct Writer {
-    sender: Option<mpsc::Sender<Box<dyn Job>>>,
+    queue: Arc<Queue<Box<dyn Job>>>,
     thread: Option<JoinHandle<()>>,
     counters: Arc<Counters>,
 }
@@ -119,13 +120,16 @@ impl Writer {
         };
         connection.wal_hook(Some(log))?;
         let stop = Stop::install(&mut connection)?;
-        let (sender, receiver) = mpsc::channel(WRITE_QUEUE);
-        let counts = counters.clone();
+        let queue = Queue::new(WRITE_QUEUE);
+        let (jobs, counts) = (queue.clone(), counters.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
-            .spawn(move || Session { connection, stop, receiver, counters: counts }.serve())
+            .spawn(move || {
+                let _closing = Closing(jobs.clone());
+                Session { connection, stop, jobs, counters: counts }.serve();
+            })
             .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
-        Ok(Writer { sender: Some(sender), thread: Some(thread), counters })
+        Ok(Writer { queue, thread: Some(thread), counters })
     }
 
     /// Runs work in the writer's next transaction. It is queued now, in the order of the calls;
@@ -136,20 +140,17 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        let Some(queue) = &self.sender else { return Answer::Ready(Err(Fault::stopped().into())) };
         let (sender, receiver) = oneshot::channel();
         let result = Err(Fault::timeout());
         let job: Box<dyn Job> = Box::new(Write { work, result, sender, deadline });
-        let full = match queue.try_send(job) {
+        let full = match self.queue.push(job) {
             Ok(()) => None,
-            Err(mpsc::error::TrySendError::Full(job)) => Some((queue.clone(), job)),
-            Err(mpsc::error::TrySendError::Closed(_)) => {
-                return Answer::Ready(Err(Fault::stopped().into()));
-            }
+            Err(Refused::Full(job)) => Some((self.queue.clone(), job)),
+            Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
         };
         Answer::later(async move {
             if let Some((queue, job)) = full {
-                queue.send(job).await.map_err(|_| Fault::stopped())?;
+                queue.wait(job).await.map_err(|_| Fault::stopped())?;
             }
             Ok(receiver.await.map_err(|_| Fault::stopped())??)
         })
@@ -168,10 +169,20 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.sender = None;
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+/// When the thread ends, for whatever reason, nobody goes on waiting for it.
+struct Closing(Arc<Queue<Box<dyn Job>>>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+        while self.0.try_next().is_some() {}
     }
 }
 
@@ -179,15 +190,15 @@ impl Drop for Writer {
 struct Session {
     connection: Connection,
     stop: Stop,
-    receiver: mpsc::Receiver<Box<dyn Job>>,
+    jobs: Arc<Queue<Box<dyn Job>>>,
     counters: Arc<Counters>,
 }
 
 type Jobs = Vec<Box<dyn Job>>;
 
 impl Session {
-    fn serve(mut self) {
-        while let Some(first) = self.receiver.blocking_recv() {
+    fn serve(self) {
+        while let Some(first) = self.jobs.next() {
             self.round(first);
             self.checkpoint();
         }
@@ -197,11 +208,11 @@ impl Session {
     }
 
     /// One transaction with all jobs that wait.
-    fn round(&mut self, first: Box<dyn Job>) {
+    fn round(&self, first: Box<dyn Job>) {
         if let Err(fault) = self.execute("BEGIN IMMEDIATE") {
             // Whoever waits behind would wait as long again and fail as well.
             let mut jobs = vec![first];
-            while let Ok(job) = self.receiver.try_recv() {
+            while let Some(job) = self.jobs.try_next() {
                 jobs.push(job);
             }
             return answer_all(jobs, Some(fault));
@@ -216,7 +227,7 @@ impl Session {
                 return self.one_by_one(jobs);
             }
             if jobs.len() < WRITE_GROUP && started.elapsed() < WRITE_GROUP_TIME {
-                next = self.receiver.try_recv().ok();
+                next = self.jobs.try_next();
             }
         }
         match self.commit() {
@@ -229,7 +240,7 @@ impl Session {
     }
 
     /// Each job in a transaction of its own.
-    fn one_by_one(&mut self, jobs: Jobs) {
+    fn one_by_one(&self, jobs: Jobs) {
         for mut job in jobs {
             let done = self
                 .execute("BEGIN IMMEDIATE")

@@ -4,6 +4,7 @@
 mod common;
 
 use common::*;
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options, Table, WRITE_QUEUE};
 use runnel_store::{Answer, Kind, Posted, Store, Value};
@@ -239,6 +240,26 @@ fn closing_runs_what_waits() {
         let log = place.file().with_extension("db-wal");
         assert!(!log.exists(), "the database was not closed cleanly");
         assert_eq!(count(&place.open()).await, r#"[{"n":20}]"#);
+    });
+}
+
+#[test]
+fn closing_does_not_wait_for_those_without_room() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let tasks = tasks(&database).await;
+        let held = Held::hold(&place);
+        let mut answers: Vec<_> = (0..2 * WRITE_QUEUE + 10).map(|_| post(&tasks, "{}")).collect();
+        // They have asked for room, and nobody polls them again before the end.
+        for answer in &mut answers {
+            assert!(answer.now_or_never().is_none());
+        }
+        held.release();
+        drop((database, tasks));
+        let done = join_all(answers).await.into_iter().filter(|answer| answer.is_ok()).count();
+        assert!(done >= WRITE_QUEUE, "{done}");
+        assert_eq!(count(&place.open()).await, format!(r#"[{{"n":{done}}}]"#));
     });
 }
 
