@@ -702,3 +702,8 @@ do
   out:println_(own)
   reads(out:target(), "own 7\n")
 end
+
+-- What is wrong is said in words, whatever it is.
+raises("typeError", function() return send(A { 1 }, "inject:into:", 0, 3) end, "expects a block")
+raises("typeError", function() return send(A { 1 }, "first:", nil) end, "whole number")
+raises("typeError", function() return send(3, "perform:", nil) end)

@@ -58,7 +58,7 @@ function K.rangeOf(range, n, selector)
     throw("typeError", selector .. " expects an Interval of positions, got " .. K.nameOf(range))
   end
   local from, to = range:_bounds()
-  if to < from then return from, from end
+  if to < from then return 0, 0 end
   if from < 0 or from ~= floor(from) then K.outOfRange(from, n) end
   if to >= n then K.outOfRange(to, n) end
   return from, to + 1

@@ -190,7 +190,7 @@ local function power(self, exponent)
 end
 
 local function gcd(a, b)
-  if b == nil or type(b) == "table" and not b._isBig then
+  if type(b) ~= "number" and not (type(b) == "table" and b._isBig) then
     throw("typeError", "gcd: expects a Number, got " .. K.nameOf(b))
   end
   while b ~= 0 do a, b = b, native("mod", a, b) end

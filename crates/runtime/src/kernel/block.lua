@@ -26,7 +26,7 @@ function K.asBlock(value, selector)
 end
 
 local function apply(self, arguments)
-  local list = arguments:_elements()
+  local list = K.elementsOf(arguments, "valueWithObjects:")
   local values, NULL = {}, K.NULL
   for i = 1, #list do
     if list[i] ~= NULL then values[i] = list[i] end

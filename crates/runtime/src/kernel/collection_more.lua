@@ -285,7 +285,7 @@ K.methods(Collection, {
   ["sorted"] = sorted, ["sorted:"] = sorted, ["asSortedArray"] = sorted,
   ["sortedBy:"] = sorted, ["sortBy:"] = sorted,
   ["sortedArrayUsingSelector:"] = function(self, selector)
-    local name = K.mangle(selector)
+    local name = K.mangle(K.expectText(selector, "sortedArrayUsingSelector:"))
     return sorted(self, function(a, b) return a[name](a, b) end)
   end,
   ["groupBy:"] = groupBy, ["groupedBy:"] = groupBy,

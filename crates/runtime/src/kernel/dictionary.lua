@@ -314,6 +314,7 @@ K.methods(Dictionary, {
   ["do:"] = valuesDo, ["valuesDo:"] = valuesDo, ["keysDo:"] = keysDo,
   ["keysAndValuesDo:"] = keysAndValuesDo,
   ["associationsDo:"] = function(self, block)
+    K.expectBlock(block, "associationsDo:")
     keysAndValuesDo(self, function(key, value) block(K.association(key, value)) end)
   end,
   ["associations"] = function(self)

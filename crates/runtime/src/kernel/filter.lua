@@ -49,7 +49,7 @@ local MapFilter = define("MapFilter", "MPWMapFilter", {
   end,
   ["setBlock:"] = setBlock, ["block:"] = setBlock,
   ["setSelector:"] = function(self, selector)
-    local name = K.mangle(selector)
+    local name = K.mangle(K.expectText(selector, "setSelector:"))
     self._block = function(object) return object[name](object) end
     return self
   end,
@@ -329,6 +329,7 @@ local function writeEntry(self, value, key)
 end
 
 local function writeDictionaryLike(self, object, block)
+  K.expectBlock(block, "writeDictionaryLikeObject:withContentBlock:")
   local outer = self._left
   self._left = 0
   self:forward_("{")

@@ -140,7 +140,9 @@ function K.literalArray(class, elements, n)
   if not K.isClass(class) then
     throw("typeError", "a literal #Class[…] needs a class, not " .. K.nameOf(class))
   end
-  return class:fromArray_(K.array(elements, n))
+  local list = K.array(elements, n)
+  if class._methods._isArray then return setmetatable(list, class._methods) end
+  return class:fromArray_(list)
 end
 
 K.classMethods(K.classes.Object, {
@@ -149,7 +151,7 @@ K.classMethods(K.classes.Object, {
   end,
 })
 K.classMethods(K.classes.Array, {
-  ["fromArray:"] = function(class, list) return setmetatable(list, class._methods) end,
+  ["fromArray:"] = function(class, list) return class:withAll_(list) end,
 })
 K.classMethods(K.classes.Dictionary, {
   ["fromArray:"] = function(_, list) return list:asDictionary() end,

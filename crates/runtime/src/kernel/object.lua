@@ -114,7 +114,7 @@ local operators = {
 }
 
 local function doesNotUnderstand(self, message)
-  local selector = message.i_selector
+  local selector = type(message) == "table" and rawget(message, "i_selector") or K.str(message)
   local spelled = operators[selector]
   throw("doesNotUnderstand", K.nameOf(self) .. " does not understand "
     .. (spelled and spelled .. " (" .. selector .. ")" or selector),

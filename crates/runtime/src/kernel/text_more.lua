@@ -125,6 +125,7 @@ end
 -- Text by a printf-like pattern: `%@` and `%s` take any value, `%d %f %g %e %x %o %c` numbers. A
 -- loop rather than `gsub`, because a description may suspend the fiber.
 function K.format(pattern, values, n)
+  pattern = expectText(pattern, "format:")
   local parts, at, taken = {}, 1, 0
   while true do
     local from, to, flags, width, precision, letter =

@@ -63,7 +63,7 @@ local function over(self, other)
 end
 K.method(Duration, "_over", over)
 K.method(Duration, "_reverse", function(self, name, number)
-  if name == "mul_" then return duration(number * self._seconds) end
+  if name == "mul_" then return duration(K.expectNumber(number, "*") * self._seconds) end
   K.operandError(name, number, self)
 end)
 
