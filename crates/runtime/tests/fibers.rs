@@ -1,0 +1,5 @@
+//! Fibers: slices, deadlines, cancellation, concurrency.
+
+mod support;
+
+use support::{Lab, on_a_loop};
