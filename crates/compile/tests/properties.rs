@@ -136,6 +136,7 @@ proptest! {
             return Ok(());
         }
         match compile(&parsed.program, &source, &Few) {
+            Ok(chunk) => {
                 let again = compile(&parsed.program, &source, &Few).unwrap();
                 prop_assert_eq!(&again.lua, &chunk.lua);
                 let lines = source.lines().count().max(1);
