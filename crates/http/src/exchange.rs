@@ -39,6 +39,12 @@ impl Wishes {
         }
     }
 
+    /// Forgets everything: what was said did not belong to this answer.
+    pub(crate) fn clear(&self) {
+        self.status.set(None);
+        self.headers.borrow_mut().clear();
+    }
+
     /// The headers that were set, taken out.
     pub(crate) fn take_headers(&self) -> Vec<(HeaderName, HeaderValue)> {
         self.headers.take()

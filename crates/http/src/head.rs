@@ -81,11 +81,15 @@ fn is_host(text: &[u8]) -> bool {
             std::str::from_utf8(address).is_ok_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok());
         return is_address && (port.is_empty() || port.strip_prefix(b":").is_some_and(is_port));
     }
-    let (name, port) = match text.iter().position(|&byte| byte == b':') {
-        Some(colon) => (&text[..colon], &text[colon + 1..]),
-        None => (text, &[][..]),
-    };
-    name.iter().all(|&byte| NAME[usize::from(byte)]) && is_port(port)
+    for (at, &byte) in text.iter().enumerate() {
+        if byte == b':' {
+            return is_port(&text[at + 1..]);
+        }
+        if !NAME[usize::from(byte)] {
+            return false;
+        }
+    }
+    true
 }
 
 /// The bytes of a registered name (RFC 3986 section 3.2.2), but for the comma: lists of hosts

@@ -12,7 +12,7 @@ use crate::{form, media};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Answer, Body, Content, Context, Error, Kind, Posted, Verb};
+use runnel_store::{Body, Content, Context, Error, Kind, Posted, Verb};
 use std::rc::Rc;
 
 impl Turn {
@@ -167,9 +167,12 @@ impl Turn {
         if !self.head.conditional {
             return Ok(self);
         }
-        let answer: Answer<Option<Content>> =
-            guard(|| self.root.get(&self.reference, &Context::default()));
-        let present = match answer.await {
+        let context = Context { known: None, ..self.context() };
+        let present = guard(|| self.root.get(&self.reference, &context)).await;
+        drop(context);
+        // What a program says about the answer while it is only asked what is there.
+        self.exchange.wishes.clear();
+        let present = match present {
             Ok(content) => content
                 .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
             Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,

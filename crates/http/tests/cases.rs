@@ -131,10 +131,6 @@ impl Store for Fixture {
         }
         match exchange {
             Some(exchange) => self.page(reference, &*exchange).into(),
-            None if reference.path() == "/doc/1" => {
-                let entity_tag = Some(EntityTag::strong("v1"));
-                Answer::ok(Some(Content { entity_tag, ..Content::text("v1") }))
-            }
             None => Answer::ok(None),
         }
     }

@@ -95,3 +95,20 @@ fn an_update_is_not_lost() {
         assert_eq!(send(&server, "PUT", "/nothing", "If-Match: *\r\n", "x").await.status, 412);
     });
 }
+
+#[test]
+fn asking_what_is_there_says_nothing_about_the_answer() {
+    run(async {
+        let store = Fake::get(|_, context| {
+            let exchange = context.exchange.as_ref().unwrap();
+            exchange.set_status(202);
+            exchange.set_header("X-From", "get").unwrap();
+            let entity_tag = Some(EntityTag::strong("v1"));
+            Answer::ok(Some(Content { entity_tag, ..Content::text("x") }))
+        })
+        .put(|_, _, _| Answer::ok(false));
+        let server = start(Rc::new(store)).await;
+        let response = send(&server, "PUT", "/", "If-Match: \"v1\"\r\n", "y").await;
+        assert_eq!((response.status, response.header("x-from")), (200, None));
+    });
+}

@@ -368,3 +368,52 @@ fn a_socket_that_listens_already_can_be_handed_over() {
         assert_eq!(get(&server, "/hi").await.status, 200);
     });
 }
+
+/// Numbers that look random and are the same in every run (xorshift).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+#[test]
+fn rubbish_harms_nobody() {
+    run(async {
+        let limits = Limits {
+            header_time: Duration::from_millis(20),
+            body_idle: Duration::from_millis(20),
+            keep_alive: Duration::from_millis(20),
+            ..Limits::default()
+        };
+        let server = start_with(hello().await, limits).await;
+        let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+        let valid =
+            b"PUT /hi?x=%20#y HTTP/1.1\r\nHost: t.example:80\r\nContent-Type: a/b; charset=c\r\n\
+            Transfer-Encoding: chunked\r\nIf-None-Match: W/\"a\", *\r\nConnection: close\r\n\r\n\
+            5;x=y\r\nhello\r\n0\r\nTrailer: z\r\n\r\n";
+        for _ in 0..400 {
+            let mut request = valid.to_vec();
+            for _ in 0..=numbers.below(6) {
+                let at = numbers.below(request.len());
+                match numbers.below(4) {
+                    0 => request[at] = numbers.below(256) as u8,
+                    1 => request.insert(at, b"\0\r\n %/:;\"\xff"[numbers.below(10)]),
+                    2 => drop(request.remove(at)),
+                    _ => request.truncate(at.max(1)),
+                }
+            }
+            let mut peer = Peer::connect(&server).await;
+            peer.send(&request).await;
+            if numbers.below(2) == 0 {
+                peer.rest().await;
+            }
+        }
+        assert_eq!(get(&server, "/other").await.status, 404);
+        until("all connections are forgotten", || server.connections() == 0).await;
+    });
+}
