@@ -2,9 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes of output kept before they are written.
 const KEPT: usize = 64 * 1024;
+
+/// While somebody types at a prompt: what prints above the line that is edited.
+static PROMPT: Mutex<Option<SyncSender<String>>> = Mutex::new(None);
 
 /// Output of a program. A terminal sees every line at once; a pipe gets larger pieces, and what is
 /// kept goes out whenever the program waits.
@@ -34,36 +39,56 @@ impl Console {
         if kept.is_empty() {
             return;
         }
-        let mut out = std::io::stdout().lock();
-        let written = out.write_all(&kept).and_then(|()| out.flush());
-        kept.clear();
-        if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-            // Nobody reads any more, as after `| head`: that is a good end, as for other commands.
-            std::process::exit(0);
+        if !printed_above(&kept) {
+            let mut out = std::io::stdout().lock();
+            ended_well(out.write_all(&kept).and_then(|()| out.flush()));
         }
+        kept.clear();
     }
 
     /// One message on standard error.
     pub(crate) fn error(text: &str) {
-        let mut out = std::io::stderr().lock();
-        // Nowhere to tell when this fails.
-        let _ = writeln!(out, "{text}");
+        Console::error_bytes(format!("{text}\n").as_bytes());
     }
 
     /// Bytes on standard error.
     pub(crate) fn error_bytes(bytes: &[u8]) {
-        let _ = std::io::stderr().lock().write_all(bytes);
+        if !printed_above(bytes) {
+            // Nowhere to tell when this fails.
+            let _ = std::io::stderr().lock().write_all(bytes);
+        }
     }
 
     /// One line on standard output, at once: for commands other than running a program.
     pub(crate) fn line(text: &str) {
-        let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{text}");
+        Console::part(&format!("{text}\n"));
     }
 
-    /// A piece of a line on standard output, at once: for progress.
+    /// A piece of text on standard output, at once.
     pub(crate) fn part(text: &str) {
         let mut out = std::io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        ended_well(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    }
+
+    /// From now on a line is edited: output goes to its editor, which prints it above. `None`: no
+    /// more.
+    pub(crate) fn above_prompt(print: Option<SyncSender<String>>) {
+        *PROMPT.lock().unwrap_or_else(PoisonError::into_inner) = print;
+    }
+}
+
+/// Gives output to the editor of the prompt; `false` when no line is edited, or when the editor
+/// does not keep up.
+fn printed_above(bytes: &[u8]) -> bool {
+    let prompt = PROMPT.lock().unwrap_or_else(PoisonError::into_inner);
+    prompt
+        .as_ref()
+        .is_some_and(|print| print.try_send(String::from_utf8_lossy(bytes).into_owned()).is_ok())
+}
+
+/// Nobody reads any more, as after `| head`: that is a good end, as for other commands.
+fn ended_well(written: std::io::Result<()>) {
+    if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+        std::process::exit(0);
     }
 }

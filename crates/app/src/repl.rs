@@ -1,104 +1,133 @@
 //! The prompt: inside the running program, with or without a terminal.
 
+mod complete;
+mod editor;
+mod input;
+mod look;
+mod session;
+
+pub(crate) use input::{Input, Lines};
+pub(crate) use session::{Reaction, Session};
+
 use crate::console::Console;
 use crate::report::Report;
+use crate::signals;
+use editor::{Asked, Editor};
 use runnel_runtime::Isolate;
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 use std::rc::Rc;
-use tokio::sync::mpsc;
 
-/// Lines of input read ahead of the program.
-const AHEAD: usize = 64;
+/// What `runnel` alone says at a terminal.
+const GREETING: &str = "Runnel: every resource is a variable, and a program serves them.\n\
+    Try `3 + 4`, or `file:hello.txt ← 'hi'` and then `file:hello.txt` (Tab completes).\n\
+    Ctrl-D leaves; `runnel --help` shows what else there is.";
 
-/// Standard input, read by a thread of its own once somebody asks for it.
-pub(crate) struct Input {
-    lines: std::cell::OnceCell<Rc<Lines>>,
-}
-
-/// The lines of standard input.
-pub(crate) struct Lines {
-    receiver: tokio::sync::Mutex<mpsc::Receiver<String>>,
-}
-
-impl Input {
-    pub(crate) fn new() -> Self {
-        Input { lines: std::cell::OnceCell::new() }
-    }
-
-    /// The lines; the same for all who ask.
-    pub(crate) fn lines(&self) -> Rc<Lines> {
-        self.lines
-            .get_or_init(|| {
-                let (sender, receiver) = mpsc::channel(AHEAD);
-                std::thread::spawn(move || {
-                    for line in std::io::stdin().lock().lines() {
-                        let Ok(line) = line else { break };
-                        if sender.blocking_send(line).is_err() {
-                            break;
-                        }
-                    }
-                });
-                Rc::new(Lines { receiver: tokio::sync::Mutex::new(receiver) })
-            })
-            .clone()
+/// Greets whoever opens the prompt by hand.
+pub(crate) fn greet() {
+    if is_terminal() {
+        Console::line(GREETING);
     }
 }
 
-impl Lines {
-    /// The next line; `None` at the end of the input.
-    pub(crate) async fn next(&self) -> Option<String> {
-        self.receiver.lock().await.recv().await
-    }
+/// Whether there is a terminal to edit lines at.
+fn is_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// What is typed at a prompt, line by line.
-pub(crate) struct Session {
-    report: Report,
-    /// Lines of a statement that is not complete.
-    source: String,
-    /// Statements so far: they are named by it.
-    count: usize,
-}
-
-impl Session {
-    pub(crate) fn new(report: Report) -> Self {
-        Session { report, source: String::new(), count: 0 }
-    }
-
-    /// Takes a line; runs the statements that it completes and answers what to show.
-    pub(crate) async fn line(&mut self, isolate: &Isolate, line: &str) -> Option<String> {
-        self.source.push_str(line);
-        self.source.push('\n');
-        if runnel_syntax::is_incomplete(&self.source) {
-            return None;
+/// Reads statements and runs them in the program until the prompt is left. Answers the exit status
+/// for the case that nothing follows: that of the last error of an input that is no terminal.
+pub(crate) async fn interact(isolate: &Isolate, input: &Input, console: &Rc<Console>) -> u8 {
+    if is_terminal() {
+        match Editor::start() {
+            Ok(editor) => {
+                at_terminal(isolate, editor, console).await;
+                return 0;
+            }
+            Err(error) => Console::error(&format!("error: no line editor: {error}")),
         }
-        let text = std::mem::take(&mut self.source);
-        if text.trim().is_empty() {
-            return None;
+    }
+    from_lines(isolate, &input.lines(), console).await
+}
+
+/// Lines of a pipe, a file, or of a terminal whose output goes elsewhere. At their end the program
+/// goes on serving.
+async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> u8 {
+    let mut session = Session::new(Report::new(false));
+    let mut status = 0;
+    loop {
+        let (reaction, ended) = match lines.next().await {
+            Some(line) => (session.line(isolate, &line).await, false),
+            None => (session.finish(isolate).await, true),
+        };
+        if let Reaction::Error(_, failed) = reaction {
+            status = failed;
         }
-        self.count += 1;
-        let name = format!("prompt {}", self.count);
-        match isolate.run(&text, &name).await {
-            Ok(outcome) if outcome.silent => None,
-            Ok(outcome) => outcome.text,
-            Err(why) => {
-                let sources = |name: &str| isolate.source(name);
-                Some(self.report.rendered_failure(&sources, &text, &name, &why))
+        show(reaction, console).await;
+        if ended {
+            break;
+        }
+    }
+    if isolate.is_serving().await {
+        std::future::pending::<()>().await;
+    }
+    status
+}
+
+/// A person at a terminal. Ctrl-C while a statement runs ends that statement alone.
+async fn at_terminal(isolate: &Isolate, mut editor: Editor, console: &Rc<Console>) {
+    let _interrupts = signals::hold_interrupts();
+    let mut session = Session::new(Report::new(false));
+    while let Some(asked) = editor.next().await {
+        match asked {
+            Asked::Proposals(line, cursor, answer) => {
+                let found = complete::proposals(isolate, &line, cursor).await;
+                // The editor may have lost its patience.
+                let _ = answer.try_send(found);
+            }
+            Asked::Line(line) => {
+                let running = async {
+                    let reaction = session.line(isolate, &line).await;
+                    show(reaction, console).await;
+                };
+                let interrupted = tokio::select! {
+                    () = running => false,
+                    () = signals::interrupted() => true,
+                };
+                console.flush();
+                if interrupted {
+                    Console::error("interrupted");
+                }
+                editor.go_on();
             }
         }
     }
+    signals::leave();
 }
 
-/// Reads statements and runs them in the program until the input ends. With a terminal the end of
-/// the input is the end of the prompt; without one the program goes on serving.
-pub(crate) async fn interact(isolate: &Isolate, lines: Rc<Lines>) {
-    let mut session = Session::new(Report::new(false));
-    while let Some(line) = lines.next().await {
-        if let Some(said) = session.line(isolate, &line).await {
-            Console::line(&said);
-        }
+/// Shows what a line led to.
+async fn show(reaction: Reaction, console: &Rc<Console>) {
+    console.flush();
+    match reaction {
+        Reaction::Quiet => {}
+        Reaction::Value(text) => Console::line(&text),
+        Reaction::Error(text, _) => Console::error(&text),
+        Reaction::Command(command) => shell(&command).await,
+        Reaction::Leave(status) => signals::end(status).await,
     }
-    if !std::io::stdin().is_terminal() && isolate.is_serving().await {
-        std::future::pending::<()>().await;
+}
+
+/// Runs a shell command with the terminal, or changes the folder.
+async fn shell(command: &str) {
+    if let Some(folder) = command.strip_prefix("cd ") {
+        if let Err(error) = std::env::set_current_dir(folder.trim()) {
+            Console::error(&format!("error: {}: {error}", folder.trim()));
+        }
+        return;
+    }
+    let mut process = tokio::process::Command::new("sh");
+    match process.args(["-c", command]).kill_on_drop(true).status().await {
+        Ok(status) if status.success() => {}
+        Ok(status) => Console::error(&format!("the command ended with {status}")),
+        Err(error) => Console::error(&format!("error: the command could not be started: {error}")),
     }
 }

@@ -76,15 +76,19 @@ pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
             }
             0
         }
-        Err(why) => report.failure(&program.isolate, source, "-e", &why),
+        Err(why) => {
+            program.world.console().flush();
+            report.failure(&program.isolate, source, "-e", &why)
+        }
     })
 }
 
 /// `runnel` alone.
 pub(crate) fn prompt(_report: &Report) -> u8 {
     with_program(async |program| {
-        crate::repl::interact(&program.isolate, program.world.input().lines()).await;
-        0
+        crate::repl::greet();
+        let world = &program.world;
+        crate::repl::interact(&program.isolate, world.input(), world.console()).await
     })
 }
 
@@ -107,7 +111,10 @@ pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Rep
         }
         let outcome = match isolate.run(&source, &name).await {
             Ok(outcome) => outcome,
-            Err(why) => return report.failure(isolate, &source, &name, &why),
+            Err(why) => {
+                program.world.console().flush();
+                return report.failure(isolate, &source, &name, &why);
+            }
         };
         let runs = signature
             .is_some_and(|signature| signature.result.is_none_or(|result| result.text != "void"));
@@ -116,7 +123,7 @@ pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Rep
         }
         program.world.console().flush();
         if isolate.is_serving().await {
-            crate::signals::told_to_stop().await;
+            crate::signals::served().await;
         }
         0
     })

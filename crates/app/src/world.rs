@@ -19,12 +19,12 @@ const SCHEMES: [&str; 6] = ["file", "env", "http", "https", "memory", "sqlite"];
 
 /// The command's own world.
 pub(crate) struct World {
-    console: Console,
+    console: Rc<Console>,
     client: RefCell<Option<Rc<dyn Store>>>,
     memories: Memories,
     databases: Databases,
     environment: Rc<Environment>,
-    input: crate::repl::Input,
+    input: Rc<crate::repl::Input>,
 }
 
 type Memories = RefCell<HashMap<String, Rc<dyn Store>>>;
@@ -33,16 +33,16 @@ type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
 impl World {
     pub(crate) fn new() -> Rc<World> {
         Rc::new(World {
-            console: Console::new(),
+            console: Rc::new(Console::new()),
             client: RefCell::default(),
             memories: RefCell::default(),
             databases: Rc::default(),
             environment: Rc::new(Environment::new()),
-            input: crate::repl::Input::new(),
+            input: Rc::new(crate::repl::Input::new()),
         })
     }
 
-    pub(crate) fn console(&self) -> &Console {
+    pub(crate) fn console(&self) -> &Rc<Console> {
         &self.console
     }
 
@@ -274,9 +274,9 @@ impl Host for World {
 
     fn interact(&self, isolate: &Isolate) -> Answer<()> {
         let isolate = isolate.clone();
-        let lines = self.input.lines();
+        let (input, console) = (self.input.clone(), self.console.clone());
         Answer::later(async move {
-            crate::repl::interact(&isolate, lines).await;
+            crate::repl::interact(&isolate, &input, &console).await;
             Ok(())
         })
     }

@@ -1,6 +1,8 @@
 //! The world of a program under test: its output is collected, its input is given, and its servers
 //! listen on free ports.
 
+use crate::repl::{Reaction, Session};
+use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
 use runnel_store::{Answer, Store};
@@ -89,13 +91,17 @@ impl Host for TestHost {
     fn interact(&self, isolate: &Isolate) -> Answer<()> {
         let isolate = isolate.clone();
         let (input, output) = (self.input.clone(), self.output.clone());
+        let world = self.world.clone();
         Answer::later(async move {
-            let mut session = crate::repl::Session::new(crate::report::Report::plain());
+            let mut session = Session::new(Report::plain());
+            let show = |text: String| collect(&output, format!("{text}\n").as_bytes());
             loop {
                 let Some(line) = input.borrow_mut().pop_front() else { return Ok(()) };
-                if let Some(said) = session.line(&isolate, &line).await {
-                    collect(&output, said.as_bytes());
-                    collect(&output, b"\n");
+                match session.line(&isolate, &line).await {
+                    Reaction::Value(text) | Reaction::Error(text, _) => show(text),
+                    Reaction::Command(command) => show(world.shell(&command).await?),
+                    Reaction::Leave(_) => return Ok(()),
+                    Reaction::Quiet => {}
                 }
             }
         })

@@ -7,8 +7,9 @@ local Object = K.classes.Object
 K.entries = {}
 local entries = K.entries
 
--- Runs compiled code; answers its value and the value's text.
-function entries.runProgram(chunk)
+-- Runs compiled code; answers its value and the value's text. What the prompt would not show is
+-- not its `last` either.
+function entries.runProgram(chunk, silent)
   local ok, value = xpcall(chunk, K.handler, K)
   if not ok then
     if type(value) == "table" and rawget(value, "_end") then
@@ -17,7 +18,7 @@ function entries.runProgram(chunk)
       error(value, 0)
     end
   end
-  if value ~= nil then K.predefined.last = value end
+  if value ~= nil and not silent then K.predefined.last = value end
   if value == nil then return nil, nil end
   return value, K.str(value)
 end
@@ -170,6 +171,16 @@ end
 
 function entries.runTest(number)
   tests[number].body()
+end
+
+-- The names below `scheme:path`, for completion; none when they cannot be told.
+local MOST_CHILDREN = 1000
+function entries.childList(text)
+  local scheme, path = string.match(text, "^([^:]*):(.*)$")
+  local names = K.reference(scheme, path):childNames()
+  local list = {}
+  for i = 1, math.min(#names, MOST_CHILDREN) do list[i] = K.str(names[i]) end
+  return table.concat(list, "\n")
 end
 
 function entries.messageList()

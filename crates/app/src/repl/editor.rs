@@ -1,0 +1,188 @@
+//! The line editor, on a thread of its own: the program serves on while somebody types.
+
+use super::complete::Proposal;
+use super::look::{Colours, Complete, Marks};
+use crate::console::Console;
+use reedline::{
+    ColumnarMenu, Completer, CompletionResult, DefaultHinter, Emacs, ExternalPrinter,
+    FileBackedHistory, KeyCode, KeyModifiers, MenuBuilder, Reedline, ReedlineEvent, ReedlineMenu,
+    Signal, Span, Suggestion, default_emacs_keybindings,
+};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Lines of history that are kept.
+const HISTORY: usize = 1_000;
+/// Lines of output that may wait for the editor.
+const PRINTED_AHEAD: usize = 1_024;
+/// How long the editor waits for proposals of a program that is busy.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// The name of the menu of proposals.
+const MENU: &str = "proposals";
+
+/// What the editor asks of the event loop.
+pub(crate) enum Asked {
+    /// Statements were typed; the editor waits until [`Editor::go_on`].
+    Line(String),
+    /// Proposals for a line and a cursor.
+    Proposals(String, usize, SyncSender<Vec<Proposal>>),
+}
+
+/// The editor as the event loop sees it. Dropping it gives the terminal back.
+pub(crate) struct Editor {
+    asked: mpsc::UnboundedReceiver<Asked>,
+    go_on: Option<Sender<()>>,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Editor {
+    pub(crate) fn start() -> std::io::Result<Editor> {
+        // Not bounded by a number, but by the editor, which waits for each answer.
+        let (asks, asked) = mpsc::unbounded_channel();
+        let (go_on, goes_on) = channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let thread = std::thread::Builder::new()
+            .name("prompt".into())
+            .spawn(move || edit(asks, &goes_on, stopped))?;
+        Ok(Editor { asked, go_on: Some(go_on), stop, thread: Some(thread) })
+    }
+
+    /// What the editor asks next; `None` when the prompt was left.
+    pub(crate) async fn next(&mut self) -> Option<Asked> {
+        self.asked.recv().await
+    }
+
+    /// The line was run: the next may be typed.
+    pub(crate) fn go_on(&self) {
+        if let Some(go_on) = &self.go_on {
+            // The thread may have ended; `next` says so.
+            let _ = go_on.send(());
+        }
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.go_on = None;
+        self.asked.close();
+        if let Some(thread) = self.thread.take() {
+            // It looks at `stop` every tenth of a second, and restores the terminal.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn edit(asks: mpsc::UnboundedSender<Asked>, goes_on: &Receiver<()>, stop: Arc<AtomicBool>) {
+    let printer = ExternalPrinter::new(PRINTED_AHEAD);
+    let print = printer.sender();
+    let mut editor = reedline(asks.clone(), printer, stop);
+    loop {
+        Console::above_prompt(Some(print.clone()));
+        let signal = editor.read_line(&Marks);
+        Console::above_prompt(None);
+        match signal {
+            Ok(Signal::Success(line)) => {
+                if asks.send(Asked::Line(line)).is_err() || goes_on.recv().is_err() {
+                    return;
+                }
+            }
+            Ok(Signal::CtrlC) => {}
+            Ok(Signal::CtrlD) => {
+                Console::line("Bye!");
+                return;
+            }
+            Ok(_) => return,
+            Err(error) => {
+                Console::error(&format!("error: the terminal cannot be read: {error}"));
+                return;
+            }
+        }
+    }
+}
+
+fn reedline(
+    asks: mpsc::UnboundedSender<Asked>,
+    printer: ExternalPrinter<String>,
+    stop: Arc<AtomicBool>,
+) -> Reedline {
+    let colours = crate::report::colours(&std::io::stdout());
+    let mut keys = default_emacs_keybindings();
+    keys.add_binding(
+        KeyModifiers::NONE,
+        KeyCode::Tab,
+        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.into()), ReedlineEvent::MenuNext]),
+    );
+    let menu = ColumnarMenu::default().with_name(MENU).with_marker("").with_word_chars("_-:./");
+    let menu = Box::new(menu);
+    let hinter = DefaultHinter::default().with_style(reedline::Color::DarkGray.normal());
+    let editor = Reedline::create()
+        .with_ansi_colors(colours)
+        .with_validator(Box::new(Complete))
+        .with_highlighter(Box::new(Colours))
+        .with_hinter(Box::new(hinter))
+        .with_completer(Box::new(Proposals { asks }))
+        .with_quick_completions(true)
+        .with_partial_completions(true)
+        .with_menu(ReedlineMenu::EngineCompleter(menu))
+        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_external_printer(printer)
+        .with_break_signal(stop)
+        .use_bracketed_paste(true);
+    match history() {
+        Ok(history) => editor.with_history(Box::new(history)),
+        Err(message) => {
+            tracing::warn!("the history of the prompt is not kept: {message}");
+            editor
+        }
+    }
+}
+
+/// The history of all prompts of this user.
+fn history() -> Result<FileBackedHistory, String> {
+    let path = history_path().ok_or("there is no home folder")?;
+    FileBackedHistory::with_file(HISTORY, path).map_err(|error| error.to_string())
+}
+
+/// `$XDG_STATE_HOME/runnel/history`, or `~/.local/state/runnel/history` (XDG Base Directory
+/// Specification: a path that is not absolute is ignored).
+fn history_path() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let state = folder("XDG_STATE_HOME")
+        .filter(|path| path.is_absolute())
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("runnel/history"))
+}
+
+/// Proposals, asked of the event loop.
+struct Proposals {
+    asks: mpsc::UnboundedSender<Asked>,
+}
+
+impl Completer for Proposals {
+    fn complete(&mut self, line: &str, cursor: usize) -> CompletionResult {
+        let (answer, answered) = sync_channel(1);
+        let asked = self.asks.send(Asked::Proposals(line.to_string(), cursor, answer));
+        let found = match asked {
+            Ok(()) => answered.recv_timeout(PATIENCE).unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
+        let suggestions: Vec<Suggestion> = found
+            .into_iter()
+            .map(|one| Suggestion {
+                value: one.text,
+                span: Span::new(one.start, cursor),
+                append_whitespace: one.ends,
+                ..Suggestion::default()
+            })
+            .collect();
+        CompletionResult::fresh(suggestions)
+    }
+}
