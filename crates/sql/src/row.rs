@@ -22,8 +22,8 @@ pub(crate) fn row_content(
     let mut rows = statement.query([key])?;
     let Some(row) = rows.next()? else { return Ok(None) };
     let tag = tag(columns, row)?;
-    if context.known.as_ref().is_some_and(|known| known.text == tag.text) {
-        return Ok(Some(Content { entity_tag: Some(tag), ..Content::default() }));
+    if let Some(known) = context.known.as_ref().filter(|known| known.text == tag.text) {
+        return Ok(Some(Content { entity_tag: Some(known.clone()), ..Content::default() }));
     }
     let content = Content::value(record(columns, row, &mut 0)?);
     Ok(Some(Content { entity_tag: Some(tag), ..content }))

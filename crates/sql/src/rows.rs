@@ -1,7 +1,6 @@
 //! The rows of a statement as content: nothing runs before somebody wants them in some form.
 
 use crate::encode::{Watch, encode};
-use crate::fault::Fault;
 use crate::kept::Kept;
 use crate::pool::CHUNK;
 use crate::reader::{Reader, Stamp};
@@ -44,7 +43,7 @@ impl Rows {
         if let (Some(known), Some(tag)) = (&context.known, &tag)
             && known.text == tag.text
         {
-            return Content { entity_tag: Some(tag.clone()), ..Content::default() };
+            return Content { entity_tag: Some(known.clone()), ..Content::default() };
         }
         let held = match reader.kept(stamp, &select) {
             Some(Kept::Json(bytes)) => {
