@@ -183,9 +183,8 @@ impl<T> Fiber<T> {
         if Instant::now() >= deadline {
             return true;
         }
-        let timer = self
-            .timer
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+        let timer =
+            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
         timer.as_mut().poll(context).is_ready()
     }
 }

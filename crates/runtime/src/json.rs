@@ -3,8 +3,8 @@
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::value::{DEPTH, EXACT, TableKind, table_kind};
-use rustc_hash::FxHashMap;
 use runnel_store::json::{write_int, write_text};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -59,9 +59,13 @@ impl Plans {
 
     fn make(isolate: &Isolate, stack: Stack, methods: c_int) -> Plan {
         let _ = isolate;
-        stack.field(methods, "jsonRepresentation");
-        let custom = stack.kind(-1) == Type::Function;
-        stack.pop(1);
+        // Messages with which a class says itself how it is written (kernel/json.lua).
+        let mut custom = false;
+        for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
+            stack.field(methods, message);
+            custom |= stack.kind(-1) == Type::Function;
+            stack.pop(1);
+        }
         let mut fields = Vec::new();
         stack.field(methods, "_class");
         if stack.kind(-1) == Type::Table {

@@ -9,8 +9,24 @@ pub(crate) struct KernelNames<'a>(pub(crate) &'a Isolate);
 
 /// Schemes that the compiler and the kernel know by themselves.
 const OWN_SCHEMES: [&str; 18] = [
-    "var", "default", "this", "self", "ref", "scheme", "class", "template", "protocol", "port",
-    "framework", "query", "form", "header", "cookie", "body", "response", "request",
+    "var",
+    "default",
+    "this",
+    "self",
+    "ref",
+    "scheme",
+    "class",
+    "template",
+    "protocol",
+    "port",
+    "framework",
+    "query",
+    "form",
+    "header",
+    "cookie",
+    "body",
+    "response",
+    "request",
 ];
 
 impl KernelNames<'_> {

@@ -7,6 +7,7 @@ mod serve;
 mod stores;
 mod system;
 mod tasks;
+mod text;
 
 use crate::native::Native;
 
@@ -20,5 +21,6 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(system::NATIVES);
     all.extend(tasks::NATIVES);
     all.extend(numbers::NATIVES);
+    all.extend(text::NATIVES);
     all
 }

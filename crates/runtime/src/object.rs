@@ -85,9 +85,7 @@ impl Lazy for ScriptObject {
         };
         if !json {
             return match self.value() {
-                Answer::Ready(Ok(value)) => {
-                    runnel_store::Content::value(value).encode(Form::Csv)
-                }
+                Answer::Ready(Ok(value)) => runnel_store::Content::value(value).encode(Form::Csv),
                 Answer::Ready(Err(error)) => error.into(),
                 Answer::Later(_) => Error::new(Kind::Unsupported, "no CSV of this").into(),
             };

@@ -65,12 +65,14 @@ impl Isolate {
         let chunk = compile(&parsed.program, source, &KernelNames(self))?;
         self.remember(name, source);
         let slot = crate::kernel::load_chunk(self, &chunk.lua, name).map_err(|message| {
-            vec![Diagnostic::error(
-                runnel_syntax::Span::new(0, 0),
-                "the program is too large for the engine",
-                message,
-            )
-            .hint("split it into several files that load each other")]
+            vec![
+                Diagnostic::error(
+                    runnel_syntax::Span::new(0, 0),
+                    "the program is too large for the engine",
+                    message,
+                )
+                .hint("split it into several files that load each other"),
+            ]
         })?;
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
@@ -128,7 +130,8 @@ impl Isolate {
             |stack| {
                 stack.push_kept(entry);
                 stack.push_kept(slot);
-                1
+                stack.push_boolean(silent);
+                2
             },
             |_, stack, index| {
                 let text = text_at(stack, index + 1);
@@ -209,6 +212,26 @@ impl Isolate {
         outcome.map(|_| ())
     }
 
+    /// Runs Lua with the kernel as its argument: for tests of the kernel itself.
+    #[doc(hidden)]
+    pub fn run_lua(&self, lua: &str, name: &str) -> Result<(), String> {
+        let stack = self.stack();
+        stack.reserve(8);
+        let slot = crate::kernel::load_chunk(self, lua, name)?;
+        stack.push_kept(slot);
+        stack.release(slot);
+        stack.push_kept(self.slots().kernel);
+        if stack.protected_call(1, 0) {
+            return Ok(());
+        }
+        let fault = match stack.kind(-1) {
+            Type::Table => Fault::read(self, stack, -1).to_string(),
+            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+        };
+        stack.pop(1);
+        Err(fault)
+    }
+
     fn entry(&self, name: &str) -> Slot {
         let stack = self.stack();
         stack.reserve(6);
@@ -218,6 +241,18 @@ impl Isolate {
         let slot = stack.keep();
         stack.pop(2);
         slot
+    }
+
+    /// An object of the program, such as the value of a source, as a store.
+    pub fn store(&self, value: Slot) -> Rc<dyn Store> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_kept(value);
+        if let Some(store) = crate::value::native_store(stack, stack.top()) {
+            stack.pop(1);
+            return store;
+        }
+        crate::script_store::ScriptStore::new(self, stack, "scheme of the program".into())
     }
 
     /// Sets a variable of the script before it runs.
@@ -273,6 +308,18 @@ impl Isolate {
     pub fn scheme_names(&self) -> Vec<String> {
         use runnel_compile::Known;
         KernelNames(self).schemes()
+    }
+
+    /// The names below a path of a scheme, for completion at the prompt; none when the scheme
+    /// cannot say.
+    pub async fn children(&self, scheme: &str, path: &str) -> Vec<String> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_bytes(format!("{scheme}:{path}").as_bytes());
+        let slot = stack.keep();
+        let names = self.call_entry("childList", Some(slot)).await;
+        self.stack().release(slot);
+        names.ok().flatten().map_or_else(Vec::new, |list| list.lines().map(String::from).collect())
     }
 
     /// The messages that some object understands, for completion at the prompt.

@@ -5,8 +5,7 @@ use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use runnel_store::{
-    Answer, Body, Content, Context as Call, Entry, Posted, Reference, Store, Value, Verb,
-    Verbs,
+    Answer, Body, Content, Context as Call, Entry, Posted, Reference, Store, Value, Verb, Verbs,
 };
 use std::future::Future;
 use std::os::raw::c_int;
@@ -95,7 +94,9 @@ pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Ans
         Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
         // Whoever awaits the answer polls it at once: no wake-up is lost.
         Poll::Pending => {
-            Answer::later(async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) })
+            Answer::later(
+                async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) },
+            )
         }
     }
 }

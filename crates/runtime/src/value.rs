@@ -321,12 +321,7 @@ fn read_nested(
     }
 }
 
-fn read_array(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    depth: usize,
-) -> Result<Value, Error> {
+fn read_array(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result<Value, Error> {
     let count = stack.length(index);
     let mut items = Vec::with_capacity(count);
     for position in 1..=count {

@@ -194,27 +194,28 @@ K.methods(Block, {
   end,
 })
 
--- The results of blocks that run at the same time, in order. The first error ends the others.
+-- The results of blocks that run at the same time, at most so many of them, in order. The first
+-- error ends the others.
 function K.concurrently(blocks, most)
-  local fibers, count = {}, #blocks
-  local results, started = {}, 0
-  local function start()
-    started = started + 1
-    fibers[started] = K.fork(blocks[started])
-  end
-  while started < count and started < most do start() end
-  local ok, failure = true, nil
-  for i = 1, count do
-    local good, value = xpcall(K.native.join, handler, fibers[i]._task)
-    if not good then
-      ok, failure = false, value
-      break
+  local count, started = #blocks, 0
+  local results, tasks, places = {}, {}, {}
+  local function run()
+    while started < count or #tasks > 0 do
+      while started < count and #tasks < most do
+        started = started + 1
+        tasks[#tasks + 1] = K.native.fork(blocks[started])
+        places[#tasks] = started
+      end
+      local at = K.native.joinAny(tasks)
+      local value = K.native.join(tasks[at])
+      results[places[at]] = value == nil and K.NULL or value
+      table.remove(tasks, at)
+      table.remove(places, at)
     end
-    results[i] = value == nil and K.NULL or value
-    if started < count then start() end
   end
+  local ok, failure = xpcall(run, handler)
   if not ok then
-    for i = 1, started do K.native.cancel(fibers[i]._task) end
+    for i = 1, #tasks do K.native.cancel(tasks[i]) end
     error(failure, 0)
   end
   return K.array(results, count)

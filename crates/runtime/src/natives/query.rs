@@ -62,12 +62,7 @@ fn sort_key(text: String) -> Sort {
 }
 
 /// Reads `{ operator, field, value }`, `{ "and", left, right }`, `{ "not", inner }`.
-fn filter(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    depth: usize,
-) -> Result<Filter, Error> {
+fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result<Filter, Error> {
     if depth > DEPTH || stack.kind(index) != Type::Table || !stack.reserve(8) {
         return Err(Error::new(Kind::Invalid, "this condition cannot be given to a store"));
     }

@@ -177,7 +177,9 @@ fn field_type(name: &str) -> FieldType {
 fn lazy(arguments: Arguments) -> Result<Rc<dyn runnel_store::Lazy>, Error> {
     arguments
         .native(1)
-        .and_then(|native| native.downcast_ref::<crate::value::NativeLazy>().map(|one| one.0.clone()))
+        .and_then(|native| {
+            native.downcast_ref::<crate::value::NativeLazy>().map(|one| one.0.clone())
+        })
         .ok_or_else(|| Error::new(Kind::Invalid, "lazy content is expected here"))
 }
 

@@ -147,4 +147,3 @@ fn random(_: &Isolate, _: Arguments) -> Reply {
     let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
     Reply::Now(Given::Number((seed >> 11) as f64))
 }
-

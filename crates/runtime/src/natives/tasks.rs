@@ -9,8 +9,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-pub(crate) const NATIVES: [(&str, Native); 4] =
-    [("fork", fork), ("join", join), ("cancel", cancel), ("isDone", is_done)];
+pub(crate) const NATIVES: [(&str, Native); 5] = [
+    ("fork", fork),
+    ("join", join),
+    ("joinAny", join_any),
+    ("cancel", cancel),
+    ("isDone", is_done),
+];
 
 /// Fibers that a program may have started and not yet ended.
 const MOST: usize = 10_000;
@@ -112,6 +117,34 @@ fn join(_: &Isolate, arguments: Arguments) -> Reply {
             }
         }),
     }
+}
+
+/// `(array of fibers)`: waits until one of them has ended; its position, from 1.
+fn join_any(_: &Isolate, arguments: Arguments) -> Reply {
+    let stack = arguments.0;
+    let mut tasks = Vec::new();
+    for position in 1..=stack.length(1) {
+        stack.get_element(1, position);
+        let task = stack.native(-1).and_then(|native| native.downcast::<Task>().ok());
+        stack.pop(1);
+        tasks.extend(task);
+    }
+    if tasks.is_empty() {
+        return Reply::Failed(Error::new(Kind::Invalid, "there is no fiber to wait for"));
+    }
+    let ended = |tasks: &[Rc<Task>]| tasks.iter().position(|task| task.result.borrow().is_some());
+    if let Some(position) = ended(&tasks) {
+        return Reply::Now(Given::Number(position as f64 + 1.0));
+    }
+    Reply::later(async move {
+        loop {
+            let waits = tasks.iter().map(|task| Box::pin(task.done.notified()));
+            futures_util::future::select_all(waits).await;
+            if let Some(position) = ended(&tasks) {
+                return Ok(Given::Number(position as f64 + 1.0));
+            }
+        }
+    })
 }
 
 fn cancel(_: &Isolate, arguments: Arguments) -> Reply {
