@@ -10,6 +10,7 @@ local Array = K.newClass("Array", K.classes.Collection)
 K.alias("NSArray", Array)
 local MutableArray = K.newClass("MutableArray", Array)
 K.alias("NSMutableArray", MutableArray)
+K.alias("OrderedCollection", MutableArray)
 K.method(Array, "_isArray", true)
 K.method(Array, "_kind", K.kinds.array)
 local methods, mutableMethods = Array._methods, MutableArray._methods

@@ -354,4 +354,4 @@ K.methods(JSONWriter, {
 define("JSONParser", "MPWMASONParser", {
   ["writeObject:"] = function(self, object) self:forward_(K.parseJSON(object)) end,
   ["parsedData:"] = function(_, text) return K.parseJSON(text) end,
-})
+}, { ["parser"] = function(class) return class:new() end })

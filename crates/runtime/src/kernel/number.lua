@@ -275,6 +275,8 @@ K.classMethods(Number, {
   ["random"] = function() return math.random() end,
   ["pi"] = function() return math.pi end,
   ["infinity"] = function() return math.huge end,
+  ["integer:"] = function(_, value) return truncate(expectNumber(value, "integer:")) end,
+  ["float:"] = function(_, value) return expectNumber(value, "float:") end,
   ["numberWithInt:"] = function(_, value)
     return truncate(expectNumber(value, "numberWithInt:"))
   end,

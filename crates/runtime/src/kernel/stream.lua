@@ -130,7 +130,7 @@ K.methods(WriteStream, {
   ["flush"] = cascade("flush"), ["close"] = cascade("close"),
   ["flushLocal"] = function() end,
   ["process:"] = processed,
-  ["result"] = finalTarget,
+  ["result"] = finalTarget, ["contents"] = finalTarget,
   ["isStream"] = function() return true end,
 })
 K.classMethods(WriteStream, {
