@@ -174,7 +174,8 @@ fn inserting(folder: &Path) {
     store.sort_by(f64::total_cmp);
     let (hand, store) = (hand[1], store[1]);
     println!(
-        "{MANY} rows inserted at once: by hand {:.2} M rows/s, store {:.2} M rows/s, {:.2} of by hand",
+        "{MANY} rows inserted at once: by hand {:.2} M rows/s, store {:.2} M rows/s, \
+         {:.2} of by hand",
         hand / 1e6,
         store / 1e6,
         store / hand

@@ -64,7 +64,7 @@ impl Row {
         if self.cells[place] != *key && self.cells[place] != Cell::Null {
             let name = &column.name;
             return Err(Fault::invalid(format!(
-                "the {name} of the record is not the {name} of the reference; a row keeps its {name}"
+                "the {name} of the record is not that of the reference; a row keeps its {name}"
             )));
         }
         self.columns.remove(place);

@@ -222,8 +222,8 @@ mod tests {
         let connection = Connection::open_in_memory().unwrap();
         connection
             .execute_batch(
-                "create table a(id integer primary key, n integer, d date); create table b(id integer); \
-                 create table c(x)",
+                "create table a(id integer primary key, n integer, d date); \
+                 create table b(id integer); create table c(x)",
             )
             .unwrap();
         let refuse = |table: &str, fields: &[(&str, FieldType)]| {

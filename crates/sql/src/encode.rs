@@ -201,7 +201,8 @@ mod tests {
         connection
             .execute_batch(
                 "insert into t values (1, 0, 'a,\"b\"'), (2, 1, null), (3, 7, x'00ff'), \
-                 (-9223372036854775808, null, 0.1), (9223372036854775807, 1, cast(x'61ff62' as text)), \
+                 (-9223372036854775808, null, 0.1), \
+                 (9223372036854775807, 1, cast(x'61ff62' as text)), \
                  (4, 0, ''), (5, 0, 'a' || char(0) || 'b')",
             )
             .unwrap();

@@ -136,7 +136,11 @@ impl Place {
                 connection
                     .pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
             if mode != "wal" {
-                tracing::warn!(database = %self, mode, "no write-ahead log here: readers and the writer wait for each other");
+                tracing::warn!(
+                    database = %self,
+                    mode,
+                    "no write-ahead log here: readers and the writer wait for each other"
+                );
             }
         }
         connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;

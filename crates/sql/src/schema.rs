@@ -193,7 +193,8 @@ mod tests {
     #[test]
     fn columns_and_key_of_a_usual_table() {
         let tasks = info(
-            "create table Tasks(id integer primary key, done BOOLEAN, title varchar(80) default 'x', \
+            "create table Tasks(id integer primary key, done BOOLEAN, \
+             title varchar(80) default 'x', \
              big generated always as (id * 2))",
             "tasks",
         );

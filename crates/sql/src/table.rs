@@ -36,8 +36,8 @@ const QUERY_LENGTH: usize = 1024;
 /// - Reading a key answers one record; `None` where there is no such row, or where the text cannot
 ///   be a key of this table. Tables without a primary key of one column go by SQLite's row numbers.
 /// - Posting a record inserts a row, posting a list of them inserts all or none.
-/// - Putting a record at a key replaces or inserts that row; columns that it does not name get their
-///   defaults. Merging changes the named columns. Putting nil deletes.
+/// - Putting a record at a key replaces or inserts that row; columns that it does not name get
+///   their defaults. Merging changes the named columns. Putting nil deletes.
 /// - Deleting the root is not allowed: that would be all rows at once.
 ///
 /// Booleans are stored as 0 and 1 and shown as `false` and `true` where the class or the column

@@ -138,7 +138,11 @@ fn same(left: &Value, right: &Value) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn tables_answer_as_memory_does(
@@ -253,7 +257,10 @@ fn statements_of_a_program() {
         tasks(&database).await;
         let ask = |sql: &'static str, parameters: Vec<Value>| {
             let answer = database.run(sql, parameters, &now());
-            async move { Ok::<_, runnel_store::Error>(common::text(answer.await?, Form::Json).await) }
+            async move {
+                let content = answer.await?;
+                Ok::<_, runnel_store::Error>(common::text(content, Form::Json).await)
+            }
         };
         let insert = "insert into tasks(done, title) values (?1, ?2)";
         assert_eq!(ask(insert, vec![Value::Bool(true), "a".into()]).await.unwrap(), "1");

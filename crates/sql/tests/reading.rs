@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 const ENDLESS: &str =
     "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n where i < 0";
-const LONG: &str = "with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000) \
+const LONG: &str = "with recursive n(i) as \
+                    (select 1 union all select i + 1 from n where i < 1000000) \
                     select max(i) as most from n";
 
 async fn lazy(database: &Database, sql: &str, context: &Context) -> Rc<dyn Lazy> {

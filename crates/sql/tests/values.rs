@@ -138,7 +138,11 @@ fn scalar() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..Default::default()
+    })]
 
     #[test]
     fn rows_are_written_as_their_values_are(values in prop::collection::vec(scalar(), 1..40)) {
