@@ -57,6 +57,10 @@ struct Shared {
 /// `application/octet-stream`, structures and lazy content are JSON (lazy content is CSV or plain
 /// text where the client asks for that).
 ///
+/// Paths are unescaped and their dot segments resolved before the store sees them, but `%2F` stays
+/// as it is, so that it separates nothing. A client that closes its side of the connection, even
+/// for sending only, gives up the request that it waits for: the verb is dropped.
+///
 /// Must be called within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`] (the
 /// former is a little faster): a server and its stores stay on one thread.
 ///
