@@ -122,7 +122,8 @@ function K.traceback(level)
     local info = getinfo(at, "Sl")
     if not info then break end
     local source = info.source
-    if info.currentline > 0 and byte(source) == 64 then -- "@": the program's own chunks
+    -- "@": the program's own chunks; the main function only calls the groups of statements.
+    if info.currentline > 0 and byte(source) == 64 and info.what ~= "main" then
       frames[#frames + 1] = { sub(source, 2), info.currentline }
     end
     at = at + 1

@@ -33,8 +33,8 @@ local function maker(class, keys, n)
     checks[i] = "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
     names[i] = keys[i]
   end
-  local source = "local setmetatable,methods,nilIn,class,names=... return function(v,strict) if strict then "
-    .. table.concat(checks, " ") .. " end return setmetatable({" .. table.concat(fields, ",")
+  local source = "local setmetatable,methods,nilIn,class,names=... return function(v,strict) "
+    .. "if strict then " .. table.concat(checks, " ") .. " end return setmetatable({" .. table.concat(fields, ",")
     .. "},methods) end"
   return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names)
 end
