@@ -222,7 +222,13 @@ impl Generator<'_> {
             _ => {}
         }
         if let Some(variable) = self.find(name) {
-            return Code::prefix(self.variable_code(&variable));
+            let code = self.variable_code(&variable);
+            if variable.owner.is_none() && self.classes.contains_key(name) {
+                // `todo ← todo store`: until it has a value, the name is that of the class.
+                self.helper("G");
+                return Code::prefix(format!("({code} or G[{}])", quoted(name)));
+            }
+            return Code::prefix(code);
         }
         if let Some(element) = self.query_element.clone() {
             self.helper("K");

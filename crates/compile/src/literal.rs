@@ -86,11 +86,11 @@ impl Generator<'_> {
 
     /// The class of a literal; reports one that does not exist.
     pub(crate) fn class_value(&mut self, class: &Word) -> String {
-        let is_value = self.find(&class.text);
-        if let Some(variable) = is_value {
-            return self.variable_code(&variable);
-        }
+        // A variable may hold the class; but scripts also give an instance the name of its class.
         if !self.is_class(&class.text) {
+            if let Some(variable) = self.find(&class.text) {
+                return self.variable_code(&variable);
+            }
             let known = self.visible_names();
             let mut diagnostic = Diagnostic::error(
                 class.span,

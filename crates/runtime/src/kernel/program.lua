@@ -110,6 +110,8 @@ function entries.runResult(value)
         server.i_port = K.predefined.servePort
         server:setScheme_(value)
         server:start()
+        local where = string.format("http://%s:%d/", server.i_address or "127.0.0.1", server:port())
+        native.write(2, "serving on " .. where .. ", until Ctrl-C\n")
         return
       end
       if K.isKind(value, K.classes.Filter) then return K.runFilter(value) end

@@ -215,6 +215,11 @@ K.methods(Reference, {
     if text == nil then return K.array({}, 0) end
     return K.str(text):lines()
   end,
+  -- A stream whose output is added to what is there: `text → ref:file:log.txt outputStream`.
+  ["outputStream"] = function(self)
+    return K.byteStream { write = function(text) self:post_(text) end }
+  end,
+  ["writeStream"] = function(self) return self:outputStream() end,
   ["copyTo:"] = function(self, target) target:setValue_(read(self)) return target end,
   ["copyFrom:"] = function(self, source) write(self, source:value()) return self end,
   ["traverse:"] = function(self, block)
