@@ -9,6 +9,7 @@ use crate::posting::Posting;
 use crate::preferences::{Name, Preferences};
 use crate::query::{Place, Token};
 use crate::succession::{Members, Succession};
+use crate::typos::nearest;
 use crate::words::{Span, first_characters};
 use crate::words_index::{Found, WordsIndex};
 use crate::work::{COMPARED, COPIED, Work};
@@ -61,6 +62,8 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) answer: &'q mut Answer,
     pub(crate) work: &'q mut Work,
     pub(crate) lists: Vec<List<'a>>,
+    /// How many typos a word that is not known may have.
+    pub(crate) typos: usize,
 }
 
 /// The texts of a combination while it is formed.
@@ -88,16 +91,45 @@ impl<'a> Combiner<'a, '_> {
         self.answer.combinations.len() - before
     }
 
+    /// The documents of a place whose documents are to be left out. It gets no combinations.
+    pub(crate) fn excluded(&mut self, index: &'a Index, names: &[Name], place: Place) -> Vec<u32> {
+        let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
+        let json = self.answer.record_json.len();
+        self.place(index, names, place);
+        let mut slots = Vec::new();
+        for combination in &self.answer.combinations[combinations..] {
+            let posting = self.lists[combination.list as usize].posting();
+            if self.work.spend(posting.len() * COPIED) {
+                slots.extend(posting.iter());
+            }
+        }
+        self.answer.combinations.truncate(combinations);
+        self.answer.records.truncate(records);
+        self.answer.record_json.truncate(json);
+        slots
+    }
+
     fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
+        let before = self.answer.combinations.len();
         let hash = index.hash(self.lookup_text(token));
+        self.each_category(index, token, |combiner, category| {
+            combiner.in_category(index, names, token, category, hash);
+        });
+        let unknown = self.answer.combinations.len() == before;
+        if unknown && self.typos > 0 && !token.quoted && token.range.is_none() {
+            self.each_category(index, token, |combiner, category| {
+                combiner.nearest(index, names, token, category);
+            });
+        }
+    }
+
+    /// Calls `each` for the categories that a word may be in, in the order that counts.
+    fn each_category(&mut self, index: &Index, token: &Token, mut each: impl FnMut(&mut Self, u8)) {
         if let Some(category) = token.category {
-            return self.in_category(index, names, token, category, hash);
+            return each(self, category);
         }
         let Some(qualifiers) = token.qualifiers else {
-            for category in 0..index.categories().len() {
-                self.in_category(index, names, token, category as u8, hash);
-            }
-            return;
+            return (0..index.categories().len()).for_each(|category| each(self, category as u8));
         };
         let mut start = qualifiers.start;
         while start <= qualifiers.end {
@@ -106,8 +138,24 @@ impl<'a> Combiner<'a, '_> {
             let category = index.qualified(&rest[..length]);
             start += length as u32 + 1;
             if let Some(category) = category {
-                self.in_category(index, names, token, category, hash);
+                each(self, category);
             }
+        }
+    }
+
+    /// Combinations with the words nearest to one that is not known.
+    fn nearest(&mut self, index: &'a Index, names: &[Name], token: &Token, category: u8) {
+        let words = &index.categories()[usize::from(category)];
+        if words.config().grid.is_some() {
+            return;
+        }
+        let text = self.lookup_text(token).to_owned();
+        let bundle = words.bundle(token.partial);
+        for entry in nearest(bundle, &text, self.typos, self.work) {
+            let text = self.store(entry.word());
+            let list = self.add_found(Some(entry.posting()));
+            let texts = Texts { original: token.original, text };
+            self.push(words, names[usize::from(category)], entry.weight(), list, texts);
         }
     }
 

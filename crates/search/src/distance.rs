@@ -17,9 +17,66 @@ pub(crate) fn levenshtein(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
+/// The number of characters to insert, delete, replace or exchange with their neighbour that turn one
+/// text into the other, if it is at most `limit` (optimal string alignment; Boytsov, "Indexing
+/// methods for approximate dictionary searching", ACM JEA 16, 2011, section 2.1).
+pub(crate) fn typos(left: &[char], right: &[char], limit: usize) -> Option<usize> {
+    if left.len().abs_diff(right.len()) > limit {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (number, letter) in left.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(number + 1);
+        for (column, other) in right.iter().enumerate() {
+            let replaced = row[column] + usize::from(letter != other);
+            let mut least = replaced.min(row[column + 1] + 1).min(next[column] + 1);
+            let exchanged = number > 0
+                && column > 0
+                && *letter == right[column - 1]
+                && left[number - 1] == *other;
+            if exchanged {
+                least = least.min(before[column - 1] + 1);
+            }
+            next.push(least);
+        }
+        if next.iter().all(|distance| *distance > limit) {
+            return None;
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row.last().copied().filter(|distance| *distance <= limit)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::levenshtein;
+    use super::{levenshtein, typos};
+
+    #[test]
+    fn neighbours_that_are_exchanged_are_one_typo() {
+        let count = |left: &str, right: &str, limit| {
+            let [left, right] = [left, right].map(|text| text.chars().collect::<Vec<_>>());
+            typos(&left, &right, limit)
+        };
+        assert_eq!(count("histroy", "history", 2), Some(1));
+        assert_eq!(count("hsitroy", "history", 2), Some(2));
+        assert_eq!(count("hsitroy", "history", 1), None);
+        assert_eq!(count("histor", "history", 1), Some(1));
+        assert_eq!(count("", "", 0), Some(0));
+        assert_eq!(count("abc", "xyz", 2), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn never_more_than_without_exchanges(left in "[ab]{0,6}", right in "[ab]{0,6}") {
+            let [from, to] = [&left, &right].map(|text| text.chars().collect::<Vec<_>>());
+            let plain = levenshtein(&left, &right);
+            let distance = typos(&from, &to, 9);
+            proptest::prop_assert!(distance.is_some_and(|distance| distance <= plain));
+            proptest::prop_assert_eq!(distance == Some(0), left == right);
+        }
+    }
 
     #[test]
     fn known_distances() {

@@ -61,6 +61,7 @@ mod stem;
 mod substitute;
 mod succession;
 mod tokenizer;
+mod typos;
 mod weight;
 mod words;
 mod words_index;

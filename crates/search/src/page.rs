@@ -25,6 +25,8 @@ pub(crate) struct Pager<'a, I> {
     pub(crate) extra: Option<usize>,
     /// The lists of one interpretation; kept for its memory.
     pub(crate) chosen: Vec<&'a Posting>,
+    /// The documents of each index that are left out; empty if none are to be.
+    pub(crate) excluded: &'a [Posting],
 }
 
 /// The numbers of documents of sets of lists that have been counted.
@@ -186,7 +188,10 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     ) -> Option<usize> {
         let index = &self.indexes[usize::from(interpretation.index)];
         let (skip, limit, count);
-        if let [member] = answer.members[start..] {
+        let excluded = self.excluded.get(usize::from(interpretation.index));
+        if let [member] = answer.members[start..]
+            && excluded.is_none()
+        {
             let list = self.posting(answer, member);
             count = list.len();
             (skip, limit) = progress.part(count);
@@ -217,7 +222,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         if self.chosen.is_empty() {
             count = 0;
             limit = 0;
-        } else if ascending {
+        } else if ascending && excluded.is_none() {
             let lists = Ascending::new(&self.chosen);
             count = match known {
                 Some(count) => count,
@@ -232,7 +237,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 show(index, &slots, skip - from, limit, request, ids);
             }
         } else {
-            let slots = intersect(&self.chosen, work)?;
+            let mut slots = intersect(&self.chosen, work)?;
+            slots.retain(|slot| !excluded.is_some_and(|excluded| excluded.contains(*slot)));
             count = slots.len();
             (skip, limit) = progress.part(count);
             show(index, &slots, skip, limit, request, ids);
@@ -260,7 +266,11 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
         let mut slots = intersect(&self.chosen, work)?;
-        slots.retain(|slot| !self.is_before(before, number, *slot));
+        let excluded = self.excluded.get(number);
+        slots.retain(|slot| {
+            !excluded.is_some_and(|excluded| excluded.contains(*slot))
+                && !self.is_before(before, number, *slot)
+        });
         let count = slots.len();
         let mut all: Vec<Id> =
             slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();

@@ -45,20 +45,39 @@ pub(crate) struct Query {
     pub(crate) text: String,
     pub(crate) tokens: Vec<Token>,
     pub(crate) places: Vec<Place>,
+    /// The places whose documents are left out.
+    pub(crate) excluded: Vec<Place>,
     words: Words,
 }
 
+/// How words of a query are understood.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Whether the last word is partial unless it is marked otherwise.
+    pub(crate) last_partial: bool,
+    /// What is written before a word whose documents are left out.
+    pub(crate) exclusion: Option<char>,
+}
+
 impl Query {
-    /// Takes a query apart. With `last_partial`, the last word is partial unless marked otherwise.
-    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, last_partial: bool) {
+    /// Takes a query apart.
+    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: Reading) {
         self.text.clear();
         self.tokens.clear();
         self.places.clear();
+        self.excluded.clear();
         let mut words = std::mem::take(&mut self.words);
         tokenizer.split_into(first_characters(query, MAX_QUERY_CHARS), &mut words);
         let count = words.len().min(MAX_QUERY_TOKENS);
         for (number, word) in words.iter().take(MAX_QUERY_TOKENS).enumerate() {
-            self.add_word(word, last_partial && number + 1 == count);
+            match reading.exclusion.and_then(|marker| word.strip_prefix(marker)) {
+                Some(excluded) if !excluded.is_empty() => {
+                    let kept = self.places.len();
+                    self.add_word(excluded, false);
+                    self.excluded.extend(self.places.drain(kept..));
+                }
+                _ => self.add_word(word, reading.last_partial && number + 1 == count),
+            }
         }
         self.words = words;
     }
@@ -145,7 +164,8 @@ mod tests {
 
     fn parse(text: &str) -> Query {
         let mut query = Query::default();
-        query.parse(text, &Tokenizer::new(), true);
+        let reading = Reading { last_partial: true, exclusion: Some('!') };
+        query.parse(text, &Tokenizer::new(), reading);
         query
     }
 
@@ -212,6 +232,15 @@ mod tests {
         let range = token.range.map(|(from, to)| (from.of(&query.text), to.of(&query.text)));
         assert_eq!(range, Some(("a", "c\"")));
         assert_eq!(token.text.of(&query.text), "a\u{2026}c");
+    }
+
+    #[test]
+    fn excluded_words_are_exact_unless_marked() {
+        let query = parse("a !b !c* d");
+        assert_eq!((query.places.len(), query.excluded.len()), (2, 2));
+        let partial: Vec<bool> = query.tokens.iter().map(|token| token.partial).collect();
+        assert_eq!(partial, [false, false, true, true]);
+        assert_eq!(parse("!").places.len(), 1);
     }
 
     #[test]

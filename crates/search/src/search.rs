@@ -7,7 +7,9 @@ use crate::id::Id;
 use crate::index::{Fidelity, Index};
 use crate::limits::MAX_INDEXES;
 use crate::page::Pager;
+use crate::posting::Posting;
 use crate::preferences::{Boost, Name, Preferences};
+use crate::query::Reading;
 use crate::tokenizer::Tokenizer;
 use crate::work::Work;
 use std::cmp::Ordering;
@@ -32,6 +34,8 @@ pub struct SearchConfig {
     ignored_lists: Vec<Vec<String>>,
     only: Vec<Vec<String>>,
     ignore_unassigned: bool,
+    typos: usize,
+    exclusion: Option<char>,
     fidelity: Fidelity,
 }
 
@@ -96,6 +100,27 @@ impl SearchConfig {
     pub fn ignore_unassigned(mut self, ignore: bool) -> SearchConfig {
         self.ignore_unassigned = ignore;
         self
+    }
+
+    /// For a word that none of its categories knows, takes the nearest words that they know, with at
+    /// most this many typos: letters missing, too many, wrong or exchanged. Words of four to seven
+    /// letters may have one, longer ones two, shorter ones none. Answers show the word as it was
+    /// written and the one that was taken. The original has nothing like it.
+    pub fn typos(mut self, most: usize) -> SearchConfig {
+        self.typos = most;
+        self
+    }
+
+    /// Leaves out the documents of words that are marked with this character in front, as `!` in
+    /// `history !women`. Such words are exact unless marked as partial. The tokenizer has to let the
+    /// character through. The original has nothing like it.
+    pub fn exclusion(mut self, marker: char) -> SearchConfig {
+        self.exclusion = Some(marker);
+        self
+    }
+
+    fn reading(&self, last_partial: bool) -> Reading {
+        Reading { last_partial, exclusion: self.exclusion }
     }
 
     /// Whether to follow the original in its faults.
@@ -226,7 +251,7 @@ impl Search {
 
     /// Searches, with the memory of an earlier answer.
     pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
-        answer.query.parse(query, &self.config.tokenizer, true);
+        answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
         // One index is the common case and needs no list of guards.
         if let [index] = &self.indexes[..] {
             self.run(&[read(index)], request, answer);
@@ -263,7 +288,7 @@ impl Search {
             return Ok(values);
         };
         let mut parsed = Answer::new();
-        parsed.query.parse(query, &self.config.tokenizer, false);
+        parsed.query.parse(query, &self.config.tokenizer, self.config.reading(false));
         let request = Request::new().ids(i64::MAX).unique(true);
         let mut answer = Answer::new();
         for (value, count) in &mut values {
@@ -295,9 +320,14 @@ impl Search {
             answer,
             work: &mut work,
             lists: Vec::with_capacity(LISTS_EXPECTED),
+            typos: self.config.typos,
         };
+        let mut excluded = Vec::new();
         for (number, index) in indexes.iter().enumerate() {
             self.interpret(&mut combiner, number, index);
+            if !combiner.answer.query.excluded.is_empty() {
+                excluded.push(self.exclude(&mut combiner, number, index));
+            }
         }
         let lists = combiner.lists;
         answer.interpretations.sort();
@@ -311,8 +341,24 @@ impl Search {
             fidelity: self.config.fidelity,
             extra: self.config.terminate_early,
             chosen: Vec::new(),
+            excluded: &excluded,
         };
         pager.run(answer, request, &mut work);
+    }
+
+    /// The documents of an index that are left out.
+    fn exclude<'a>(
+        &'a self,
+        combiner: &mut Combiner<'a, '_>,
+        number: usize,
+        index: &'a Index,
+    ) -> Posting {
+        let mut slots = Vec::new();
+        for place in 0..combiner.answer.query.excluded.len() {
+            let place = combiner.answer.query.excluded[place];
+            slots.extend(combiner.excluded(index, &self.names[number], place));
+        }
+        Posting::without_repeats(slots)
     }
 
     /// Adds the interpretations in one index.
