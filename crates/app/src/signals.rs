@@ -33,10 +33,11 @@ pub(crate) async fn told_to_stop() -> u8 {
     }
 }
 
-/// Waits as long as a program serves after its end: not at all once its prompt was left.
+/// Waits as long as a program serves after its end: not at all once its prompt was left, or else
+/// until whoever runs the program is told to stop.
 pub(crate) async fn served() {
     if !LEFT.load(Ordering::Relaxed) {
-        told_to_stop().await;
+        std::future::pending().await
     }
 }
 
