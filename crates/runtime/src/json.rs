@@ -96,7 +96,7 @@ fn field_key(name: &str) -> String {
     for byte in name.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => key.push(byte as char),
-            b'_' => key.push_str("__"),
+            b'_' => key.push_str("_2"),
             b'-' => key.push_str("_0"),
             b'.' => key.push_str("_1"),
             _ => key.push_str(&format!("_x{byte:02x}")),

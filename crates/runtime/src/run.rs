@@ -252,7 +252,7 @@ impl Isolate {
             stack.pop(1);
             return store;
         }
-        crate::script_store::ScriptStore::new(self, stack, "scheme of the program".into())
+        crate::script_store::ScriptStore::of_top(self, stack, "scheme of the program".into())
     }
 
     /// Sets a variable of the script before it runs.

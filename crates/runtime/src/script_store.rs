@@ -25,7 +25,7 @@ pub(crate) struct ScriptStore {
 
 impl ScriptStore {
     /// The object on top of the stack, which is popped.
-    pub(crate) fn new(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
+    pub(crate) fn of_top(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
         Rc::new(ScriptStore { isolate: isolate.clone(), object: stack.keep(), name })
     }
 

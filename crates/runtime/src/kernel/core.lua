@@ -32,7 +32,7 @@ function K.isInternal(name)
 end
 
 local function escape(char)
-  if char == "_" then return "__" end
+  if char == "_" then return "_2" end
   if char == "-" then return "_0" end
   if char == "." then return "_1" end
   return format("_x%02x", byte(char))
@@ -81,7 +81,7 @@ local mangle = K.mangle
 function K.selector(name)
   if spelled[name] then return spelled[name] end
   if find(name, "^_%l") and reserved[sub(name, 2)] then return sub(name, 2) end
-  local text = gsub(name, "__", "\1")
+  local text = gsub(name, "_2", "\1")
   if find(name, "^op_[x0]") then text = sub(text, 3, -2) end -- a binary operator without a word
   text = gsub(text, "_x(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
   text = gsub(gsub(text, "_0", "-"), "_1", ".")

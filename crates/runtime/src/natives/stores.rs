@@ -41,7 +41,7 @@ pub(super) fn any_store(
         return Err(Error::new(Kind::Invalid, "a store is expected here"));
     }
     stack.push_copy(at);
-    Ok(ScriptStore::new(isolate, stack, "scheme of the program".into()))
+    Ok(ScriptStore::of_top(isolate, stack, "scheme of the program".into()))
 }
 
 /// `(store, path, query or nil, scheme or nil)`
