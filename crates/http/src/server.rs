@@ -45,13 +45,14 @@ struct Shared {
 ///
 /// | method | verb | answer |
 /// | --- | --- | --- |
-/// | GET, HEAD | get | 200 with the content, 204 when it is empty, 304 when the client has it; nothing there: a page of links where `list` answers children, else 404 |
-/// | PUT | put | 201 when it was created, 200 when it was replaced; the body is the path, as in Objective-S |
-/// | POST | post | 201 with `Location` when the new thing has a place, else 200 with content, or 204 |
+/// | GET, HEAD | get | 200 with the content, 204 when it is empty, 304 when the client has it |
+/// | PUT | put | 201 when created, 200 when replaced; the body is the path, as in Objective-S |
+/// | POST | post | 201 with `Location` when the new thing has a place, 200 with content, else 204 |
 /// | PATCH | merge | 204 |
 /// | DELETE | delete | 204, or 404 when nothing was there |
 /// | OPTIONS | verbs | 204 with `Allow` |
 ///
+/// Where a get finds nothing, `list` is asked: a collection is a page of links, the rest is 404.
 /// Other methods are 501; a verb that the store does not do is 405. An error has the status of
 /// its kind. Text without a media type is `text/html`, bytes without one are
 /// `application/octet-stream`, structures and lazy content are JSON (lazy content is CSV or plain

@@ -278,7 +278,8 @@ fn a_program_sees_the_request_and_shapes_the_answer() {
     run(async {
         let store = Fake::get(|_, context| shaped(context).into());
         let server = start(Rc::new(store)).await;
-        let request = "GET http://abs.example/x?name=a+b HTTP/1.1\r\nHost: t\r\nX-A: 1\r\nX-A: 2\r\n\
+        let request = "GET http://abs.example/x?name=a+b HTTP/1.1\r\nHost: t\r\n\
+                       X-A: 1\r\nX-A: 2\r\n\
                        Cookie: s=abc\r\n\r\n";
         let response = ask(&server, request).await;
         assert_eq!(response.status, 202);
