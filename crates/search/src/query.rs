@@ -102,6 +102,13 @@ impl Query {
     }
 
     fn add_word(&mut self, word: &str, last: bool) {
+        // Most words have no markers, and then there is nothing to look for.
+        if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            self.push_place(1, false);
+            let text = self.store(word);
+            let token = Token { original: text, text, partial: last, ..Token::default() };
+            return self.tokens.push(token);
+        }
         if !word.contains('|') {
             self.push_place(1, false);
             return self.add_token(word, word, last);
