@@ -172,30 +172,45 @@ impl Generator<'_> {
     }
 
     fn interpolated(&mut self, parts: &[TextPart]) -> Code {
-        let inner: Vec<&Expression> = parts
+        let pieces = parts.iter().map(|part| match part {
+            TextPart::Text(text) => Piece::Text(text),
+            TextPart::Expression(expression) => Piece::Value(expression),
+        });
+        self.text_of(pieces.collect())
+    }
+
+    /// The text of a path.
+    pub(crate) fn path_text(&mut self, parts: &[PathPart]) -> Code {
+        let pieces = parts.iter().map(|part| match part {
+            PathPart::Text(text) => Piece::Text(text),
+            PathPart::Expression(expression) => Piece::Value(expression),
+        });
+        self.text_of(pieces.collect())
+    }
+
+    fn text_of(&mut self, pieces: Vec<Piece<'_>>) -> Code {
+        let values: Vec<&Expression> = pieces
             .iter()
-            .filter_map(|part| match part {
-                TextPart::Expression(expression) => Some(expression),
-                TextPart::Text(_) => None,
+            .filter_map(|piece| match piece {
+                Piece::Value(expression) => Some(*expression),
+                Piece::Text(_) => None,
             })
             .collect();
-        let codes = self.expressions(&inner);
-        let mut values = codes.iter();
-        let mut pieces = Vec::new();
-        for part in parts {
-            match part {
-                TextPart::Text(text) => pieces.push(quoted(text)),
-                TextPart::Expression(_) => {
-                    if let Some(code) = values.next() {
-                        pieces.push(format!("str({})", code.text));
-                    }
+        let codes = self.expressions(&values);
+        let mut next = codes.iter();
+        let mut texts = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match piece {
+                Piece::Text(text) => texts.push(quoted(text)),
+                Piece::Value(_) => {
+                    texts.extend(next.next().map(|code| format!("str({})", code.text)));
                 }
             }
         }
         if !codes.is_empty() {
             self.helper("str");
         }
-        self.joined(pieces).deeper_than(&codes)
+        self.joined(texts).deeper_than(&codes)
     }
 
     /// Text put together from pieces that are Lua strings.
@@ -418,32 +433,10 @@ impl Generator<'_> {
             }
         }
     }
+}
 
-    /// The text of a path, and whether it is constant.
-    pub(crate) fn path_text(&mut self, parts: &[PathPart]) -> Code {
-        let inner: Vec<&Expression> = parts
-            .iter()
-            .filter_map(|part| match part {
-                PathPart::Expression(expression) => Some(expression),
-                PathPart::Text(_) => None,
-            })
-            .collect();
-        let codes = self.expressions(&inner);
-        let mut values = codes.iter();
-        let mut pieces = Vec::new();
-        for part in parts {
-            match part {
-                PathPart::Text(text) => pieces.push(quoted(text)),
-                PathPart::Expression(_) => {
-                    if let Some(code) = values.next() {
-                        pieces.push(format!("str({})", code.text));
-                    }
-                }
-            }
-        }
-        if !codes.is_empty() {
-            self.helper("str");
-        }
-        self.joined(pieces)
-    }
+/// A piece of a text that is put together.
+enum Piece<'a> {
+    Text(&'a str),
+    Value(&'a Expression),
 }

@@ -20,4 +20,4 @@ mod scope;
 mod statement;
 
 pub use generator::{Chunk, Known, compile};
-pub use names::{distance, nearest};
+pub use names::{distance, field, nearest};

@@ -73,8 +73,8 @@ pub(crate) fn keyword<'a>(words: impl Iterator<Item = &'a str>) -> String {
     out
 }
 
-/// The field of an instance variable.
-pub(crate) fn field(name: &str) -> String {
+/// The field that holds an instance variable in an object's table.
+pub fn field(name: &str) -> String {
     let mut out = String::from("i_");
     escape(name, &mut out);
     out

@@ -76,7 +76,7 @@ impl Plans {
                     stack.get_element(names, position);
                     let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
                     stack.pop(1);
-                    stack.push_bytes(field_key(&name).as_bytes());
+                    stack.push_bytes(runnel_compile::field(&name).as_bytes());
                     let key = stack.keep();
                     let mut prefix = Vec::new();
                     write_text(&name, &mut prefix);
@@ -89,20 +89,6 @@ impl Plans {
         stack.pop(1);
         Plan { fields, custom }
     }
-}
-
-fn field_key(name: &str) -> String {
-    let mut key = String::from("i_");
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => key.push(byte as char),
-            b'_' => key.push_str("_2"),
-            b'-' => key.push_str("_0"),
-            b'.' => key.push_str("_1"),
-            _ => key.push_str(&format!("_x{byte:02x}")),
-        }
-    }
-    key
 }
 
 /// Why an object was not written.

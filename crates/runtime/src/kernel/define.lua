@@ -73,10 +73,12 @@ end
 -- `object Name : #Class{ … }`: a class whose instances begin with these values.
 function K.template(name, class, keys, values, count)
   local template = K.newClass(name, class)
-  template._template = { keys = keys, values = values, count = count }
+  local new = class._meta.new
+  K.classMethod(template, "new", function(self)
+    return K.fillObject(new(self), keys, values, count)
+  end)
   return template
 end
-K.nilKeys._template = true
 
 -- nil as a value of a query.
 function K.orNull(value)

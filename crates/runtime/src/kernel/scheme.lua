@@ -71,32 +71,21 @@ function K.storeGet(store, path, scheme)
   return store:at_(K.pathReference(path, scheme))
 end
 
-function K.storePutAt(store, path, value, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
-  if inner then
-    local at, query = split(path)
-    return native.put(inner, at, query, scheme, value)
+-- A verb that carries a value.
+local function carrying(verb, send)
+  return function(store, path, value, scheme)
+    local inner = type(store) == "table" and rawget(store, "_native")
+    if inner then
+      local at, query = split(path)
+      return native[verb](inner, at, query, scheme, value)
+    end
+    return send(store, K.pathReference(path, scheme), value)
   end
-  return store:at_put_(K.pathReference(path, scheme), value)
 end
 
-function K.storePost(store, path, value, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
-  if inner then
-    local at, query = split(path)
-    return native.post(inner, at, query, scheme, value)
-  end
-  return store:at_post_(K.pathReference(path, scheme), value)
-end
-
-function K.storeMerge(store, path, value, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
-  if inner then
-    local at, query = split(path)
-    return native.merge(inner, at, query, scheme, value)
-  end
-  return store:merge_at_(value, K.pathReference(path, scheme))
-end
+K.storePutAt = carrying("put", function(store, at, value) return store:at_put_(at, value) end)
+K.storePost = carrying("post", function(store, at, value) return store:at_post_(at, value) end)
+K.storeMerge = carrying("merge", function(store, at, value) return store:merge_at_(value, at) end)
 
 function K.storeDelete(store, path, scheme)
   local inner = type(store) == "table" and rawget(store, "_native")
