@@ -5,7 +5,7 @@
 //! (its frame): which ones do is found by compiling, counting, and compiling again.
 
 use crate::lines;
-use crate::scope::{Scope, Variable, assigned};
+use crate::scope::{Scope, Variable, assigned, referenced};
 use runnel_syntax::ast::{Program, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Level, LineIndex, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -179,6 +179,12 @@ impl<'a> Generator<'a> {
             names
                 .extend(crate::class::parameters(&signature.selector).map(|p| p.name.text.clone()));
         }
+        let bound = referenced(&program.statements);
+        names.extend(
+            bound
+                .into_iter()
+                .filter(|name| !self.known.is_predefined(name) && !self.is_class(name)),
+        );
         if self.known.default_replaced() || self.schemes.contains("default") {
             self.top_table = "D";
         }

@@ -84,6 +84,19 @@ fn assigned_here(expression: &Expression, names: &mut BTreeSet<String>) {
     }
 }
 
+/// The variables that `ref:name` and `ref:var:name` name: they may be bound through the reference.
+pub(crate) fn referenced(statements: &[Statement]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    walk_statements(statements, &mut |expression| {
+        let ExpressionKind::ReferenceTo(path) = &expression.kind else { return };
+        let is_variable = path.scheme.as_ref().is_none_or(|scheme| scheme.text == "var");
+        if let (true, Some(name)) = (is_variable, path.literal()) {
+            names.extend(name.split('/').next().map(str::to_string));
+        }
+    });
+    names
+}
+
 /// The implicit parameters that a block uses itself (`$0`, `$x`), in order: numbers first.
 pub(crate) fn implicit_parameters(block: &Block) -> Vec<String> {
     let mut used = BTreeSet::new();
