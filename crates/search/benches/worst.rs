@@ -1,6 +1,7 @@
 //! The slowest queries: hostile ones, and random ones, on small and large indexes.
 //!
-//! The library of 540 books lies outside of the project; without it only made-up documents are used.
+//! The library of 540 books lies outside of the project; without it only made-up documents are
+//! used.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../tests/support/mod.rs"]

@@ -1,11 +1,11 @@
 //! What a search found: interpretations with their counts, and documents.
 
 use crate::combine::{Combination, Record};
+use crate::counts::Counts;
 use crate::id::{self, Id};
 use crate::interpret::Interpretations;
 use crate::json;
 use crate::number::{Number, write_microseconds, write_unsigned};
-use crate::page::Counts;
 use crate::query::Query;
 use std::ops::Range;
 use std::sync::Arc;
@@ -165,10 +165,9 @@ impl Answer {
         self.duration = duration;
     }
 
-    /// Appends the answer as JSON:
-    /// `{"allocations":[[index,score,count,[[category,original,text],…],[id,…]],…],"offset":…,"duration":…,"total":…}`
-    /// with the duration in seconds, to the microsecond. Interpretations without documents are left
-    /// out.
+    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`. Each
+    /// allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
+    /// documents are left out. The duration is in seconds, to the microsecond.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"allocations\":[");
         let mut first = true;

@@ -36,8 +36,8 @@ impl Category {
         }
     }
 
-    /// A category whose values are numbers, found from nearby: `lat:47.4` looks for documents in the
-    /// surroundings of 47.4. See [`Grid`]. Such a category has no partial words.
+    /// A category whose values are numbers, found from nearby: `lat:47.4` looks for documents in
+    /// the surroundings of 47.4. See [`Grid`]. Such a category has no partial words.
     pub fn near(name: impl Into<String>, grid: Grid) -> Category {
         Category { grid: Some(grid), partial: Partial::None, ..Category::new(name) }
     }

@@ -17,8 +17,8 @@ pub(crate) fn levenshtein(left: &str, right: &str) -> usize {
     row[right.len()]
 }
 
-/// The number of characters to insert, delete, replace or exchange with their neighbour that turn one
-/// text into the other, if it is at most `limit` (optimal string alignment; Boytsov, "Indexing
+/// The number of characters to insert, delete, replace or exchange with their neighbour that turn
+/// one text into the other, if it is at most `limit` (optimal string alignment; Boytsov, "Indexing
 /// methods for approximate dictionary searching", ACM JEA 16, 2011, section 2.1).
 pub(crate) fn typos(left: &[char], right: &[char], limit: usize) -> Option<usize> {
     if left.len().abs_diff(right.len()) > limit {

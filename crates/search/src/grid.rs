@@ -1,7 +1,8 @@
 //! Numbers near each other: values are put into the cells of a grid, and a query looks into one.
 //!
-//! With a range r and a precision p the cells are r / (p + 0.5) wide and a value is put into its own
-//! cell and p cells to either side, so that a query in one cell finds the values within about r.
+//! With a range r and a precision p the cells are r / (p + 0.5) wide and a value is put into its
+//! own cell and p cells to either side, so that a query in one cell finds the values within about
+//! r.
 
 use crate::limits::MAX_GRID_PRECISION;
 
@@ -9,7 +10,8 @@ use crate::limits::MAX_GRID_PRECISION;
 const LATITUDE_PER_KM: f64 = 0.008_983_12;
 
 /// Kilometres to degrees of longitude, at 60 degrees of latitude. It is used everywhere, so that
-/// what counts as near is a rectangle that is too narrow near the poles and too wide at the equator.
+/// what counts as near is a rectangle that is too narrow near the poles and too wide at the
+/// equator.
 const LONGITUDE_PER_KM: f64 = 0.017_966_24;
 
 /// The cells of a category whose values are numbers.

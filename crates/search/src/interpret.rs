@@ -47,8 +47,8 @@ impl Interpretations {
         self.all.clear();
     }
 
-    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about how
-    /// long an interpretation is in an answer.
+    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about
+    /// how long an interpretation is in an answer.
     pub(crate) fn add(
         &mut self,
         index: u8,

@@ -1,11 +1,11 @@
-//! Combinatorial search: a query is read in every way that the categories of documents allow, and the
-//! answer lists these interpretations with their counts, best first.
+//! Combinatorial search: a query is read in every way that the categories of documents allow, and
+//! the answer lists these interpretations with their counts, best first.
 //!
-//! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a query
-//! apart, finds the categories that know each word, and forms every combination: "alan p" can be a
-//! title word and an author, an author and a title word, two title words. Each interpretation has a
-//! score, the number of its documents, and as many of their identifiers as were asked for; the
-//! documents themselves are not kept.
+//! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
+//! query apart, finds the categories that know each word, and forms every combination: "alan p" can
+//! be a title word and an author, an author and a title word, two title words. Each interpretation
+//! has a score, the number of its documents, and as many of their identifiers as were asked for;
+//! the documents themselves are not kept.
 //!
 //! ```
 //! use runnel_search::{Category, Document, Index, IndexConfig, Request, Search, SearchConfig};
@@ -34,6 +34,7 @@ mod bundle;
 mod category;
 mod charset;
 mod combine;
+mod counts;
 mod distance;
 mod document;
 mod documents;

@@ -17,8 +17,8 @@ pub const MAX_INTERPRETATIONS: usize = 4_096;
 /// interpretations than [`MAX_INTERPRETATIONS`] because of it.
 pub const MAX_COMBINATION_BYTES: usize = 1 << 20;
 
-/// Most work of one query, in elementary steps (a list element looked at, 256 bits of sets compared)
-/// of a few nanoseconds each. When it is used up, ranges and alternatives end early and
+/// Most work of one query, in elementary steps (a list element looked at, 256 bits of sets
+/// compared) of a few nanoseconds each. When it is used up, ranges and alternatives end early and
 /// interpretations not yet counted are left out.
 pub const MAX_WORK: u64 = 6_000_000;
 

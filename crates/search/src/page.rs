@@ -10,11 +10,7 @@ use crate::intersect::{Ascending, intersect};
 use crate::posting::{Posting, SeenSlots};
 use crate::search::Request;
 use crate::work::Work;
-use hashbrown::HashMap;
 use std::ops::Deref;
-
-/// Counts are looked up one by one up to this many, and by a table from then on.
-const FEW_COUNTS: usize = 16;
 
 /// What is needed to look into interpretations.
 pub(crate) struct Pager<'a, I> {
@@ -27,42 +23,6 @@ pub(crate) struct Pager<'a, I> {
     pub(crate) chosen: Vec<&'a Posting>,
     /// The documents of each index that are left out; empty if none are to be.
     pub(crate) excluded: &'a [Posting],
-}
-
-/// The numbers of documents of sets of lists that have been counted.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
-    few: Vec<((u128, bool), usize)>,
-    many: HashMap<(u128, bool), usize>,
-}
-
-impl Counts {
-    pub(crate) fn clear(&mut self) {
-        self.few.clear();
-        // Clearing takes as long as the table is large, and most queries have no table.
-        if self.many.capacity() > 0 {
-            self.many = HashMap::new();
-        }
-    }
-
-    fn get(&self, key: (u128, bool)) -> Option<usize> {
-        if self.many.is_empty() {
-            self.few.iter().find(|(known, _)| *known == key).map(|(_, count)| *count)
-        } else {
-            self.many.get(&key).copied()
-        }
-    }
-
-    fn set(&mut self, key: (u128, bool), count: usize) {
-        if self.few.len() < FEW_COUNTS {
-            self.few.push((key, count));
-            return;
-        }
-        if self.many.is_empty() {
-            self.many.extend(self.few.iter().copied());
-        }
-        self.many.insert(key, count);
-    }
 }
 
 /// Where the walk is.
@@ -155,8 +115,9 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         lists[answer.combinations[member as usize].list as usize].posting()
     }
 
-    /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If so,
-    /// equal ones are there once, in no particular order; otherwise they are in the order of words.
+    /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If
+    /// so, equal ones are there once, in no particular order; otherwise they are in the order of
+    /// words.
     fn choose(&mut self, answer: &Answer, start: usize) -> bool {
         self.chosen.clear();
         let mut ascending = true;
@@ -177,6 +138,33 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         ascending
     }
 
+    /// An interpretation of one word: the documents are those of its list.
+    fn single(
+        &self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        member: u32,
+        request: &Request<'_>,
+        progress: &mut Progress,
+    ) -> usize {
+        let index = &self.indexes[usize::from(interpretation.index)];
+        let list = self.posting(answer, member);
+        let count = list.len();
+        let (skip, limit) = progress.part(count);
+        if request.sort.is_none() {
+            for part in list.parts(skip, limit) {
+                index.documents().push_ids(part, &mut answer.ids);
+            }
+        } else if limit > 0 {
+            let slots: Vec<u32> = list.iter().collect();
+            show(index, &slots, skip, limit, request, &mut answer.ids);
+        }
+        progress.after(count, limit);
+        count
+    }
+
+    /// Counts an interpretation and collects its part of the page, or nothing if that is too much
+    /// work.
     fn plain(
         &mut self,
         answer: &mut Answer,
@@ -186,25 +174,11 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         progress: &mut Progress,
         work: &mut Work,
     ) -> Option<usize> {
-        let index = &self.indexes[usize::from(interpretation.index)];
-        let (skip, limit, count);
         let excluded = self.excluded.get(usize::from(interpretation.index));
         if let [member] = answer.members[start..]
             && excluded.is_none()
         {
-            let list = self.posting(answer, member);
-            count = list.len();
-            (skip, limit) = progress.part(count);
-            if request.sort.is_none() {
-                for part in list.parts(skip, limit) {
-                    index.documents().push_ids(part, &mut answer.ids);
-                }
-            } else if limit > 0 {
-                let slots: Vec<u32> = list.iter().collect();
-                show(index, &slots, skip, limit, request, &mut answer.ids);
-            }
-            progress.after(count, limit);
-            return Some(count);
+            return Some(self.single(answer, interpretation, member, request, progress));
         }
         let choice = &answer.interpretations.choices[interpretation.choice as usize];
         let key = (choice.lists, choice.shown > 1);
@@ -219,6 +193,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let ascending = self.choose(answer, start);
         let index = &self.indexes[usize::from(interpretation.index)];
         let ids = &mut answer.ids;
+        let (skip, limit, count);
         if self.chosen.is_empty() {
             count = 0;
             limit = 0;

@@ -1,8 +1,8 @@
 //! What a search prefers: boosts for, and exclusion of, interpretations by their categories.
 //!
-//! All are looked up by the names of the categories of an interpretation, in the order of the words,
-//! with immediate repetitions counted once. The lists of names form a tree that is walked while
-//! interpretations are formed.
+//! All are looked up by the names of the categories of an interpretation, in the order of the
+//! words, with immediate repetitions counted once. The lists of names form a tree that is walked
+//! while interpretations are formed.
 
 use crate::number::Number;
 use hashbrown::HashMap;

@@ -1,8 +1,8 @@
 //! A query as words with markers: what is written around a word and what it means.
 //!
-//! `word*` partial, `"word"` or `word"` exact, `word~` similar, `title:word` and `title,author:word`
-//! in these categories only, `one|two` either, `1990…1995` a range. The last word is partial unless
-//! it is marked otherwise, the others are exact.
+//! `word*` partial, `"word"` or `word"` exact, `word~` similar, `title:word` and
+//! `title,author:word` in these categories only, `one|two` either, `1990…1995` a range. The last
+//! word is partial unless it is marked otherwise, the others are exact.
 
 use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
 use crate::tokenizer::Tokenizer;

@@ -63,8 +63,8 @@ impl SearchConfig {
         self
     }
 
-    /// Stops this many interpretations after the one that fills the page. What is not looked into is
-    /// not in the total.
+    /// Stops this many interpretations after the one that fills the page. What is not looked into
+    /// is not in the total.
     pub fn terminate_early(mut self, extra: usize) -> SearchConfig {
         self.terminate_early = Some(extra);
         self
@@ -102,18 +102,18 @@ impl SearchConfig {
         self
     }
 
-    /// For a word that none of its categories knows, takes the nearest words that they know, with at
-    /// most this many typos: letters missing, too many, wrong or exchanged. Words of four to seven
-    /// letters may have one, longer ones two, shorter ones none. Answers show the word as it was
-    /// written and the one that was taken. The original has nothing like it.
+    /// For a word that none of its categories knows, takes the nearest words that they know, with
+    /// at most this many typos: letters missing, too many, wrong or exchanged. Words of four to
+    /// seven letters may have one, longer ones two, shorter ones none. Answers show the word as it
+    /// was written and the one that was taken. The original has nothing like it.
     pub fn typos(mut self, most: usize) -> SearchConfig {
         self.typos = most;
         self
     }
 
     /// Leaves out the documents of words that are marked with this character in front, as `!` in
-    /// `history !women`. Such words are exact unless marked as partial. The tokenizer has to let the
-    /// character through. The original has nothing like it.
+    /// `history !women`. Such words are exact unless marked as partial. The tokenizer has to let
+    /// the character through. The original has nothing like it.
     pub fn exclusion(mut self, marker: char) -> SearchConfig {
         self.exclusion = Some(marker);
         self
@@ -263,8 +263,8 @@ impl Search {
 
     /// The values of a category with the number of documents of each, among the documents that a
     /// query finds: each document counts once, however many interpretations it is in. The last word
-    /// of the query is not partial here. Values come in the order in which the index got them; those
-    /// with fewer than `at_least` documents (at least 1) are left out.
+    /// of the query is not partial here. Values come in the order in which the index got them;
+    /// those with fewer than `at_least` documents (at least 1) are left out.
     ///
     /// # Errors
     /// When the search has several indexes.
@@ -276,7 +276,8 @@ impl Search {
     ) -> Result<Vec<(String, usize)>, ConfigError> {
         let [index] = &self.indexes[..] else {
             return Err(ConfigError::new(format!(
-                "facets of {category} were asked of a search over {} indexes; ask a search over one",
+                "facets of {category} were asked of a search over {} indexes; \
+                 ask a search over one",
                 self.indexes.len()
             )));
         };

@@ -83,6 +83,10 @@ fn search(documents: &[Words]) -> Search {
     Search::over(index, config).unwrap()
 }
 
+fn marker(partial: bool) -> &'static str {
+    if partial { "*" } else { "\"" }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -95,15 +99,16 @@ proptest! {
     ) {
         let search = search(&documents);
         let query: Vec<String> =
-            words.iter().map(|(word, partial)| format!("{word}{}", if *partial { "*" } else { "\"" })).collect();
+            words.iter().map(|(word, partial)| word.clone() + marker(*partial)).collect();
         let answer = search.search(&query.join(" "), &Request::new().ids(ids).offset(offset));
         let expected = expected(&documents, &words);
         prop_assert_eq!(answer.considered(), expected.len());
-        prop_assert_eq!(answer.total(), expected.iter().map(|(_, _, ids)| ids.len()).sum::<usize>());
+        let total: usize = expected.iter().map(|(_, _, ids)| ids.len()).sum();
+        prop_assert_eq!(answer.total(), total);
         // Without the paging of each interpretation, the page is a part of all documents in order.
         let all: Vec<i64> = expected.iter().flat_map(|(_, _, ids)| ids).copied().collect();
-        let page: Vec<Id> =
-            all.iter().skip(offset as usize).take(ids as usize).map(|id| Id::Integer(*id)).collect();
+        let page = all.iter().skip(offset as usize).take(ids as usize);
+        let page: Vec<Id> = page.map(|id| Id::Integer(*id)).collect();
         prop_assert_eq!(answer.ids(), page);
         let found: Vec<(Vec<&str>, f64, usize)> = answer
             .allocations()

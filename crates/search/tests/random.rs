@@ -58,7 +58,9 @@ fn document(id: i64) -> impl Strategy<Value = Document> {
 
 /// A word with markers, meant to find something.
 fn query() -> impl Strategy<Value = String> {
-    let word = "(title:|a:|by,title:|x:|:|nobody:)?([a-c]{1,3}|peter|petr|stor|story|198[0-9]|1\\.5|a\u{2026}c|1980\u{2026}1989|a\\|b|peter\\|1985)[*~\"]?";
+    let word = "(title:|a:|by,title:|x:|:|nobody:)?\
+        ([a-c]{1,3}|peter|petr|stor|story|198[0-9]|1\\.5\
+        |a\u{2026}c|1980\u{2026}1989|a\\|b|peter\\|1985)[*~\"]?";
     prop::collection::vec(word, 1..5).prop_map(|words| words.join(" "))
 }
 
@@ -121,8 +123,8 @@ proptest! {
                 Change::Add(document) | Change::Append(document)
                     if changed.contains(document.id().clone()) =>
                 {
-                    // Adding to a document that is there keeps its old words, so that it is not like
-                    // any new document; that is what the tests of indexes look at.
+                    // Adding to a document that is there keeps its old words, so that it is not
+                    // like any new document; that is what the tests of indexes look at.
                     prop_assert!(changed.len() == documents.len());
                 }
                 Change::Add(document) => {

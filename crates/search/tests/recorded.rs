@@ -1,7 +1,7 @@
 //! The answers of the original engine, recorded, against those of this one, character by character.
 //!
-//! The cases lie outside of the project; without them these tests say so and do nothing. The variable
-//! `RUNNEL_SEARCH_CASES` names another file of the same form.
+//! The cases lie outside of the project; without them these tests say so and do nothing. The
+//! variable `RUNNEL_SEARCH_CASES` names another file of the same form.
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
 mod support;
@@ -116,7 +116,8 @@ fn every_recorded_case() {
         });
         if got != expected || !same_effort {
             different.push(format!(
-                "{} {config} {query:?}\n  got      {got} ({considered})\n  expected {expected} ({})",
+                "{} {config} {query:?}\n  got      {got} ({considered})\n  \
+                 expected {expected} ({})",
                 case["n"], case["allocations_considered"]
             ));
         }

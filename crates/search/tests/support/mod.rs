@@ -11,7 +11,8 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock};
 
-/// The file of recorded cases, if there is one: `RUNNEL_SEARCH_CASES` or the one beside the project.
+/// The file of recorded cases, if there is one: `RUNNEL_SEARCH_CASES` or the one beside the
+/// project.
 pub(crate) fn cases() -> Option<PathBuf> {
     let path = match std::env::var_os("RUNNEL_SEARCH_CASES") {
         Some(path) => PathBuf::from(path),
@@ -190,8 +191,8 @@ fn defaults() -> IndexConfig {
         .category(Category::new("year"))
 }
 
-/// The search of a configuration of the recorded cases. The texts of `configs.json` describe what is
-/// built here.
+/// The search of a configuration of the recorded cases. The texts of `configs.json` describe what
+/// is built here.
 pub(crate) fn search(name: &str, documents: &[Document]) -> Search {
     let new = || SearchConfig::new().fidelity(Original);
     let standard = || books_boosts(new().tokenizer(app()));
