@@ -86,8 +86,8 @@ fn long_chains_break_at_their_operators() {
 
 #[test]
 fn long_lists_have_one_element_a_line_or_fill_lines() {
-    let numbers = vec!["1000000"; 20].join(",");
-    let line = vec!["1000000"; 10].join(", ");
+    let numbers = ["1000000"; 20].join(",");
+    let line = ["1000000"; 10].join(", ");
     check(&format!("x := [{numbers}]"), &format!("x := [\n    {line},\n    {line}\n].\n"));
     check(
         "x := #Thing{ first: 'a rather long value', second: 'another rather long value', third: [ a b c d e ] }",

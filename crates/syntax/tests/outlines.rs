@@ -155,6 +155,16 @@ fn words_of_definitions_are_names_elsewhere() {
 }
 
 #[test]
+fn timers_need_no_receiver() {
+    check("after: 5 seconds do: { a }", "(context after: (5 seconds) do: { a })");
+    check("x := every: n do: { a }", "(x := (context every: n do: { a }))");
+    check("a b: 1\nevery: 5 do: { c }", "(a b: 1) . (context every: 5 do: { c })");
+    check("a b: 1\n  every: 5 do: { c }", "(a b: 1 every: 5 do: { c })");
+    check("after:foo", "<after: \"foo\">");
+    check("after: .", "<after:>");
+}
+
+#[test]
 fn what_can_be_assigned_to() {
     check("[ a, b[1] ] ← c", "([a, (at b [1])] ← c)");
     check(

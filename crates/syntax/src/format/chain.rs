@@ -58,8 +58,8 @@ impl Builder<'_> {
 
     fn link(&mut self, receiver: Doc, link: &Expression) -> Doc {
         match &link.kind {
-            ExpressionKind::Send { message: Message::Keyword(parts), .. } => {
-                self.keywords(receiver, parts)
+            ExpressionKind::Send { receiver: to, message: Message::Keyword(parts) } => {
+                self.keywords(receiver, is_omitted(to), parts)
             }
             ExpressionKind::Send { message, .. } => {
                 let space = self.text(" ");
@@ -164,16 +164,15 @@ impl Builder<'_> {
     /// A keyword message. Where it does not fit on one line, the blocks and literals that are its
     /// arguments are broken if the last argument is one, and the only argument if it is a chain of
     /// binary messages; otherwise each keyword begins a line.
-    fn keywords(&mut self, receiver: Doc, parts: &[(Word, Expression)]) -> Doc {
+    fn keywords(&mut self, receiver: Doc, omitted: bool, parts: &[(Word, Expression)]) -> Doc {
         let mut flat = vec![receiver];
         let mut opened = vec![receiver];
         let mut hanging = Vec::new();
         let mut forced = false;
         let mut last_opens = false;
-        for (word, argument) in parts {
+        for (at, (word, argument)) in parts.iter().enumerate() {
             let mut line = Vec::new();
             forced |= self.line_before(word.span.start, &mut line);
-            let space = self.text(" ");
             let keyword = self.text(format!("{}: ", word.text));
             let (normal, open) = match self.bracketed(argument) {
                 Some(bracketed) => {
@@ -183,10 +182,14 @@ impl Builder<'_> {
             };
             last_opens = open.is_some() && (is_bracketed(argument) || parts.len() == 1);
             let open = if is_bracketed(argument) || last_opens { open } else { None };
-            let open = open.unwrap_or(normal);
-            flat.extend([space, keyword, normal]);
-            opened.extend([space, keyword, open]);
-            hanging.extend(line);
+            if at > 0 || !omitted {
+                let space = self.text(" ");
+                flat.push(space);
+                opened.push(space);
+                hanging.extend(line);
+            }
+            flat.extend([keyword, normal]);
+            opened.extend([keyword, open.unwrap_or(normal)]);
             hanging.extend([keyword, normal]);
         }
         let hanging = self.hanging(receiver, hanging);
@@ -210,6 +213,11 @@ fn receiver_of(expression: &Expression) -> Option<&Expression> {
         ExpressionKind::Pipe { left, .. } => Some(left),
         _ => None,
     }
+}
+
+/// Whether the author left the receiver out, as in `every: 1 minute do: { … }`.
+fn is_omitted(receiver: &Expression) -> bool {
+    receiver.span.start == receiver.span.end
 }
 
 /// Where a message begins.

@@ -75,9 +75,13 @@ impl Parser<'_> {
 
     /// A keyword message and what follows it: cascades and pipes.
     fn messages(&mut self) -> Expression {
-        let operand = self.unary();
-        let mut left = self.binary_rest(operand);
-        left = self.keyword_rest(left);
+        let mut left = if self.is_timer(&self.next) {
+            self.timer()
+        } else {
+            let operand = self.unary();
+            let left = self.binary_rest(operand);
+            self.keyword_rest(left)
+        };
         while !self.recovering && self.goes_on() {
             match self.kind() {
                 TokenKind::Semicolon => left = self.cascade(left),
@@ -86,6 +90,37 @@ impl Parser<'_> {
             }
         }
         left
+    }
+
+    /// Whether `after: 5 seconds do: { … }` or `every: 1 minute do: { … }` begins with the token:
+    /// the messages whose receiver may be left out.
+    fn is_timer(&self, next: &Lexeme) -> bool {
+        let after = self.peek(next.span.end);
+        let argument = matches!(
+            after.kind,
+            TokenKind::Number | TokenKind::Name | TokenKind::Implicit | TokenKind::OpenParen
+        );
+        matches!(self.text(next.span), "after:" | "every:") && after.spaced && argument
+    }
+
+    /// A timer: the receiver that was left out is the program itself.
+    fn timer(&mut self) -> Expression {
+        let start = self.next.span.start;
+        let kind = ExpressionKind::Name("context".into());
+        let receiver = Expression { kind, span: Span::new(start, start) };
+        let first = self.keyword_part();
+        let message = self.keyword_parts(vec![first]);
+        self.send(receiver, message)
+    }
+
+    /// Whether a timer at the start of a line is a statement of its own: it is not indented more
+    /// than the statement before it.
+    fn timer_begins_statement(&self, next: &Lexeme) -> bool {
+        let column = |at: u32| {
+            let line = self.source()[..at as usize].rsplit('\n').next();
+            line.map_or(0, |line| line.len() - line.trim_start().len())
+        };
+        self.is_timer(next) && column(next.span.start) <= column(self.statement_start)
     }
 
     /// An operand with its unary and binary messages: the argument of a keyword message.
@@ -169,16 +204,24 @@ impl Parser<'_> {
     }
 
     fn keyword_message(&mut self) -> Option<Message> {
-        let mut parts = Vec::new();
-        while !self.recovering
-            && self.at(TokenKind::Keyword)
-            && self.continues(&self.next, !parts.is_empty())
-        {
-            let span = self.bump();
-            let word = self.word_at(Span::new(span.start, span.end - 1));
-            parts.push((word, self.argument()));
+        if self.recovering || !self.at(TokenKind::Keyword) || !self.goes_on() {
+            return None;
         }
-        if parts.is_empty() { None } else { Some(Message::Keyword(parts)) }
+        let first = self.keyword_part();
+        Some(self.keyword_parts(vec![first]))
+    }
+
+    fn keyword_parts(&mut self, mut parts: Vec<(Word, Expression)>) -> Message {
+        while !self.recovering && self.at(TokenKind::Keyword) && self.continues(&self.next, true) {
+            parts.push(self.keyword_part());
+        }
+        Message::Keyword(parts)
+    }
+
+    fn keyword_part(&mut self) -> (Word, Expression) {
+        let span = self.bump();
+        let word = self.word_at(Span::new(span.start, span.end - 1));
+        (word, self.argument())
     }
 
     fn send(&mut self, receiver: Expression, message: Message) -> Expression {
@@ -286,6 +329,7 @@ impl Parser<'_> {
             | TokenKind::Bar
             | TokenKind::Semicolon
             | TokenKind::Question => true,
+            TokenKind::Keyword if self.timer_begins_statement(next) => false,
             TokenKind::Keyword => match self.rest(next.span.end).chars().next() {
                 Some('(') => true,
                 Some('{' | '[' | '\'' | '"' | '#' | '‘' | '’') => keyword,

@@ -63,6 +63,8 @@ pub(crate) struct Parser<'s> {
     missed: Vec<TokenKind>,
     /// Up to here no double quote closes what is opened; not 0 once one was found that never ends.
     no_quote_until: u32,
+    /// Where the statement that is being read begins.
+    statement_start: u32,
     /// Inside a class a line such as `-name {` begins a method wherever it stands.
     in_class: bool,
 }
@@ -109,6 +111,7 @@ impl<'s> Parser<'s> {
             open: Vec::new(),
             missed: Vec::new(),
             no_quote_until: 0,
+            statement_start: 0,
             in_class: false,
         }
     }

@@ -15,12 +15,6 @@ impl Parser<'_> {
     /// A reference; the next token is its scheme with the colon.
     pub(super) fn reference(&mut self) -> Expression {
         let word = self.next.span;
-        let is_timer = matches!(self.text(word), "after:" | "every:");
-        if is_timer && self.rest(word.end).starts_with(' ') {
-            // `every: 1 minute do: { … }` speaks to the program: it is the one receiver left out.
-            let kind = ExpressionKind::Name("context".into());
-            return Expression { kind, span: Span::new(word.start, word.start) };
-        }
         if self.is_keyword_without_receiver(word.end) {
             return self.missing_receiver();
         }

@@ -46,13 +46,15 @@ impl Parser<'_> {
                 _ if in_block && self.block_was_forgotten() => return statements,
                 TokenKind::Quote if self.comment_text() => continue,
                 _ => {
+                    let outer = std::mem::replace(&mut self.statement_start, self.next.span.start);
                     if let Some(statement) = self.beside(Self::statement) {
                         self.end_of_statement(&statement);
                         statements.push(statement);
                     }
+                    self.statement_start = outer;
                 }
             }
-            if self.recovering {
+            if self.recovering || self.at == before {
                 self.skip();
                 if self.at == before && !self.kind().closes() {
                     self.bump();
