@@ -165,8 +165,8 @@ impl Answer {
         self.duration = duration;
     }
 
-    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`. Each
-    /// allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
+    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`.
+    /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
     /// documents are left out. The duration is in seconds, to the microsecond.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"allocations\":[");

@@ -30,7 +30,11 @@ pub const MAX_RANGE_STEPS: u64 = 20_000;
 pub const MAX_WORD_CHARS: usize = 256;
 
 /// Longest text of one field of a document, in bytes; the rest is not indexed.
-pub const MAX_FIELD_BYTES: usize = 16 << 20;
+pub const MAX_FIELD_BYTES: usize = 4 << 20;
+
+/// Most parts of words of one field of a document that are indexed for partial words, enough for
+/// some ten thousands of different words. The words after that are found only as a whole.
+pub const MAX_FIELD_PARTS: usize = 250_000;
 
 /// Most categories of one index.
 pub const MAX_CATEGORIES: usize = 255;

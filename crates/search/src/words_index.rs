@@ -5,7 +5,7 @@ use crate::category::Category;
 use crate::document::Field;
 use crate::id::leading_float;
 use crate::json;
-use crate::limits::{MAX_FIELD_BYTES, MAX_WORD_CHARS};
+use crate::limits::{MAX_FIELD_BYTES, MAX_FIELD_PARTS, MAX_WORD_CHARS};
 use crate::number::Number;
 use crate::posting::{End, Posting};
 use crate::similarity::SimilarWords;
@@ -108,23 +108,35 @@ impl WordsIndex {
 
     /// Adds what a document has in its field to its words.
     pub(crate) fn add(&mut self, hasher: &DefaultHashBuilder, slot: u32, field: &Field, end: End) {
+        let mut parts = MAX_FIELD_PARTS;
         match field {
             Field::Words(words) => {
-                words.iter().for_each(|word| self.add_word(hasher, slot, word, end));
+                for word in words {
+                    self.add_word(hasher, slot, word, end, &mut parts);
+                }
             }
             Field::Text(text) => {
+                let text = &text[..text.floor_char_boundary(MAX_FIELD_BYTES)];
                 let mut words = Words::default();
-                let limit = text.floor_char_boundary(MAX_FIELD_BYTES);
-                self.tokenizer.split_into(&text[..limit], &mut words);
-                words.iter().for_each(|word| self.add_word(hasher, slot, word, end));
+                self.tokenizer.split_into(text, &mut words);
+                for word in words.iter() {
+                    self.add_word(hasher, slot, word, end, &mut parts);
+                }
             }
         }
     }
 
-    fn add_word(&mut self, hasher: &DefaultHashBuilder, slot: u32, word: &str, end: End) {
+    fn add_word(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        word: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
         if let Some(grid) = self.config.grid {
             for cell in grid.cells(leading_float(word)) {
-                self.add_stored(hasher, slot, itoa::Buffer::new().format(cell), end);
+                self.add_stored(hasher, slot, itoa::Buffer::new().format(cell), end, parts);
             }
             return;
         }
@@ -134,11 +146,18 @@ impl WordsIndex {
             None => Cow::Borrowed(word),
         };
         if !stored.is_empty() {
-            self.add_stored(hasher, slot, &stored, end);
+            self.add_stored(hasher, slot, &stored, end, parts);
         }
     }
 
-    fn add_stored(&mut self, hasher: &DefaultHashBuilder, slot: u32, word: &str, end: End) {
+    fn add_stored(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        word: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
         let Some(number) = self.exact.add(hasher, word, slot, end, &self.config.weight) else {
             return;
         };
@@ -146,9 +165,10 @@ impl WordsIndex {
             self.words_of.entry(slot).or_default().push(number);
         }
         self.similar.add(word);
-        if let Some(bundle) = &mut self.partial {
+        if let Some(bundle) = self.partial.as_mut().filter(|_| *parts > 0) {
             let weight = &self.config.weight;
             self.config.partial.each(word, &mut |part| {
+                *parts = parts.saturating_sub(1);
                 bundle.add(hasher, part, slot, end, weight);
             });
         }

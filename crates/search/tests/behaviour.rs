@@ -170,3 +170,17 @@ fn categories_can_have_a_tokenizer_of_their_own() {
     index.write().unwrap().append(&words);
     assert_eq!(index.read().unwrap().facets("title", 2), [("big cat".to_owned(), 2)]);
 }
+
+#[test]
+fn a_hostile_document_does_not_fill_the_memory() {
+    let infix = Partial::Infix { min: 1, max: -1 };
+    let config = IndexConfig::new("x").category(Category::new("title").partial(infix));
+    let mut index = Index::new(config).unwrap();
+    let word = |number: usize| format!("{number}{} ", "\u{fc}".repeat(250));
+    let text: String = (0..60).map(word).chain(["last".to_owned()]).collect();
+    index.add(&Document::new(1).with("title", text));
+    let search = Search::over(index, SearchConfig::new()).unwrap();
+    assert_eq!(ids(&search, "\u{fc}\u{fc}", &Request::new()), [1]);
+    assert_eq!(ids(&search, "last\"", &Request::new()), [1]);
+    assert!(ids(&search, "las", &Request::new()).is_empty());
+}
