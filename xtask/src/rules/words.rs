@@ -18,8 +18,14 @@ const FETCHING: [&str; 8] = [
     "requirements.txt",
 ];
 /// The hosts that these may name.
-const HOSTS: [&str; 4] =
-    ["github.com", "registry.npmjs.org", "index.crates.io", "static.crates.io"];
+const HOSTS: [&str; 6] = [
+    "github.com",
+    "registry.npmjs.org",
+    "index.crates.io",
+    "static.crates.io",
+    "127.0.0.1",
+    "localhost",
+];
 
 /// Checks all files.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -1,0 +1,49 @@
+# Everything this project is built and checked with. `make` alone says what there is.
+
+CARGO ?= cargo
+DATABASE ?= tasks.db
+FUZZ ?= compiler
+FUZZ_SECONDS ?= 60
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test fmt lint tidy bench fuzz clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+build: ## build the command with all optimisations: target/release/runnel
+	$(CARGO) build --release
+
+run: ## build and run the tasks application on http://127.0.0.1:51001, with its data in tasks.db
+	$(CARGO) run --release -- examples/tasks.st sqlite:$(DATABASE)
+
+# One profile and one target folder throughout; the quickest checks first.
+test: ## check everything: format, lints, tidiness, tests of each crate, the manual, the examples
+	$(CARGO) fmt --all --check
+	$(CARGO) xtask tidy
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) test --workspace --no-fail-fast
+	$(CARGO) run -- test spec examples
+
+fmt: ## format the Rust sources and the example programs
+	$(CARGO) fmt --all
+	$(CARGO) run -- fmt examples/*.st
+
+lint: ## clippy, tidiness, and licences where cargo-deny is installed
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) xtask tidy
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny check bans licenses sources; \
+	else echo "cargo-deny is not installed: licences are not checked"; fi
+
+tidy: ## check what ARCHITECTURE.md and STYLE.md promise
+	$(CARGO) xtask tidy
+
+bench: ## measure: the benchmarks of the crates
+	$(CARGO) bench --workspace --benches
+
+fuzz: ## look for inputs that break a part: FUZZ=compiler FUZZ_SECONDS=60 (needs cargo-fuzz and nightly)
+	cd fuzz && $(CARGO) +nightly fuzz run $(FUZZ) -- -max_total_time=$(FUZZ_SECONDS)
+
+clean: ## remove what was built
+	$(CARGO) clean
+	rm -rf fuzz/target
