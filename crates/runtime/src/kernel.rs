@@ -59,15 +59,10 @@ const FILES: [(&str, &str); 41] = files![
 
 /// The engine's own stack.
 pub(crate) fn main_stack(lua: &Lua) -> Stack {
-    // `state` is the running thread: outside any call, the main one.
-    Stack(unsafe { lua_state(lua) })
-}
-
-unsafe fn lua_state(lua: &Lua) -> *mut mlua::lua_State {
     let mut state = std::ptr::null_mut();
-    // SAFETY: the pointer is used while the engine lives, on its own thread.
+    // SAFETY: only the pointer is taken; it is used while the engine lives, on its own thread.
     let _ = unsafe { lua.exec_raw::<()>((), |inner| state = inner) };
-    state
+    Stack(state)
 }
 
 /// Loads the kernel.

@@ -139,6 +139,7 @@ pub(crate) type Native = fn(&Isolate, Arguments) -> Reply;
 
 /// What Lua calls: finds the native by its number and gives its answer as `true, value`,
 /// `false, error`, or nothing after the operation was left in the pending place.
+// SAFETY: the engine calls it with its own state; panics of natives do not pass through it.
 pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_int {
     let stack = Stack(state);
     let number = stack.upvalue_number();

@@ -139,6 +139,7 @@ extern "C" fn arm(_signal: c_int) {
     }
 }
 
+// SAFETY: the signature is that of LuaJIT's lj_api.c.
 unsafe extern "C-unwind" {
     /// Exported by LuaJIT, not declared by mlua for it.
     fn lua_isyieldable(state: *mut lua_State) -> c_int;

@@ -6,7 +6,14 @@ use support::Lab;
 
 #[test]
 fn values_answer_as_they_should() {
-    let lab = Lab::new();
-    let outcome = lab.isolate.run_lua(include_str!("kernel_values.lua"), "kernel_values.lua");
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_values.lua"), "kernel_values.lua");
+    assert_eq!(outcome, Ok(()));
+}
+
+#[test]
+fn objects_and_streams_answer_as_they_should() {
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_objects.lua"), "kernel_objects.lua");
     assert_eq!(outcome, Ok(()));
 }

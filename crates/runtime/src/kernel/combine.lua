@@ -184,6 +184,12 @@ K.methods(Caching, {
     K.storePutAt(self.i_cache, path, value)
     return value
   end,
+  ["at:post:"] = function(self, reference, value)
+    local path = pathOf(reference)
+    local answer = K.storePost(sourceOf(self), path, value)
+    K.storeDelete(self.i_cache, path)
+    return answer
+  end,
   ["merge:at:"] = function(self, value, reference)
     local path = pathOf(reference)
     K.storeMerge(sourceOf(self), path, value)
@@ -218,7 +224,25 @@ K.methods(Sequential, {
   end,
   ["at:put:"] = function(self, reference, value) return K.storePutAt(self.i_stores[1], pathOf(reference), value) end,
   ["at:post:"] = function(self, reference, value) return K.storePost(self.i_stores[1], pathOf(reference), value) end,
+  ["merge:at:"] = function(self, value, reference) return K.storeMerge(self.i_stores[1], pathOf(reference), value) end,
   ["deleteAt:"] = function(self, reference) return K.storeDelete(self.i_stores[1], pathOf(reference)) end,
+  -- A listing has the names of all, each once and in order.
+  ["childrenOfReference:"] = function(self, reference)
+    local names, seen, known = {}, {}, false
+    for i = 1, #self.i_stores do
+      local list = K.storeList(self.i_stores[i], pathOf(reference))
+      known = known or list ~= nil
+      for at = 1, list and #list or 0 do
+        if not seen[list[at]] then
+          seen[list[at]] = true
+          names[#names + 1] = list[at]
+        end
+      end
+    end
+    if not known then return nil end
+    table.sort(names)
+    return K.array(names, #names)
+  end,
 })
 
 -- SwitchingStore: the first part of the path selects the store.
@@ -239,6 +263,16 @@ K.methods(Switching, {
     local store, rest = switched(self, reference)
     if store then return K.storePutAt(store, rest, value) end
     K.refuseVerb("put", pathOf(reference))
+  end,
+  ["at:post:"] = function(self, reference, value)
+    local store, rest = switched(self, reference)
+    if store then return K.storePost(store, rest, value) end
+    K.refuseVerb("post", pathOf(reference))
+  end,
+  ["merge:at:"] = function(self, value, reference)
+    local store, rest = switched(self, reference)
+    if store then return K.storeMerge(store, rest, value) end
+    K.refuseVerb("merge", pathOf(reference))
   end,
   ["deleteAt:"] = function(self, reference)
     local store, rest = switched(self, reference)

@@ -123,7 +123,10 @@ local function follow(left, right)
   if not store then return end
   local path = plain(right._path)
   store:follow_(function(changed)
-    if plain(changed) == path then left:setValue_(right:value()) end
+    if plain(changed) ~= path then return end
+    -- What is the same already is not written again: two ends that follow each other come to rest.
+    local value = right:value()
+    if not K.eq(left:value(), value) then left:setValue_(value) end
   end)
 end
 
@@ -136,6 +139,7 @@ local function followStores(left, right)
   local target = K.schemeNamed(left._path)
   source:follow_(function(path)
     local value = K.storeGet(source, path)
+    if K.eq(K.storeGet(target, path), value) then return end
     if value == nil then K.storeDelete(target, path) else K.storePutAt(target, path, value) end
   end)
   return source

@@ -107,9 +107,10 @@ local function split(path)
 end
 
 local function joined(self, path)
-  local base = string.gsub(self._path, "/+$", "")
   local inner = string.gsub(K.str(path), "^/+", "")
-  local result = setmetatable({ _scheme = self._scheme, _path = base .. "/" .. inner }, methods)
+  -- Below an empty path, which is where relative ones begin, nothing becomes absolute.
+  if self._path ~= "" then inner = string.gsub(self._path, "/+$", "") .. "/" .. inner end
+  local result = setmetatable({ _scheme = self._scheme, _path = inner }, methods)
   result._store = rawget(self, "_store")
   return result
 end
