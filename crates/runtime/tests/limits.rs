@@ -14,9 +14,17 @@ fn many(count: usize, text: impl Fn(usize) -> String) -> String {
     (1..=count).map(text).collect()
 }
 
+/// Runs a source in the isolate of this test.
+fn run(source: &str) -> Result<String, Failure> {
+    thread_local! {
+        static LAB: Lab = Lab::new();
+    }
+    LAB.with(|lab| lab.run(source))
+}
+
 /// The source runs and its value has this text.
 fn gives(source: &str, expected: &str) {
-    match Lab::new().run(source) {
+    match run(source) {
         Ok(text) => assert_eq!(text, expected),
         Err(failure) => panic!("{}", explained(&failure)),
     }
@@ -24,7 +32,7 @@ fn gives(source: &str, expected: &str) {
 
 /// The source is refused by a diagnostic that has these words, and that is not the engine's own.
 fn refused(source: &str, words: &str) {
-    match Lab::new().run(source) {
+    match run(source) {
         Err(Failure::Compile(diagnostics)) => {
             let text: String = diagnostics.iter().map(support::sentence).collect();
             assert!(text.contains(words), "{text}");
@@ -40,7 +48,7 @@ fn refused(source: &str, words: &str) {
 fn nests(least: usize, source: impl Fn(usize) -> String, expected: impl Fn(usize) -> String) {
     gives(&source(least), &expected(least));
     for depth in (least..200).step_by(10) {
-        match Lab::new().run(&source(depth)) {
+        match run(&source(depth)) {
             Ok(text) => assert_eq!(text, expected(depth)),
             Err(Failure::Compile(_)) => refused(&source(depth), "nested"),
             Err(failure) => panic!("{}", explained(&failure)),
@@ -272,4 +280,18 @@ fn subscripts_in_subscripts() {
 fn assignments_in_a_row() {
     let names = many(150, |n| format!("a{n} ← "));
     gives(&format!("{names}3. a1 + a150."), "6");
+}
+
+#[test]
+fn calls_in_calls_beside_many_variables() {
+    // Arguments that wait take places among the engine's 250 for a function.
+    let variables = many(110, |n| format!("a{n} ← {n}.\n"));
+    let source = |depth| {
+        let (head, tail) = ("(self at: a1 b: a2 c: a3 d: ".repeat(depth), ")".repeat(depth));
+        format!(
+            "class A {{\n-at:x b:y c:z d:w {{ ^w. }}\n-run {{\n{variables}^{head}7{tail}.\n}}\n}}\n\
+             #A{{}} run."
+        )
+    };
+    nests(15, source, |_| "7".into());
 }
