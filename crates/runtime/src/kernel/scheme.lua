@@ -56,6 +56,7 @@ function K.asStore(thing)
   if thing == nil then throw("nilValue", "a scheme needs a store, not nil") end
   if type(thing) == "table" and not K.isClass(thing) and thing._isReference then return thing:asScheme() end
   if K.isClass(thing) then return thing:store() end
+  if type(thing) == "table" and thing._isDictionary then return K.dictionaryView(thing) end
   return thing
 end
 

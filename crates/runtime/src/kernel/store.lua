@@ -193,6 +193,41 @@ K.methods(Scheme, {
 local merge = byPath("merge", function(self, reference, value) return base.merge_at_(self, value, reference) end)
 K.method(Scheme, "merge_at_", function(self, value, reference) return merge(self, reference, value) end)
 
+-- A dictionary as a store: keys are names, and dictionaries in it are below them.
+local DictionaryView = K.newClass("DictionaryView", Store)
+K.ivar(DictionaryView, "dictionary")
+local function inner(reference) return (string.gsub((K.splitPath(pathOf(reference))), "^/+", "")) end
+K.methods(DictionaryView, {
+  ["at:"] = function(self, reference) return K.walk(self.i_dictionary, inner(reference)) end,
+  ["at:put:"] = function(self, reference, value)
+    if value == nil then return self:deleteAt_(reference) end
+    return K.walkPut(self.i_dictionary, inner(reference), value)
+  end,
+  ["deleteAt:"] = function(self, reference)
+    local path = inner(reference)
+    local parent, last = string.match(path, "^(.*)/([^/]+)$")
+    local holder = K.walk(self.i_dictionary, parent or "")
+    if type(holder) ~= "table" or not holder._isDictionary then return false end
+    local there = K.property(holder, last or path) ~= nil
+    if there then holder:removeObjectForKey_(last or path) end
+    return there
+  end,
+  ["childrenOfReference:"] = function(self, reference)
+    local held = K.walk(self.i_dictionary, inner(reference))
+    if type(held) == "table" and held._isDictionary then return held:keys():collect_(K.str) end
+  end,
+})
+function K.dictionaryView(dictionary)
+  local view = DictionaryView:new()
+  view.i_dictionary = dictionary
+  return view
+end
+K.methods(K.classes.Dictionary, {
+  ["asScheme"] = K.dictionaryView,
+  ["asStore"] = K.dictionaryView,
+  ["logger"] = function(self) return K.dictionaryView(self):logger() end,
+})
+
 -- Seen from outside --------------------------------------------------------------------------------
 
 local function putInto(object, path, value)
