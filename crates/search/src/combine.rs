@@ -12,7 +12,7 @@ use crate::succession::{Members, Succession};
 use crate::typos::nearest;
 use crate::words::{Span, first_characters};
 use crate::words_index::{Found, WordsIndex};
-use crate::work::{COMPARED, COPIED, Work};
+use crate::work::{COMPARED, COPIED, SORTED, Work};
 use std::borrow::Cow;
 
 /// Lists beyond this many are not compared with others to find equal ones.
@@ -265,6 +265,9 @@ impl<'a> Combiner<'a, '_> {
                 }
                 let mut inside: Vec<_> =
                     bundle.iter().filter(|entry| members.contains(entry.word())).collect();
+                if !self.work.spend(inside.len() * SORTED) {
+                    return None;
+                }
                 inside.sort_by(|left, right| {
                     Members::order(left.word()).cmp(&Members::order(right.word()))
                 });

@@ -4,7 +4,7 @@
 pub const MAX_QUERY_CHARS: usize = 1_024;
 
 /// Most words of a query that are used; later ones are dropped.
-pub const MAX_QUERY_TOKENS: usize = 64;
+pub const MAX_QUERY_TOKENS: usize = 128;
 
 /// Most alternatives of one `a|b|c` word; later ones are dropped.
 pub const MAX_ALTERNATIVES: usize = 32;

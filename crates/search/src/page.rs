@@ -151,11 +151,13 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let list = self.posting(answer, member);
         let count = list.len();
         let (skip, limit) = progress.part(count);
-        if request.sort.is_none() {
+        if limit == 0 {
+            // Most interpretations come after the page is full.
+        } else if request.sort.is_none() {
             for part in list.parts(skip, limit) {
                 index.documents().push_ids(part, &mut answer.ids);
             }
-        } else if limit > 0 {
+        } else {
             let slots: Vec<u32> = list.iter().collect();
             show(index, &slots, skip, limit, request, &mut answer.ids);
         }

@@ -3,10 +3,13 @@
 use crate::limits::{MAX_RANGE_STEPS, MAX_WORK};
 
 /// How many steps it is to put an element of a stored list into a list made for the query.
-pub(crate) const COPIED: usize = 6;
+pub(crate) const COPIED: usize = 8;
 
 /// How many steps it is to see whether a word is in a range.
-pub(crate) const COMPARED: usize = 8;
+pub(crate) const COMPARED: usize = 12;
+
+/// How many steps it is to put a word of a range in its place among the others.
+pub(crate) const SORTED: usize = 40;
 
 /// What a query may still do.
 #[derive(Debug)]
