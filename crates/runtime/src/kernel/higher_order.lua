@@ -109,6 +109,11 @@ local reduce = kind(function(receiver, name, start)
   return result
 end)
 
+-- The message is answered in a fiber of its own; the fiber is the value.
+local async = kind(function(receiver, name, a, b, c)
+  return K.fork(function() return send(receiver, name, a, b, c) end)
+end)
+
 local messages = {
   ["collect"] = collect, ["select"] = filter(true), ["reject"] = filter(false),
   ["do"] = each, ["selectFirst"] = first, ["detect"] = first, ["reduce"] = reduce,
@@ -116,4 +121,4 @@ local messages = {
 K.methods(K.classes.Collection, messages)
 K.methods(K.classes.String, messages)
 -- Any object can be sent one message with varying arguments.
-K.methods(K.classes.Object, { ["do"] = each, ["collect"] = collect })
+K.methods(K.classes.Object, { ["do"] = each, ["collect"] = collect, ["async"] = async })
