@@ -90,7 +90,8 @@ function K.connect(source, target)
     return left
   end
   if role == "elements" and streaming(right) then
-    write(left, right)
+    -- A text is one thing, not a row of characters.
+    if type(left) == "string" then right:writeObject_(left) else write(left, right) end
     return left
   end
   if role == "elements" and storage(right) then
