@@ -6,8 +6,8 @@ pub const MAX_SOURCE_BYTES: usize = 4 << 20;
 /// How deep brackets, braces, blocks, assignments and connections may be nested in each other.
 pub const MAX_NESTING: u32 = 200;
 
-/// The height of the tree of one expression, which is what a recursive walk over it needs stack for.
-/// A chain such as `a + b + c` adds one for each message, so this is also about the number of
+/// The height of the tree of one expression, which is what a recursive walk over it needs stack
+/// for. A chain such as `a + b + c` adds one for each message, so this is also about the number of
 /// messages that may follow each other. The elements of a literal do not add up.
 pub const MAX_HEIGHT: u32 = 1_000;
 

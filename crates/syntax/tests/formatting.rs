@@ -49,9 +49,13 @@ fn blocks_stay_on_one_line_when_they_may() {
 #[test]
 fn long_messages_break_at_their_keywords() {
     check(
-        "receiver firstKeyword: 'a rather long argument' secondKeyword: 'another long one, too' third: thirty-three",
-        "receiver\n    firstKeyword: 'a rather long argument'\n    secondKeyword: 'another long \
-         one, too'\n    third: thirty-three.\n",
+        "receiver firstKeyword: 'a rather long argument' secondKeyword: 'another long one, too' \
+         third: thirty-three",
+        "receiver
+    firstKeyword: 'a rather long argument'
+    secondKeyword: 'another long one, too'
+    third: thirty-three.
+",
     );
 }
 
@@ -60,27 +64,43 @@ fn long_messages_with_blocks_break_in_the_blocks() {
     check(
         "condition ifTrue: { stdout println: 'the first of two alternatives' } \
          ifFalse: { stdout println: 'the second' }",
-        "condition ifTrue: {\n    stdout println: 'the first of two alternatives'.\n} ifFalse: {\n    \
-         stdout println: 'the second'.\n}.\n",
+        "condition ifTrue: {
+    stdout println: 'the first of two alternatives'.
+} ifFalse: {
+    stdout println: 'the second'.
+}.
+",
     );
 }
 
 #[test]
 fn long_chains_break_at_their_operators() {
     check(
-        "stdout println: 'a long text that goes on ' , name , ' and on and on ' , other , ' until it is too long'",
-        "stdout println: 'a long text that goes on '\n    , name\n    , ' and on and on '\n    , \
-         other\n    , ' until it is too long'.\n",
+        "stdout println: 'a long text that goes on ' , name , ' and on and on ' , other , \
+         ' until it is too long'",
+        "stdout println: 'a long text that goes on '
+    , name
+    , ' and on and on '
+    , other
+    , ' until it is too long'.
+",
     );
     check(
-        "list addObject: 'the first thing to add'; addObject: 'the second thing to add'; addObject: 3; yourself",
-        "list addObject: 'the first thing to add';\n    addObject: 'the second thing to add';\n    \
-         addObject: 3;\n    yourself.\n",
+        "list addObject: 'the first thing to add'; addObject: 'the second thing to add'; \
+         addObject: 3; yourself",
+        "list addObject: 'the first thing to add';
+    addObject: 'the second thing to add';
+    addObject: 3;
+    yourself.
+",
     );
     check(
-        "something select: { :each | each > 3 } | collect: { :each | each * 2 } | inject: 0 into: { :a :b | a + b }",
-        "something select: { :each | each > 3 }\n    | collect: { :each | each * 2 }\n    | inject: \
-         0 into: { :a :b | a + b }.\n",
+        "something select: { :each | each > 3 } | collect: { :each | each * 2 } \
+         | inject: 0 into: { :a :b | a + b }",
+        "something select: { :each | each > 3 }
+    | collect: { :each | each * 2 }
+    | inject: 0 into: { :a :b | a + b }.
+",
     );
 }
 
@@ -90,9 +110,14 @@ fn long_lists_have_one_element_a_line_or_fill_lines() {
     let line = ["1000000"; 10].join(", ");
     check(&format!("x := [{numbers}]"), &format!("x := [\n    {line},\n    {line}\n].\n"));
     check(
-        "x := #Thing{ first: 'a rather long value', second: 'another rather long value', third: [ a b c d e ] }",
-        "x := #Thing{\n    first: 'a rather long value',\n    second: 'another rather long \
-         value',\n    third: [ a b c d e ]\n}.\n",
+        "x := #Thing{ first: 'a rather long value', second: 'another rather long value', \
+         third: [ a b c d e ] }",
+        "x := #Thing{
+    first: 'a rather long value',
+    second: 'another rather long value',
+    third: [ a b c d e ]
+}.
+",
     );
     check("#ul[\n#li[ a ], #li[ b ]]", "#ul[\n    #li[ a ],\n    #li[ b ]\n].\n");
 }
@@ -101,13 +126,25 @@ fn long_lists_have_one_element_a_line_or_fill_lines() {
 fn definitions() {
     check(
         "class Task:Base{var <int> id. -at:i put:<int>v{this:x := i.\n v}\n\n+make{self new}}",
-        "class Task : Base {\n    var <int> id.\n    -at: i put:<int>v { this:x := i. v. }\n\n    \
-         +make { self new. }\n}\n",
+        "class Task : Base {
+    var <int> id.
+    -at: i put:<int>v { this:x := i. v. }
+
+    +make { self new. }
+}
+",
     );
     check("filter up|{^object uppercase}", "filter up |{ ^object uppercase. }\n");
     check(
         "scheme S{/a{get{1}put{2}}\n/b{list{[]}}}",
-        "scheme S {\n    /a {\n        get { 1. }\n        put { 2. }\n    }\n    /b { list { []. } }\n}\n",
+        "scheme S {
+    /a {
+        get { 1. }
+        put { 2. }
+    }
+    /b { list { []. } }
+}
+",
     );
     check("#-<void>serve:<ref>dir port: p\na", "#-<void>serve:<ref>dir port: p\na.\n");
     check("test 'x' {a. b}", "test 'x' { a. b. }\n");

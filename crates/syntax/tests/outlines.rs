@@ -137,7 +137,8 @@ fn definitions() {
     check("class V { -> x { 2 } -, y { 3 } }", "class V { -> x { 2 } . -, y { 3 } }");
     check(
         "scheme S { /a/:<int>id/*:rest { |= { 1 } =| { 2 } += { 3 } } }",
-        "scheme S { path \"/a/:<int>id/*:rest\" [\"a\" :<int>id *rest] Get |= { 1 } Put =| { 2 } Post += { 3 } }",
+        "scheme S { path \"/a/:<int>id/*:rest\" [\"a\" :<int>id *rest] \
+         Get |= { 1 } Put =| { 2 } Post += { 3 } }",
     );
     check("scheme S { /. { list { 1 } } }", "scheme S { path \"/.\" [] List list { 1 } }");
     check("object T : #Foo{ a: 1 }", "object T : #Foo{#\"a\": 1}");

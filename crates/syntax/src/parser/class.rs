@@ -108,9 +108,8 @@ impl Parser<'_> {
             }
             _ => {
                 self.error(
-                    Diagnostic::error(self.next.span, "this is no member of a class", "here").hint(
-                        "members are `var name.`, `-method { … }`, `+method { … }`, `/path { get { … } }`",
-                    ),
+                    Diagnostic::error(self.next.span, "this is no member of a class", "here")
+                        .hint("members are `var name.`, `-method { … }`, `/path { get { … } }`"),
                 );
                 MemberKind::Error
             }

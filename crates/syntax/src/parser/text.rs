@@ -145,12 +145,8 @@ impl Parser<'_> {
     /// A text in double quotes that stands alone as a statement is a comment when another
     /// statement follows it. Takes it and answers `true` when it is one.
     pub(super) fn comment_text(&mut self) -> bool {
-        let start = self.next.span.start;
-        let end = self.comment_ends(start).into_iter().flatten().find(|end| {
-            let after = self.peek(*end);
-            after.kind == TokenKind::Period
-                || (after.newline && !self.continues(&after, false) && !after.kind.closes())
-        });
+        let ends = self.comment_ends(self.next.span.start);
+        let end = ends.into_iter().flatten().find(|end| self.statement_ends(*end));
         match end {
             Some(end) if self.statement_follows(end) => {
                 self.take_comment(end);
@@ -158,6 +154,14 @@ impl Parser<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a statement can end at the place.
+    fn statement_ends(&self, end: u32) -> bool {
+        let after = self.peek(end);
+        matches!(after.kind, TokenKind::Period | TokenKind::End)
+            || after.kind.closes()
+            || (after.newline && !self.continues(&after, false))
     }
 
     /// The same where only a comment can stand, between the members of a class.
