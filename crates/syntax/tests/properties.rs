@@ -145,6 +145,20 @@ fn the_samples() {
 }
 
 #[test]
+fn line_ends_and_marks_of_other_systems() {
+    for (_, source) in SAMPLES {
+        let plain = parse(source);
+        let other = format!("\u{feff}{}", source.replace('\n', "\r\n"));
+        let parsed = parse(&other);
+        assert_eq!(parsed.diagnostics, [], "{source}");
+        assert_eq!(outline(&parsed.program), outline(&plain.program));
+        assert_eq!(comments(&other, &parsed.program), comments(source, &plain.program));
+        assert_eq!(format(&other), format(source));
+        check(&other);
+    }
+}
+
+#[test]
 fn every_cut_of_the_samples() {
     for (_, source) in SAMPLES {
         for (at, _) in source.char_indices().step_by(3) {

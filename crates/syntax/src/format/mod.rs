@@ -11,6 +11,7 @@ mod list;
 mod statement;
 
 use crate::ast::Program;
+use crate::limits::MAX_SOURCE_BYTES;
 use crate::{Diagnostic, Span, outline, parse};
 use builder::Builder;
 
@@ -31,6 +32,9 @@ pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
     let mut text = layout(source, &parsed.program);
     for _ in 0..MAX_ROUNDS {
         let again = parse(&text);
+        if text.len() > MAX_SOURCE_BYTES {
+            return Err(again.diagnostics);
+        }
         if !is_same(source, &parsed.program, &text, &again.program) {
             return Err(vec![refused()]);
         }
