@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::index::Index;
 use crate::json;
-use crate::limits::MAX_WORD_CHARS;
+use crate::limits::{MAX_COMBINATIONS, MAX_WORD_CHARS};
 use crate::number::Number;
 use crate::posting::Posting;
 use crate::preferences::{Name, Preferences};
@@ -88,6 +88,7 @@ impl<'a> Combiner<'a, '_> {
         if place.either {
             self.merge(before);
         }
+        self.answer.combinations.truncate(before + MAX_COMBINATIONS);
         self.answer.combinations.len() - before
     }
 

@@ -4,7 +4,11 @@ use crate::combine::{COMPARED_LISTS, Combination};
 use crate::limits::{MAX_COMBINATION_BYTES, MAX_INTERPRETATIONS};
 use crate::number::Number;
 use crate::preferences::{NO_NAME, Name, Node, Preferences};
+use crate::work::{CHOSEN, Work};
 use std::ops::Range;
+
+/// How many interpretations are kept per word once a query has done its work.
+const LIMIT_WITHOUT_WORK: usize = 64;
 
 /// The parent of choices for the first word.
 const NONE: u32 = u32::MAX;
@@ -55,13 +59,17 @@ impl Interpretations {
         combinations: &[Combination],
         preferences: &Preferences,
         bytes: usize,
+        work: &mut Work,
     ) {
-        let limit = (MAX_COMBINATION_BYTES / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
+        let mut limit = (MAX_COMBINATION_BYTES / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
         let mut level = NONE..NONE;
         for place in 0..self.places.len() {
             let place = self.places[place].clone();
             level = self.choose(level, place, combinations, preferences);
             if level.len() > limit {
+                if !work.spend(level.len() * CHOSEN) {
+                    limit = limit.min(LIMIT_WITHOUT_WORK);
+                }
                 level = self.keep_best(level, limit);
             }
         }
@@ -128,8 +136,9 @@ impl Interpretations {
     fn keep_best(&mut self, level: Range<u32>, limit: usize) -> Range<u32> {
         let choices = &self.choices;
         let mut kept: Vec<u32> = level.clone().collect();
-        kept.sort_by(|left, right| {
-            choices[*right as usize].score.order(choices[*left as usize].score)
+        kept.select_nth_unstable_by(limit, |left, right| {
+            let order = choices[*right as usize].score.order(choices[*left as usize].score);
+            order.then(left.cmp(right))
         });
         kept.truncate(limit);
         kept.sort_unstable();

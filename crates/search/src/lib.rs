@@ -25,8 +25,35 @@
 //! # Ok::<(), runnel_search::ConfigError>(())
 //! ```
 //!
-//! The engine follows Picky 4.31 number for number, see [`Fidelity`] for the exceptions. Everything
-//! is bounded: the constants of this crate say by how much.
+//! # Queries
+//!
+//! | written | means |
+//! |---|---|
+//! | `word*` | words of which this is a part, as the category's [`Partial`] says |
+//! | `"word"` or `word"` | exactly this word |
+//! | `word~` | words that sound like it, as the category's [`Similarity`] says |
+//! | `title:word`, `title,author:word` | only in these categories |
+//! | `one\|two` | either |
+//! | `1990…1995` | a range |
+//! | `!word` | not with this word, if [`SearchConfig::exclusion`] is set |
+//!
+//! The last word is partial unless it is marked, the others are exact. There are no phrases and no
+//! parentheses.
+//!
+//! # Where it follows the original, and where not
+//!
+//! Scores, counts, totals, the order of interpretations and of documents, and the JSON are those of
+//! Picky 4.31, number for number. On purpose different:
+//!
+//! - originals keep their markers: `a*` is shown as `a*`, as before Picky 4.19;
+//! - queries never fail: bars alone (`|`) find nothing;
+//! - indexing leaves the texts of the source as they are;
+//! - numbers near each other ([`Grid`]) can be searched for, which fails there;
+//! - with [`Fidelity::Corrected`], the default, pages of unique documents and similar words after
+//!   removals are right; [`Fidelity::Original`] has the numbers of the original;
+//! - [`SearchConfig::typos`] and [`SearchConfig::exclusion`] are additions.
+//!
+//! Everything is bounded: the constants of this crate say by how much.
 
 mod answer;
 mod bits;

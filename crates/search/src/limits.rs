@@ -37,7 +37,12 @@ pub const MAX_FIELD_BYTES: usize = 4 << 20;
 pub const MAX_FIELD_PARTS: usize = 250_000;
 
 /// Most categories of one index.
-pub const MAX_CATEGORIES: usize = 255;
+pub const MAX_CATEGORIES: usize = 64;
+
+/// Most combinations of one word of a query with categories of one index; later ones are dropped.
+/// More than there are categories come about only from similar words and from qualifiers that are
+/// written more than once.
+pub const MAX_COMBINATIONS: usize = 64;
 
 /// Most indexes of one search.
 pub const MAX_INDEXES: usize = 255;

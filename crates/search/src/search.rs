@@ -384,7 +384,8 @@ impl Search {
             bytes += new.iter().map(length).max().unwrap_or(0);
         }
         let answer = &mut *combiner.answer;
-        answer.interpretations.add(number as u8, &answer.combinations, &self.preferences, bytes);
+        let Answer { interpretations, combinations, .. } = answer;
+        interpretations.add(number as u8, combinations, &self.preferences, bytes, combiner.work);
     }
 }
 

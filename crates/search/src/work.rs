@@ -11,6 +11,9 @@ pub(crate) const COMPARED: usize = 12;
 /// How many steps it is to put a word of a range in its place among the others.
 pub(crate) const SORTED: usize = 40;
 
+/// How many steps it is to form a choice and to see whether it is among the best.
+pub(crate) const CHOSEN: usize = 4;
+
 /// What a query may still do.
 #[derive(Debug)]
 pub(crate) struct Work {
