@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn tables_are_read() {
-        let page = "# A\n## Dependencies\n\n| crate | may import | alone uses | pure |\n| - | - | - | - |\n\
+        let page = "# A\n## Dependencies\n\n| crate | may import | alone uses | pure |\n\
+            | - | - | - | - |\n\
             | `syntax` | – | – | yes |\n| `http` | `store` | `hyper`, `rustls` | |\n\n\
             ## Files with `unsafe`\n| file | why |\n| - | - |\n| `a/b.rs` | speed |\n";
         let tree = Tree::of(&[(PATH, page)]);

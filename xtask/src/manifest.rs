@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn dependencies_are_read_with_their_comments() {
         let manifest = "[package]\nname = \"a\"\n\n[dependencies]\nb.workspace = true\n\
-            # c = 1\nd = { version = \"1#\", features = [\"x\"] } # why\n\n[lints]\nworkspace = true\n";
+            # c = 1\nd = { version = \"1#\", features = [\"x\"] } # why\n\n\
+            [lints]\nworkspace = true\n";
         let list = dependencies(manifest);
         let names: Vec<_> = list.iter().map(|one| (one.name.as_str(), one.line)).collect();
         assert_eq!(names, [("b", 5), ("d", 7)]);

@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn functions_end_where_their_brace_closes() {
-        let source = "/// Doc.\n#[inline]\nfn one(a: [u8; 2])\nwhere\n{\n    call(|| { x; });\n}\nfn two();\n";
+        let source = "/// Doc.\n#[inline]\nfn one(a: [u8; 2])\n\
+            where\n{\n    call(|| { x; });\n}\nfn two();\n";
         let other = (Kind::Other, String::new(), 6, 6);
         assert_eq!(found(source), [other, (Kind::Function, "one".into(), 3, 7)]);
     }

@@ -409,7 +409,11 @@ fn program(choices: &[u16]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, max_shrink_iters: 20_000, ..Default::default() })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Default::default()
+    })]
 
     #[test]
     fn programs_load(choices in prop::collection::vec(any::<u16>(), 0..1_000)) {

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn modules_and_uses_are_a_table_of_contents() {
-        let source = "//! A.\n#![deny(x)]\n\n#[cfg(feature = \"a\")]\npub mod a;\nmod b;\n\npub use b::{\n    C, D,\n};\n";
+        let source = "//! A.\n#![deny(x)]\n\n#[cfg(feature = \"a\")]\npub mod a;\n\
+            mod b;\n\npub use b::{\n    C, D,\n};\n";
         assert_eq!(first_item(source), None);
     }
 

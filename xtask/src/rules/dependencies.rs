@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_tidy_project_has_no_findings() {
-        let root = "[workspace.dependencies]\nrunnel-store = { path = \"s\" }\nhyper = \"1\" # HTTP for all\n";
+        let root = "[workspace.dependencies]\nrunnel-store = { path = \"s\" }\n\
+            hyper = \"1\" # HTTP for all\n";
         let http = "[dependencies]\nrunnel-store.workspace = true\nhyper = { workspace = true }\n";
         assert_eq!(rules(root, "[dependencies]\n", http), [""; 0]);
     }
@@ -159,7 +160,8 @@ mod tests {
     #[test]
     fn direction_owner_and_source_are_checked() {
         let root = "[workspace.dependencies]\nhyper = \"1\"\nbytes = \"1\" # shared byte buffers\n";
-        let store = "[dependencies]\nrunnel-http.workspace = true\nhyper.workspace = true\nbytes = \"1\"\n\
+        let store = "[dependencies]\n\
+            runnel-http.workspace = true\nhyper.workspace = true\nbytes = \"1\"\n\
             [dev-dependencies]\nrunnel-store.workspace = true\n";
         let expected = [
             "crates/store/Cargo.toml:2 direction of dependencies",
@@ -172,7 +174,8 @@ mod tests {
 
     #[test]
     fn unused_dependencies_are_found() {
-        let root = "[workspace.dependencies]\nbytes = \"1\" # shared byte buffers\nitoa = \"1\" # digits of numbers\n";
+        let root = "[workspace.dependencies]\nbytes = \"1\" # shared byte buffers\n\
+            itoa = \"1\" # digits of numbers\n";
         let expected =
             ["crates/http/Cargo.toml:2 unused dependency", "Cargo.toml:3 unused dependency"];
         assert_eq!(rules(root, "", "[dependencies]\nbytes.workspace = true\n"), expected);

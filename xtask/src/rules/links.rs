@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn dead_links_and_paths_are_found() {
-        let page = "[a](b.md) [c](../d.md#e) [f](https://g)\n`crates/x` `crates/*.rs`\n```\n`docs/no`\n```\n`docs/no`\n";
+        let page = "[a](b.md) [c](../d.md#e) [f](https://g)\n`crates/x` `crates/*.rs`\n\
+            ```\n`docs/no`\n```\n`docs/no`\n";
         let tree = Tree::of(&[("docs/a.md", page), ("docs/b.md", ""), ("crates/x/y.rs", "")]);
         let found: Vec<_> = check(&tree).into_iter().map(|one| (one.line, one.rule)).collect();
         assert_eq!(found, [(1, "link"), (6, "path")]);

@@ -89,13 +89,15 @@ mod tests {
     #[test]
     fn a_reason_in_the_function_or_above_the_impl_is_enough() {
         let source = "fn a() {\n    // SAFETY: it lives.\n    unsafe { b() }\n}\n\
-            // SAFETY (whole impl): see the type.\nimpl A {\n    fn c() {\n        unsafe { b() }\n    }\n}\n";
+            // SAFETY (whole impl): see the type.\n\
+            impl A {\n    fn c() {\n        unsafe { b() }\n    }\n}\n";
         assert_eq!(lines("a.rs", source), []);
     }
 
     #[test]
     fn a_missing_reason_is_found() {
-        let source = "fn a() {\n    unsafe { b() }\n}\nfn c() {\n    // SAFETY: it lives.\n    unsafe { b() }\n}\n";
+        let source = "fn a() {\n    unsafe { b() }\n}\n\
+            fn c() {\n    // SAFETY: it lives.\n    unsafe { b() }\n}\n";
         assert_eq!(lines("a.rs", source), [("a.rs".to_string(), 2)]);
     }
 
