@@ -2,10 +2,11 @@
 
 use crate::combine::{Combination, Record};
 use crate::counts::Counts;
+use crate::digits::write_unsigned;
 use crate::id::{self, Id};
 use crate::interpret::Interpretations;
 use crate::json;
-use crate::number::{Number, write_microseconds, write_unsigned};
+use crate::number::{Number, write_microseconds};
 use crate::query::Query;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! The identifiers of documents, and how they are derived from what a source delivers.
 
+use crate::digits::SHORT;
 use crate::json;
 use std::sync::Arc;
 
@@ -71,32 +72,6 @@ const DIGITS: usize = 128;
 /// A comma and twice three digits, and one byte that is written but not used.
 const LONGEST: usize = 8;
 
-/// A comma and a number below 1,000, how many bytes that are, and the number with leading zeros.
-#[derive(Clone, Copy)]
-struct Short {
-    text: [u8; 4],
-    length: u8,
-    padded: [u8; 3],
-}
-
-const SHORT: [Short; 1_000] = {
-    let mut table = [Short { text: [0; 4], length: 0, padded: [0; 3] }; 1_000];
-    let mut number = 0;
-    while number < table.len() {
-        let hundreds = b'0' + (number / 100) as u8;
-        let tens = b'0' + (number / 10 % 10) as u8;
-        let ones = b'0' + (number % 10) as u8;
-        let (text, length) = match number {
-            0..10 => ([b',', ones, 0, 0], 2),
-            10..100 => ([b',', tens, ones, 0], 3),
-            _ => ([b',', hundreds, tens, ones], 4),
-        };
-        table[number] = Short { text, length, padded: [hundreds, tens, ones] };
-        number += 1;
-    }
-    table
-};
-
 /// Digits on their way to an answer.
 struct Digits {
     bytes: [u8; DIGITS],
@@ -121,6 +96,9 @@ impl Digits {
     }
 
     fn flush(&mut self, out: &mut Vec<u8>) {
+        if self.used == 0 {
+            return;
+        }
         out.extend_from_slice(&self.bytes[..self.used]);
         self.used = 0;
     }

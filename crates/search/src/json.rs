@@ -1,18 +1,34 @@
 //! JSON strings, written directly into a byte buffer.
 
+use crate::digits::append;
+
+/// Texts up to this many bytes, like most words, are put together before they are copied.
+const SHORT: usize = 14;
+
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
+}
+
 /// Appends `text` as a JSON string: UTF-8 and slashes as they are, `"`, `\` and control characters
 /// escaped.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     let bytes = text.as_bytes();
+    if bytes.len() <= SHORT && bytes.iter().all(|byte| is_plain(*byte)) {
+        let mut quoted = [b'"'; SHORT + 2];
+        for (place, byte) in quoted[1..].iter_mut().zip(bytes) {
+            *place = *byte;
+        }
+        return append(&quoted, bytes.len() + 2, out);
+    }
     out.reserve(bytes.len() + 2);
     out.push(b'"');
-    if bytes.iter().all(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
+    if bytes.iter().all(|byte| is_plain(*byte)) {
         out.extend_from_slice(bytes);
         return out.push(b'"');
     }
     let mut copied = 0;
     for (at, &byte) in bytes.iter().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+        if is_plain(byte) {
             continue;
         }
         out.extend_from_slice(&bytes[copied..at]);

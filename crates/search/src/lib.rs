@@ -62,6 +62,7 @@ mod category;
 mod charset;
 mod combine;
 mod counts;
+mod digits;
 mod distance;
 mod document;
 mod documents;

@@ -1,5 +1,6 @@
 //! Weights and scores: numbers that remember whether they are integers, since answers show it.
 
+use crate::digits::{append, write_unsigned};
 use std::cmp::Ordering;
 use std::ops::Add;
 
@@ -103,11 +104,6 @@ pub(crate) fn write_microseconds(value: u64, out: &mut Vec<u8>) {
     write_decimal(&digits[..significant], digits.len() as i32 - 7, out);
 }
 
-/// Appends an unsigned integer in decimal.
-pub(crate) fn write_unsigned(value: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
-}
-
 fn write_float(value: f64, out: &mut Vec<u8>) {
     if write_thousandths(value, out) {
         return;
@@ -145,7 +141,7 @@ fn write_thousandths(value: f64, out: &mut Vec<u8>) -> bool {
         [_, _, _, b'0'] => 3,
         _ => 4,
     };
-    out.extend_from_slice(&digits[..used]);
+    append(&digits, used, out);
     true
 }
 
