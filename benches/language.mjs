@@ -42,7 +42,7 @@ function json(tasks) {
 }
 function measure(name, block) {
   let best = Infinity;
-  for (let i = 0; i < 7; i++) {
+  for (let i = 0; i < 21; i++) {
     const start = performance.now();
     block();
     best = Math.min(best, performance.now() - start);

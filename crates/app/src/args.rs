@@ -67,6 +67,9 @@ pub(crate) enum Command {
         /// The programs.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Also print the Lua that they become, on the same lines.
+        #[arg(long)]
+        lua: bool,
     },
     /// Run `test` blocks of programs, and the examples in Markdown pages.
     Test {

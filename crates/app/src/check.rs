@@ -6,7 +6,7 @@ use crate::run::{Program, block_on};
 use std::path::PathBuf;
 
 /// Says what is wrong with programs, without running them.
-pub(crate) fn run(files: &[PathBuf], report: &Report) -> u8 {
+pub(crate) fn run(files: &[PathBuf], lua: bool, report: &Report) -> u8 {
     let outcome = block_on(async {
         let program = Program::new()?;
         let mut status = 0;
@@ -21,7 +21,12 @@ pub(crate) fn run(files: &[PathBuf], report: &Report) -> u8 {
             };
             let name = path.display().to_string();
             match program.isolate.check(&source, &name) {
-                Ok(warnings) => report.diagnostics(&source, &name, &warnings),
+                Ok(warnings) => {
+                    report.diagnostics(&source, &name, &warnings);
+                    if lua && let Ok(text) = program.isolate.lua(&source) {
+                        Console::line(&text);
+                    }
+                }
                 Err(diagnostics) => {
                     report.diagnostics(&source, &name, &diagnostics);
                     status = crate::status::DATA;

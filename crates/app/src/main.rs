@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     let report = report::Report::new(args.json);
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
-        Some(args::Command::Check { files }) => check::run(files, &report),
+        Some(args::Command::Check { files, lua }) => check::run(files, *lua, &report),
         Some(args::Command::Test { paths, bless }) => {
             let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
             test::run(paths, *bless || asked)

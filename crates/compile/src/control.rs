@@ -116,10 +116,12 @@ impl Generator<'_> {
             self.code.push_str("end ");
             return;
         }
+        // The value is kept as it is and asked in the condition: LuaJIT makes better traces of this
+        // than of a branch on a kept boolean.
         let asked = self.temporary();
-        self.code.push_str(&format!("{mark}{asked}=truth({}) if {asked} then ", value.text));
+        self.code.push_str(&format!("{mark}{asked}={} if truth({asked}) then ", value.text));
         self.branch(yes, tail);
-        self.code.push_str(&format!("elseif {asked}==false then "));
+        self.code.push_str(&format!("elseif {asked}~=nil then "));
         self.branch(no, tail);
         if *tail != Tail::Discard {
             // nil was asked: it answers nil.

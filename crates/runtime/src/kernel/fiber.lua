@@ -42,12 +42,24 @@ local function handler(raised)
 end
 K.handler = handler
 
+-- The handler is not asked when memory ran out, or when there was no stack left for it.
+local function asRaised(value)
+  if type(value) == "string" then return K.fromLua(value, {}) end
+  return value
+end
+
+-- Runs a block under protection: whether it came to its end, and its value or what was raised.
+local function try(block, a, b)
+  local ok, value = xpcall(block, handler, a, b)
+  if ok then return true, value end
+  return false, asRaised(value)
+end
+
 -- The function of every coroutine of the pool.
 function K.worker(f, a, b, c, d, e, g)
   while true do
     local ok, value, more = xpcall(f, handler, a, b, c, d, e, g)
-    -- The handler is not asked when memory ran out.
-    if not ok and type(value) == "string" then value = K.fromLua(value, {}) end
+    if not ok then value = asRaised(value) end
     f, a, b, c, d, e, g = yield(DONE, ok, value, more)
   end
 end
@@ -63,7 +75,7 @@ end
 
 function K.home(body)
   local token = {}
-  local ok, value = xpcall(body, handler, token)
+  local ok, value = try(body, token)
   if ok then return value end
   token.left = true
   if rawequal(value, token) then return token.value end
@@ -96,14 +108,14 @@ local Block = K.classes.Block
 K.methods(Block, {
   -- The value of the block, or what the handler answers when the block raises an error.
   ["onError:"] = function(block, on)
-    local ok, value = xpcall(block, handler)
+    local ok, value = try(block)
     if ok then return value end
     if not catchable(value) then error(value, 0) end
     return K.valueOf(on, value)
   end,
   -- Only for errors of a kind, or of a class of errors.
   ["on:do:"] = function(block, kind, on)
-    local ok, value = xpcall(block, handler)
+    local ok, value = try(block)
     if ok then return value end
     local matches = catchable(value)
       and (kind == value.i_kind or (K.isClass(kind) and K.isKind(value, kind)))
@@ -112,7 +124,7 @@ K.methods(Block, {
   end,
   -- Runs the other block afterwards, whatever happens.
   ["ensure:"] = function(block, always)
-    local ok, value = xpcall(block, handler)
+    local ok, value = try(block)
     always()
     if ok then return value end
     error(value, 0)
@@ -121,7 +133,7 @@ K.methods(Block, {
   ["retry:"] = function(block, times)
     local pause = 0.01
     for attempt = 1, times do
-      local ok, value = xpcall(block, handler)
+      local ok, value = try(block)
       if ok then return value end
       if attempt == times or not catchable(value) then error(value, 0) end
       K.native.sleep(pause * (0.5 + math.random()))
@@ -176,7 +188,7 @@ K.methods(Fiber, {
 -- Runs a block in a fiber that ends by a time, and waits for it.
 local function within(block, time)
   local fiber = K.fork(block, K.secondsOf(time, "timeout:") * 1000)
-  local ok, value = xpcall(K.native.join, handler, fiber._task)
+  local ok, value = try(K.native.join, fiber._task)
   if ok then return value end
   K.native.cancel(fiber._task)
   error(value, 0)
@@ -187,7 +199,7 @@ K.methods(Block, {
   ["async"] = function(block) return K.fork(block) end,
   ["timeout:"] = within,
   ["timeout:onError:"] = function(block, time, on)
-    local ok, value = xpcall(within, handler, block, time)
+    local ok, value = try(within, block, time)
     if ok then return value end
     if not catchable(value) then error(value, 0) end
     return K.valueOf(on, value)
@@ -213,7 +225,7 @@ function K.concurrently(blocks, most)
       table.remove(places, at)
     end
   end
-  local ok, failure = xpcall(run, handler)
+  local ok, failure = try(run)
   if not ok then
     for i = 1, #tasks do K.native.cancel(tasks[i]) end
     error(failure, 0)
