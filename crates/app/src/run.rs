@@ -196,7 +196,9 @@ pub(crate) fn bind(
         Argument::Value(Value::List(list.iter().cloned().map(Value::Text).collect()))
     };
     isolate.set_predefined("args", &texts(&rest));
-    isolate.set_predefined("argv0", &Argument::Value(Value::Text(name.into())));
+    // With a folder always, so that what lies beside the program is found by it.
+    let own = if name.contains('/') { name.to_string() } else { format!("./{name}") };
+    isolate.set_predefined("argv0", &Argument::Value(Value::Text(own)));
     if let Some(port) = port {
         isolate.set_predefined("servePort", &Argument::Value(Value::Int(port.into())));
     }
