@@ -38,7 +38,9 @@ fn no_handler_swallows_a_deadline() {
     let lab = Lab::new();
     let site = store(
         &lab,
-        "scheme Site { /loop { get { { true } whileTrue: { { { true } whileTrue: { 3 } } onError: { 4 } } } } } Site new",
+        "scheme Site { /loop { get { \
+         { true } whileTrue: { { { true } whileTrue: { 3 } } onError: { 4 } } \
+         } } } Site new",
     );
     let answer = lab.wait(site.get(&Reference::parse("/loop"), &call(Duration::from_millis(30))));
     assert_eq!(answer.err().map(|error| error.kind), Some(Kind::Timeout));
@@ -59,8 +61,10 @@ fn every_kind_of_computing_can_be_interrupted() {
     ];
     for body in bodies {
         let source = format!(
-            "class Again {{ -again: n {{ {{ true }} whileTrue: {{ self once: n }} }} -once: n {{ n }} }} \
-             scheme Site : Scheme {{ -again: n {{ Again new again: n }} /loop {{ get {{ {body} }} }} }} Site new"
+            "class Again {{ -again: n {{ {{ true }} whileTrue: {{ self once: n }} }} \
+             -once: n {{ n }} }} \
+             scheme Site : Scheme {{ -again: n {{ Again new again: n }} \
+             /loop {{ get {{ {body} }} }} }} Site new"
         );
         let site = store(&lab, &source);
         let answer =
@@ -87,8 +91,10 @@ fn a_dropped_request_is_cancelled_and_cleans_up() {
     let site = store(
         &lab,
         "log ← #MutableArray[]. scheme Site { var log. \
-         /wait { get { { runLoop runFor: 30. 'late' } ensure: { this:log addObject: 'cleaned' } } } \
-         /loop { get { { { true } whileTrue: { 1 } } ensure: { this:log addObject: 'stopped' } } } } \
+         /wait { get { { runLoop runFor: 30. 'late' } \
+           ensure: { this:log addObject: 'cleaned' } } } \
+         /loop { get { { { true } whileTrue: { 1 } } \
+           ensure: { this:log addObject: 'stopped' } } } } \
          #Site{ log: log }",
     );
     for path in ["/wait", "/loop"] {
@@ -131,7 +137,8 @@ fn a_bound_on_concurrency_is_kept() {
 fn the_first_error_ends_the_others() {
     let lab = Lab::new();
     let text = lab.value(
-        "{ [ { runLoop runFor: 20. 'late' }, { Error signal: 'broken' } ] concurrently } onError: { :e | e message }",
+        "{ [ { runLoop runFor: 20. 'late' }, { Error signal: 'broken' } ] concurrently } \
+         onError: { :e | e message }",
     );
     assert_eq!(text, "broken");
 }

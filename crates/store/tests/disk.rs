@@ -335,7 +335,9 @@ proptest! {
     #[test]
     fn nothing_outside_is_ever_touched(
         parts in prop::collection::vec(
-            prop::sample::select(vec!["..", ".", "", "a", "up", "out", "secret", "root", "a\0", "é"]),
+            prop::sample::select(
+                vec!["..", ".", "", "a", "up", "out", "secret", "root", "a\0", "é"],
+            ),
             0..7,
         ),
     ) {

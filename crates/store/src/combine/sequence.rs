@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 /// Reads from the first of several stores that has something at the reference; the others lie
 /// under it, as defaults do under settings. Everything is written to the first store alone, so
-/// what a lower one has can be covered but not deleted. A listing has the names of all; a query runs
-/// where it is not [`Kind::NotFound`].
+/// what a lower one has can be covered but not deleted. A listing has the names of all; a query
+/// runs where it is not [`Kind::NotFound`].
 pub struct Sequence {
     stores: Vec<Rc<dyn Store>>,
 }
