@@ -56,7 +56,10 @@ async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> 
     let mut status = 0;
     loop {
         let (reaction, ended) = match lines.next().await {
-            Some(line) => (session.line(isolate, &line).await, false),
+            Some(Ok(line)) => (session.line(isolate, &line).await, false),
+            Some(Err(error)) => {
+                (Reaction::Error(format!("error: {error}"), crate::status::DATA), false)
+            }
             None => (session.finish(isolate).await, true),
         };
         if let Reaction::Error(_, failed) = reaction {

@@ -204,8 +204,8 @@ fn server_options(options: &ServeOptions) -> Result<runnel_http::Options, Error>
         })?,
     };
     let port = options.port.unwrap_or(runnel_http::DEFAULT_PORT);
-    let mut result = runnel_http::Options::default();
-    result.address = SocketAddr::new(address, port);
+    let address = SocketAddr::new(address, port);
+    let mut result = runnel_http::Options { address, ..runnel_http::Options::default() };
     if let Some(seconds) = options.timeout {
         let seconds = seconds.clamp(0.001, 86_400.0);
         result.limits.request_time = Duration::from_secs_f64(seconds);
@@ -269,7 +269,7 @@ impl Host for World {
 
     fn read_line(&self) -> Answer<Option<String>> {
         let lines = self.input.lines();
-        Answer::later(async move { Ok(lines.next().await) })
+        Answer::later(async move { lines.next().await.transpose() })
     }
 
     fn interact(&self, isolate: &Isolate) -> Answer<()> {
