@@ -162,6 +162,7 @@ impl Generator<'_> {
         body: &Block,
         tail: &Tail,
     ) -> String {
+        self.check_count(parameters.len(), "parameters", body.span);
         let function = self.coming_function();
         let mut scope = Scope { opaque: true, ..Scope::default() };
         for name in parameters {

@@ -24,10 +24,16 @@ fn block(expression: &Expression) -> Option<&Block> {
     }
 }
 
-/// A block literal with at most so many parameters, none of them implicit.
+/// Bytes of a block's source up to which it is inlined. LuaJIT's jumps reach 32,768 instructions;
+/// the densest code takes about three for a byte. A longer block is a function of its own.
+const INLINED: u32 = 10_000;
+
+/// A block literal with at most so many parameters, none of them implicit, and not too long.
 fn plain(expression: &Expression, parameters: usize) -> bool {
     block(expression).is_some_and(|block| {
-        block.parameters.len() <= parameters && crate::scope::implicit_parameters(block).is_empty()
+        block.parameters.len() <= parameters
+            && block.span.end - block.span.start <= INLINED
+            && crate::scope::implicit_parameters(block).is_empty()
     })
 }
 
@@ -214,7 +220,8 @@ impl Generator<'_> {
         };
         self.code.push_str(&format!("{mark}for i={range} do "));
         let name = body.parameters.first().map(|parameter| parameter.name.text.clone());
-        self.inlined(body, name.as_deref().map(|name| (name, "i")), &Tail::Discard);
+        let parameter = name.as_deref().map(|name| (name, "i"));
+        self.in_loop(body.span, |this| this.inlined(body, parameter, &Tail::Discard));
         self.code.push_str("end ");
         if *tail != Tail::Discard {
             self.finish(Code::constant("nil"), tail);

@@ -11,8 +11,9 @@ use runnel_syntax::ast::{
 };
 use runnel_syntax::{Diagnostic, Span};
 
-/// Levels of nested calls in one Lua expression before the inner value goes to a temporary.
-const DEPTH: u16 = 24;
+/// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
+/// with many arguments counts as several: each that waits takes one of the function's 250 slots.
+pub(crate) const DEPTH: u16 = 24;
 
 /// A Lua expression.
 #[derive(Clone, Debug)]
@@ -47,6 +48,12 @@ impl Code {
     pub(crate) fn deeper_than(mut self, inner: &[Code]) -> Self {
         self.depth = 1 + inner.iter().map(|code| code.depth).max().unwrap_or(0);
         self
+    }
+
+    /// A call that keeps its arguments in slots until all are there.
+    pub(crate) fn with_arguments(self, inner: &[Code]) -> Self {
+        let code = self.deeper_than(inner);
+        Code { depth: code.depth.saturating_add((inner.len() / 2) as u16), ..code }
     }
 
     /// As the receiver of a message.
@@ -154,8 +161,9 @@ impl Generator<'_> {
                 ExpressionKind::Assign { .. } | ExpressionKind::Cascade { .. }
             ) || self.is_control(inner);
         });
-        // A large expression may be cut into temporaries for its depth.
-        needs || size > DEPTH as usize
+        // A large expression may be cut into temporaries for its depth: each of its nodes adds at
+        // most one level, and half of one as an argument.
+        needs || size * 3 / 2 >= DEPTH as usize
     }
 
     fn integer(&mut self, digits: &str) -> Code {

@@ -12,14 +12,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Locals of one function before its variables move to a frame (LuaJIT: 200, parameters and
 /// temporaries included).
-const LOCALS: usize = 120;
+const LOCALS: usize = 160;
 /// Captured variables of one function before their owners get frames (LuaJIT: 60).
 const CAPTURES: usize = 56;
 /// Levels of blocks inside blocks (LuaJIT: about 200 levels of syntax, of which each block takes
 /// two).
 pub(crate) const LEVELS: usize = 64;
+/// Locals that a counted loop takes: three of the engine's own, and the number.
+const LOOP: usize = 4;
 /// Temporaries kept in locals; further ones of the same statement go to a table.
 const TEMPORARIES: usize = 40;
+/// Parameters of a method or block, and arguments of a message (LuaJIT: 200 locals).
+pub(crate) const PARAMETERS: usize = 100;
+/// Locals of a function that has a frame: hidden ones of loops, and temporaries.
+const HIDDEN: usize = 190;
 /// Statements of the script that share one Lua function.
 const GROUP: usize = 40;
 
@@ -138,6 +144,19 @@ pub fn compile(
             return Err(generator.diagnostics);
         }
         let lua = lines::place(&generator.code);
+        if let Some(line) = crate::nesting::too_deep(&lua) {
+            let lines = source.split_inclusive('\n').take(line as usize - 1);
+            let start = lines.map(str::len).sum::<usize>() as u32;
+            generator.error(
+                Diagnostic::error(
+                    Span::new(start, start),
+                    "this is nested too deeply",
+                    "too many blocks and expressions in each other",
+                )
+                .hint("move an inner block into a method, or give an inner part a name"),
+            );
+            return Err(generator.diagnostics);
+        }
         return Ok(Chunk { lua, warnings: generator.diagnostics, silent });
     }
 }
@@ -238,7 +257,11 @@ impl<'a> Generator<'a> {
         let outer = std::mem::take(&mut self.code);
         let id = self.next_function;
         self.next_function += 1;
-        self.functions.push(Function { id, locals: parameters.len() + 4, ..Function::default() });
+        self.functions.push(Function {
+            id,
+            locals: parameters.len() + 4 + TEMPORARIES,
+            ..Function::default()
+        });
         self.level += 2;
         self.check_level();
         fill(self);
@@ -338,6 +361,43 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Whether the variables of the current function live in a table.
+    fn has_frame(&self) -> bool {
+        self.functions.last().is_some_and(|function| self.frames.contains(&function.id))
+    }
+
+    /// Counts the hidden locals of a loop while `fill` emits it.
+    pub(crate) fn in_loop(&mut self, span: Span, fill: impl FnOnce(&mut Self)) {
+        let locals = self.functions.last().map_or(0, |function| function.locals);
+        self.count_locals(LOOP);
+        let too_many = self.functions.last().is_some_and(|function| function.locals > HIDDEN);
+        if too_many && self.has_frame() && !self.too_deep {
+            self.too_deep = true;
+            self.diagnostics.push(
+                Diagnostic::error(span, "loops are nested too deeply", "this one is one too many")
+                    .hint("move the inner loops into a method"),
+            );
+        }
+        fill(self);
+        if let Some(function) = self.functions.last_mut() {
+            function.locals = locals;
+        }
+    }
+
+    /// Refuses more parameters or arguments than the engine takes.
+    pub(crate) fn check_count(&mut self, count: usize, what: &str, span: Span) {
+        if count > PARAMETERS {
+            self.error(
+                Diagnostic::error(
+                    span,
+                    format!("more than {PARAMETERS} {what}"),
+                    format!("{count} {what}"),
+                )
+                .hint("hand them over in an array or a dictionary"),
+            );
+        }
+    }
+
     pub(crate) fn count_locals(&mut self, more: usize) {
         if let Some(function) = self.functions.last_mut() {
             function.locals += more;
@@ -431,11 +491,8 @@ impl<'a> Generator<'a> {
     pub(crate) fn with_temporaries(&mut self, fill: impl FnOnce(&mut Self)) {
         let start = self.code.len();
         let before = self.functions.last().map_or(0, |function| function.temporaries);
-        let Some(function) = self.functions.last_mut() else { return };
-        function.locals += TEMPORARIES.saturating_sub(before).min(8);
         fill(self);
         let Some(function) = self.functions.last_mut() else { return };
-        function.locals -= TEMPORARIES.saturating_sub(before).min(8);
         let used = function.temporaries.min(TEMPORARIES);
         function.temporaries = before;
         if used > before {

@@ -14,6 +14,7 @@ mod lines;
 mod literal;
 mod message;
 mod names;
+mod nesting;
 mod path;
 mod query;
 mod scope;

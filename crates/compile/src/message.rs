@@ -1,6 +1,6 @@
 //! Messages: operators become calls of kernel functions, everything else a Lua method call.
 
-use crate::expression::Code;
+use crate::expression::{Code, DEPTH};
 use crate::generator::Generator;
 use crate::names;
 use runnel_syntax::ast::{Expression, ExpressionKind, Message};
@@ -40,7 +40,7 @@ impl Generator<'_> {
         let mut code = self.expression(receiver);
         for (message, receiver) in messages.into_iter().rev() {
             code = self.send(code, receiver, message);
-            if code.depth >= 24 {
+            if code.depth >= DEPTH {
                 code = self.keep(code);
             }
         }
@@ -78,6 +78,7 @@ impl Generator<'_> {
             }
             Message::Keyword(parts) => {
                 let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
+                self.check_count(list.len(), "arguments", source.span);
                 let receiver = self.kept_before(receiver, &list);
                 let arguments = self.expressions(&list);
                 let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
@@ -94,7 +95,7 @@ impl Generator<'_> {
                 let text = format!("{}{mark}:{name}({list})", receiver.receiver());
                 let mut inner = arguments;
                 inner.push(receiver);
-                Code::call(text).deeper_than(&inner)
+                Code::call(text).with_arguments(&inner)
             }
         }
     }

@@ -143,6 +143,7 @@ impl Generator<'_> {
             true => implicit.iter().map(|name| format!("${name}")).collect(),
             false => block.parameters.iter().map(|parameter| parameter.name.text.clone()).collect(),
         };
+        self.check_count(names.len(), "parameters", block.span);
         let mut scope = Scope::default();
         for name in names {
             let variable = self.new_variable(&name, function);
@@ -181,7 +182,7 @@ impl Generator<'_> {
         }
         self.deeper(block.span, |this| {
             this.scoped(scope, |this| {
-                this.count_locals(1);
+                this.count_locals(usize::from(head.starts_with("local")));
                 this.code.push_str(&head);
                 this.declare(&block.statements);
                 this.statements(&block.statements, tail);

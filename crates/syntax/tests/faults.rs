@@ -182,3 +182,10 @@ fn every_beginning_of_a_sample_is_right_or_incomplete_or_reported() {
         }
     }
 }
+
+/// Found by fuzzing: a line of a class that begins with an operator of more than one byte.
+#[test]
+fn a_line_may_begin_with_any_operator() {
+    let parsed = runnel_syntax::parse("scheme S {\n/x { get { #p[ 1\n÷ 2 ] } }\n}");
+    assert!(parsed.diagnostics.len() < 3);
+}

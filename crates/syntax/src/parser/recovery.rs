@@ -152,7 +152,7 @@ impl Parser<'_> {
         }
         let start = next.span.start as usize;
         let line = &self.source()[start..line_end(self.source(), start)];
-        match line.split_at(1) {
+        match line.split_at_checked(1).unwrap_or_default() {
             ("-" | "+", rest) => is_method_head(rest),
             ("/", rest) => self.begins_path(rest, next.span.start + 1),
             _ => false,
