@@ -265,8 +265,17 @@ impl Generator<'_> {
             self.helper("G");
             return Code::prefix(format!("G[{}]", quoted(name)));
         }
+        if self.may_be_loaded(name) {
+            self.helper("K");
+            return Code::call(format!("K.classNamed({})", quoted(name)));
+        }
         self.unknown_name(name, span);
         Code::constant("nil")
+    }
+
+    /// Whether a source that is loaded while the program runs may define a class of that name.
+    pub(crate) fn may_be_loaded(&self, name: &str) -> bool {
+        self.loads && name.starts_with(|first: char| first.is_uppercase())
     }
 
     /// Whether a class or template of that name exists or is defined by this program.
@@ -286,7 +295,10 @@ impl Generator<'_> {
         };
         let outside =
             self.method.is_some() && self.scopes.first().is_some_and(|top| top.get(name).is_some());
-        if let Some(digits) = name.strip_prefix('$') {
+        if self.is_own_variable(name) {
+            diagnostic =
+                diagnostic.hint(format!("the object's own variable is written `this:{name}`"));
+        } else if let Some(digits) = name.strip_prefix('$') {
             diagnostic = diagnostic.hint(format!(
                 "`${digits}` stands for a parameter of a block without declared parameters"
             ));

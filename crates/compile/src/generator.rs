@@ -112,6 +112,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
     pub(crate) query_element: Option<String>,
+    /// Other sources are loaded while it runs: capitalised names may be classes of theirs.
+    pub(crate) loads: bool,
     pub(crate) level: usize,
     /// Top-level names already assigned, in textual order.
     pub(crate) top_table: &'static str,
@@ -180,6 +182,7 @@ impl<'a> Generator<'a> {
             schemes: BTreeSet::new(),
             method: None,
             query_element: None,
+            loads: false,
             level: 0,
             top_table: "V",
             frames,
@@ -244,6 +247,7 @@ impl<'a> Generator<'a> {
             }
         }
         crate::path::installed_schemes(statements, &mut self.schemes);
+        self.loads |= crate::path::loads_others(statements);
     }
 
     // Functions --------------------------------------------------------------------------------

@@ -91,6 +91,10 @@ impl Generator<'_> {
             if let Some(variable) = self.find(&class.text) {
                 return self.variable_code(&variable);
             }
+            if self.may_be_loaded(&class.text) {
+                self.helper("K");
+                return format!("K.classNamed({})", quoted(&class.text));
+            }
             let known = self.visible_names();
             let mut diagnostic = Diagnostic::error(
                 class.span,

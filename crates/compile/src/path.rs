@@ -9,7 +9,7 @@ use crate::names::{field, nearest, quoted};
 use crate::scope::Variable;
 use crate::statement::Tail;
 use runnel_syntax::Diagnostic;
-use runnel_syntax::ast::{Expression, ExpressionKind, Path, Statement, StatementKind};
+use runnel_syntax::ast::{Expression, ExpressionKind, Message, Path, Statement, StatementKind};
 use std::collections::BTreeSet;
 
 /// The schemes that a program installs by `scheme:name ← store`.
@@ -41,6 +41,17 @@ pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet
             _ => {}
         }
     }
+}
+
+/// Whether a program loads others by `ref:… load`: what those define is not known when compiling.
+pub(crate) fn loads_others(statements: &[Statement]) -> bool {
+    let mut loads = false;
+    crate::scope::walk_statements(statements, &mut |expression| {
+        if let ExpressionKind::Send { message: Message::Unary(word), .. } = &expression.kind {
+            loads |= word.text == "load";
+        }
+    });
+    loads
 }
 
 impl Generator<'_> {

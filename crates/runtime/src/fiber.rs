@@ -59,6 +59,9 @@ pub(crate) struct Fiber<T> {
     arguments: c_int,
     state: State,
     pending: Option<Operation>,
+    /// What a verb left to wait for when the time slice ended before the coroutine could yield:
+    /// a verb that copies much ends its slice itself.
+    early: Option<Operation>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
     take: fn(&Isolate, Stack, c_int) -> T,
@@ -89,6 +92,7 @@ impl<T> Fiber<T> {
             arguments,
             state: State::Fresh,
             pending: None,
+            early: None,
             call,
             timer: None,
             take,
@@ -106,7 +110,10 @@ impl<T> Fiber<T> {
         self.isolate.leave(outer);
         self.arguments = 0;
         match status {
-            ffi::LUA_YIELD if stack.top() == 0 => Step::Preempted,
+            ffi::LUA_YIELD if stack.top() == 0 => {
+                self.early = self.isolate.take_pending().or_else(|| self.early.take());
+                Step::Preempted
+            }
             ffi::LUA_YIELD if stack.number(1) == DONE => Step::Done(stack.boolean(2)),
             ffi::LUA_YIELD => Step::Waits,
             _ => Step::Broken,
@@ -117,7 +124,7 @@ impl<T> Fiber<T> {
         let Some(coroutine) = &self.coroutine else { return false };
         coroutine.stack.set_top(0);
         self.state = State::Waiting;
-        self.pending = self.isolate.take_pending();
+        self.pending = self.isolate.take_pending().or_else(|| self.early.take());
         self.pending.is_some()
     }
 
@@ -157,7 +164,11 @@ impl<T> Fiber<T> {
         let stack = coroutine.stack;
         let outcome = match good {
             true => Ok((self.take)(&self.isolate, stack, 3)),
-            false => Err(Fault::read(&self.isolate, stack, 3)),
+            false => {
+                // A deadline may have come between a verb and its wait.
+                self.isolate.take_pending();
+                Err(Fault::read(&self.isolate, stack, 3))
+            }
         };
         stack.set_top(0);
         coroutine.recycle(&self.isolate);
@@ -169,6 +180,10 @@ impl<T> Fiber<T> {
             return Fault::broken("the fiber has ended already");
         };
         let stack = coroutine.stack;
+        if stack.top() == 0 {
+            coroutine.discard(&self.isolate);
+            return Fault::broken("the fiber waits for nothing");
+        }
         let fault = match stack.kind(-1) {
             Type::Text => Fault::broken(&String::from_utf8_lossy(stack.bytes(-1))),
             _ => Fault::read(&self.isolate, stack, -1),

@@ -105,22 +105,30 @@ end
 
 local Block = K.classes.Block
 
+-- Runs a block; hands an error that `takes` accepts to the handler. `error retry` in the handler
+-- runs the block once more.
+local function handled(block, on, takes)
+  while true do
+    local ok, value = try(block)
+    if ok then return value end
+    if not catchable(value) or not takes(value) then error(value, 0) end
+    if type(on) ~= "function" then return on end
+    local good, answer = try(on, value)
+    if good then return answer end
+    if type(answer) ~= "table" or rawget(answer, "_retry") ~= value then error(answer, 0) end
+  end
+end
+
+local function any() return true end
+
 K.methods(Block, {
   -- The value of the block, or what the handler answers when the block raises an error.
-  ["onError:"] = function(block, on)
-    local ok, value = try(block)
-    if ok then return value end
-    if not catchable(value) then error(value, 0) end
-    return K.valueOf(on, value)
-  end,
+  ["onError:"] = function(block, on) return handled(block, on, any) end,
   -- Only for errors of a kind, or of a class of errors.
   ["on:do:"] = function(block, kind, on)
-    local ok, value = try(block)
-    if ok then return value end
-    local matches = catchable(value)
-      and (kind == value.i_kind or (K.isClass(kind) and K.isKind(value, kind)))
-    if not matches then error(value, 0) end
-    return K.valueOf(on, value)
+    return handled(block, on, function(value)
+      return kind == value.i_kind or (K.isClass(kind) and K.isKind(value, kind))
+    end)
   end,
   -- Runs the other block afterwards, whatever happens.
   ["ensure:"] = function(block, always)
@@ -149,6 +157,8 @@ K.methods(Error, {
     error(self, 0)
   end,
   ["raise"] = function(self) return self:signal() end,
+  -- In a handler: runs the block once more.
+  ["retry"] = function(self) error({ _retry = self }, 0) end,
   ["isTemporary"] = function(self) return self._temporary == true end,
   ["hint"] = function(self) return rawget(self, "i_hint") end,
   ["trace"] = function(self)
@@ -173,24 +183,42 @@ K.classMethods(Error, {
 local Fiber = K.newClass("Fiber", K.classes.Object)
 K.nilKeys._task = true
 
+-- What a block raised in a fiber of its own, on its way to whoever waits: as it is, with its class,
+-- its kind and its trace. An error that no handler may take goes the other way, as text.
+local Raised = {}
+
+local function start(block, milliseconds)
+  return K.native.fork(function()
+    local ok, value = try(block)
+    if ok then return value end
+    if not catchable(value) then error(value, 0) end
+    return setmetatable({ value = value }, Raised)
+  end, milliseconds)
+end
+
+local function joined(task)
+  local value = K.native.join(task)
+  if type(value) == "table" and getmetatable(value) == Raised then error(value.value, 0) end
+  return value
+end
+
 function K.fork(block, milliseconds)
-  local fiber = setmetatable({ _task = K.native.fork(block, milliseconds) }, Fiber._methods)
-  return fiber
+  return setmetatable({ _task = start(block, milliseconds) }, Fiber._methods)
 end
 
 K.methods(Fiber, {
-  ["value"] = function(self) return K.native.join(self._task) end,
-  ["join"] = function(self) return K.native.join(self._task) end,
+  ["value"] = function(self) return joined(self._task) end,
+  ["join"] = function(self) return joined(self._task) end,
   ["cancel"] = function(self) K.native.cancel(self._task) return self end,
   ["isDone"] = function(self) return K.native.isDone(self._task) end,
 })
 
 -- Runs a block in a fiber that ends by a time, and waits for it.
 local function within(block, time)
-  local fiber = K.fork(block, K.secondsOf(time, "timeout:") * 1000)
-  local ok, value = try(K.native.join, fiber._task)
+  local task = start(block, K.secondsOf(time, "timeout:") * 1000)
+  local ok, value = try(joined, task)
   if ok then return value end
-  K.native.cancel(fiber._task)
+  K.native.cancel(task)
   error(value, 0)
 end
 
@@ -215,11 +243,11 @@ function K.concurrently(blocks, most)
     while started < count or #tasks > 0 do
       while started < count and #tasks < most do
         started = started + 1
-        tasks[#tasks + 1] = K.native.fork(blocks[started])
+        tasks[#tasks + 1] = start(blocks[started])
         places[#tasks] = started
       end
       local at = K.native.joinAny(tasks)
-      local value = K.native.join(tasks[at])
+      local value = joined(tasks[at])
       results[places[at]] = value == nil and K.NULL or value
       table.remove(tasks, at)
       table.remove(places, at)
@@ -237,16 +265,31 @@ function K.wait(time)
   K.native.sleep(K.secondsOf(time, "a wait"))
 end
 
--- After a time, once; every time, until it is cancelled.
+-- Runs a block that nobody waits for: its error is said at once, with the lines it came through.
+local function alone(block)
+  local ok, value = try(block)
+  if ok then return value end
+  if catchable(value) then
+    local lines = { "error: " .. tostring(value.i_message) }
+    for _, place in ipairs(rawget(value, "_trace") or {}) do
+      lines[#lines + 1] = "  " .. place[1] .. ":" .. place[2]
+    end
+    K.predefined.stderr:println_(table.concat(lines, "\n"))
+  else
+    error(value, 0)
+  end
+end
+
+-- After a time, once; every time, until it is cancelled: an error of one time is not the end.
 function K.after(time, block)
-  return K.fork(function() K.wait(time) return block() end)
+  return K.fork(function() K.wait(time) return alone(block) end)
 end
 
 function K.every(time, block)
   return K.fork(function()
     while true do
       K.wait(time)
-      block()
+      alone(block)
     end
   end)
 end

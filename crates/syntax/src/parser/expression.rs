@@ -92,15 +92,21 @@ impl Parser<'_> {
         left
     }
 
-    /// Whether `after: 5 seconds do: { … }` or `every: 1 minute do: { … }` begins with the token:
-    /// the messages whose receiver may be left out.
+    /// Whether `after: 5 seconds do: { … }`, `every: 1 minute do: { … }` or `raw: '<b>'` begins with
+    /// the token: the messages whose receiver may be left out.
     fn is_timer(&self, next: &Lexeme) -> bool {
         let after = self.peek(next.span.end);
         let argument = matches!(
             after.kind,
             TokenKind::Number | TokenKind::Name | TokenKind::Implicit | TokenKind::OpenParen
         );
-        matches!(self.text(next.span), "after:" | "every:") && after.spaced && argument
+        let text = matches!(after.kind, TokenKind::Text | TokenKind::Quote);
+        after.spaced
+            && match self.text(next.span) {
+                "after:" | "every:" => argument,
+                "raw:" => argument || text,
+                _ => false,
+            }
     }
 
     /// A timer: the receiver that was left out is the program itself.
