@@ -139,7 +139,8 @@ pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = valid.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
         let message = format!(
-            "error: this is not UTF-8 text\n  --> {name}:{line}:{column}\n  help: save the file as UTF-8"
+            "error: this is not UTF-8 text\n  --> {name}:{line}:{column}\n  \
+             help: save the file as UTF-8"
         );
         (message, status::DATA)
     })

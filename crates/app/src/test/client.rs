@@ -108,7 +108,8 @@ mod tests {
         let plain = read(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nhi").unwrap();
         assert_eq!((plain.status, plain.body.as_str()), (200, "hi"));
         assert_eq!(plain.headers, [("A".into(), "b".into())]);
-        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n";
+        let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
+            3\r\nabc\r\n1;x\r\nd\r\n0\r\n\r\n";
         assert_eq!(read(chunked).unwrap().body, "abcd");
     }
 

@@ -270,7 +270,8 @@ mod tests {
     use super::*;
 
     const TALK: &str = "GET /a        → 404\nPUT /a hello you -> 201\n\nPOST /tasks\n\
-        Content-Type: application/json\n\n{\"a\":1}\n→ 201\nLocation: /tasks/…\n\nmade\n\nGET /b → 200 x\n";
+        Content-Type: application/json\n\n{\"a\":1}\n→ 201\nLocation: /tasks/…\n\nmade\n\n\
+        GET /b → 200 x\n";
 
     #[test]
     fn short_and_long_forms_are_read() {

@@ -195,7 +195,8 @@ mod tests {
     use super::*;
 
     const PAGE: &str = "# A page\n\ntext\n\n```runnel\n3 + 4 // => 7\n```\n\n## Files\n\n\
-        ```file a.txt\nhi\n```\n\n```html\n<p>\n```\n\n## Last `one`\n\n~~~~sh\n$ cat a.txt\n```\nhi\n~~~~\n";
+        ```file a.txt\nhi\n```\n\n```html\n<p>\n```\n\n## Last `one`\n\n\
+        ~~~~sh\n$ cat a.txt\n```\nhi\n~~~~\n";
 
     #[test]
     fn sections_hold_their_blocks_and_the_files_before_them() {
