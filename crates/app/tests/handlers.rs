@@ -6,7 +6,7 @@ mod support;
 use std::thread;
 use std::time::{Duration, Instant};
 use support::http::Connection;
-use support::{Server, eventually};
+use support::{Server, eventually, note};
 
 /// Requests of the measurement beside a loop without end.
 const BESIDE: usize = 50;
@@ -82,11 +82,11 @@ fn a_loop_without_end_holds_up_nobody() {
             })
             .collect();
         times.sort();
-        eprintln!(
+        note(&format!(
             "beside /{name}: p50 {:?}, p99 {:?}",
             times[BESIDE / 2],
             times[BESIDE * 99 / 100]
-        );
+        ));
         assert!(!endless.is_answered(), "/{name} ended");
     }
 }
@@ -149,7 +149,7 @@ fn two_hundred_waiting_handlers_take_the_time_of_one() {
         assert_eq!((reply.status, reply.text()), (200, (number * 2).to_string()));
     }
     let took = start.elapsed();
-    eprintln!("200 handlers of 0.3 s at once took {took:?}");
+    note(&format!("200 handlers of 0.3 s at once took {took:?}"));
     // One after the other they would take 60 s.
     assert!(took < Duration::from_secs(30), "they waited for each other: {took:?}");
 }
@@ -224,7 +224,7 @@ fn errors_leave_nothing_behind() {
     };
     ask(2_000);
     let after = server.process.memory().unwrap();
-    eprintln!("memory: {} KiB before, {} KiB after 2,000 errors", memory / 1024, after / 1024);
+    note(&format!("memory: {} KiB before, {} KiB after 2,000 errors", memory / 1024, after / 1024));
     // 2,000 errors that left their rows behind would hold 20 MB.
     assert!(after < memory + 8 * 1024 * 1024, "{memory} bytes became {after}");
 

@@ -238,7 +238,7 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            eprintln!("--- standard output\n{}\n--- standard error\n{}", self.out(), self.err());
+            note(&format!("--- output\n{}\n--- errors and log\n{}", self.out(), self.err()));
         }
     }
 }
@@ -327,5 +327,11 @@ pub(crate) fn must_be_complete() -> bool {
 /// Says why a test checks nothing here; fails where every check must run.
 pub(crate) fn skip(reason: &str) {
     assert!(!must_be_complete(), "this check may not be left out here: {reason}");
-    eprintln!("not checked: {reason}");
+    note(&format!("not checked: {reason}"));
+}
+
+/// Shows something beside the tests' results: `cargo test -- --nocapture`.
+#[allow(clippy::print_stderr)] // the way that the test harness captures
+pub(crate) fn note(text: &str) {
+    eprintln!("{text}");
 }
