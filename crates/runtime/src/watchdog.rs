@@ -155,6 +155,9 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             None => false,
         };
         if late {
+            // Once in a slice: a second error on the way out would meet the coroutine where nothing
+            // protects it, and hide where the first came from.
+            DEADLINE.set(None);
             ffi::lua_checkstack(state, 8);
             crate::raw::Stack(state).push_kept(DEADLINE_ERROR.get());
             ffi::lua_call(state, 0, 1);
