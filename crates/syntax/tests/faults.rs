@@ -189,3 +189,19 @@ fn a_line_may_begin_with_any_operator() {
     let parsed = runnel_syntax::parse("scheme S {\n/x { get { #p[ 1\n÷ 2 ] } }\n}");
     assert!(parsed.diagnostics.len() < 3);
 }
+
+/// Found by fuzzing: more faults in one text than are reported.
+#[test]
+fn many_faults_in_a_text_leave_its_token_whole() {
+    let source = format!("\"{}\n", "\\y".repeat(60));
+    let parsed = runnel_syntax::parse(&source);
+    assert!(!parsed.diagnostics.is_empty());
+    assert!(runnel_syntax::tokens(&source).iter().all(|token| token.span.start <= token.span.end));
+}
+
+/// Found by fuzzing: what follows a semicolon is a message, on whatever line.
+#[test]
+fn a_keyword_message_may_follow_a_semicolon_on_the_next_line() {
+    let source = "aa foo;\nc:d";
+    assert_eq!(runnel_syntax::format(source).as_deref(), Ok("aa foo; c: d.\n"));
+}

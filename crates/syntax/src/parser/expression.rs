@@ -92,7 +92,7 @@ impl Parser<'_> {
         left
     }
 
-    /// Whether `after: 5 seconds do: { … }`, `every: 1 minute do: { … }` or `raw: '<b>'` begins with
+    /// Whether `after: 5 seconds do: { … }`, `every: 1 minute do: { … }` or `raw: text` begins with
     /// the token: the messages whose receiver may be left out.
     fn is_timer(&self, next: &Lexeme) -> bool {
         let after = self.peek(next.span.end);
@@ -287,7 +287,11 @@ impl Parser<'_> {
     fn message(&mut self, after: &str) -> Option<Message> {
         match self.kind() {
             TokenKind::Name => Some(Message::Unary(self.message_name())),
-            TokenKind::Keyword => self.keyword_message(),
+            // A message must follow here: not even a new line begins something else.
+            TokenKind::Keyword => {
+                let first = self.keyword_part();
+                Some(self.keyword_parts(vec![first]))
+            }
             _ if self.at_binary() => {
                 let word = self.bump();
                 let word = self.word_at(word);

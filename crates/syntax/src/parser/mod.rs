@@ -171,7 +171,7 @@ impl<'s> Parser<'s> {
     /// Takes the text from the next token to the place as one token of the kind.
     fn take_until(&mut self, end: u32, kind: TokenKind) -> Span {
         self.comments.append(&mut self.pending);
-        let span = Span::new(self.next.span.start, end);
+        let span = Span::new(self.next.span.start.min(end), end);
         self.tokens.push(Token { kind, span });
         self.seek(end);
         span
@@ -179,6 +179,9 @@ impl<'s> Parser<'s> {
 
     /// Goes on behind the place.
     fn seek(&mut self, end: u32) {
+        if self.has_stopped() {
+            return;
+        }
         self.at = end;
         self.pending.clear();
         self.next = self.lexer.next(end, &mut self.pending);
@@ -210,10 +213,18 @@ impl<'s> Parser<'s> {
 
     /// Reports a fault that does not disturb reading on.
     fn note(&mut self, diagnostic: Diagnostic) {
+        if self.has_stopped() {
+            return;
+        }
         self.diagnostics.push(diagnostic);
-        if self.diagnostics.len() >= MAX_DIAGNOSTICS {
+        if self.has_stopped() {
             self.stop();
         }
+    }
+
+    /// Whether as many faults were found as are reported.
+    fn has_stopped(&self) -> bool {
+        self.diagnostics.len() >= MAX_DIAGNOSTICS
     }
 
     /// Reads no further. Everything that waits for a token finds the end.

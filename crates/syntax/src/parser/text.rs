@@ -34,11 +34,12 @@ impl Parser<'_> {
             self.pending.clear();
             self.next.span.start = self.at;
             if length > 0 || !closed {
+                self.take_until(piece.end, TokenKind::Text);
+                // Only now: the fault that is one too many ends the reading where it stands.
                 let text = self.unescaped(piece, false);
                 if !text.is_empty() {
                     parts.push(TextPart::Text(text));
                 }
-                self.take_until(piece.end, TokenKind::Text);
             }
             if !self.rest(piece.end).starts_with('{') || !closed {
                 if closed {
