@@ -171,7 +171,11 @@ impl<T> Fiber<T> {
             }
         };
         stack.set_top(0);
-        coroutine.recycle(&self.isolate);
+        // A stack that overflowed keeps its size, and has no room for the trace of the next time.
+        match &outcome {
+            Err(fault) if fault.kind == "recursion" => coroutine.discard(&self.isolate),
+            _ => coroutine.recycle(&self.isolate),
+        }
         outcome
     }
 
