@@ -12,6 +12,10 @@ use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+/// Places of a trace that are shown from its inner and from its outer end.
+const INNERMOST: usize = 12;
+const OUTERMOST: usize = 8;
+
 /// What an isolate may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -196,7 +200,15 @@ impl Isolate {
         if let Some(hint) = &fault.hint {
             text.push_str(&format!("\n  hint: {hint}"));
         }
-        for place in &fault.trace {
+        // Of a deep recursion both ends say enough.
+        let left_out = fault.trace.len().saturating_sub(INNERMOST + OUTERMOST);
+        for (number, place) in fault.trace.iter().enumerate() {
+            if left_out > 0 && number == INNERMOST {
+                text.push_str(&format!("\n  … {left_out} more"));
+            }
+            if (INNERMOST..INNERMOST + left_out).contains(&number) {
+                continue;
+            }
             let source = self.source(&place.source);
             let line = source
                 .as_deref()

@@ -101,7 +101,7 @@ impl Lazy for ScriptObject {
             Ok(()) => Answer::ok(out.into()),
             Err(Unwritten::Custom) => self.ask(slots.json_text),
             Err(Unwritten::Depth) => Error::new(
-                Kind::Invalid,
+                Kind::Failed,
                 "the object is nested too deep for JSON, or contains itself",
             )
             .into(),

@@ -13,6 +13,8 @@ impl Parser<'_> {
         program.statements = self.statements(false);
         self.comments.append(&mut self.pending);
         program.comments = std::mem::take(&mut self.comments);
+        // Where reading stopped for too many faults, a comment may have lost its beginning.
+        program.comments.retain(|comment| comment.span.start <= comment.span.end);
         program
     }
 
