@@ -32,10 +32,14 @@ impl Parser<'_> {
             return None;
         }
         let name = self.peek(word.span.end);
-        if name.newline || !matches!(name.kind, TokenKind::Name | TokenKind::Keyword) {
+        if !matches!(name.kind, TokenKind::Name | TokenKind::Keyword) {
             return None;
         }
         let capital = self.text(name.span).starts_with(|c: char| c.is_ascii_uppercase());
+        // `class` and `Name:` on two lines are one definition: put on one line they would be.
+        if name.newline && !(capital && name.kind == TokenKind::Keyword) {
+            return None;
+        }
         let after = self.peek(name.span.end);
         let follows = match (name.kind, after.kind) {
             // `class name: Base {` and `object name: #Class{ … }`
