@@ -31,6 +31,7 @@ fn an_error_is_plain_for_the_client_and_complete_in_the_log() {
     assert_eq!((reply.status, reply.text().as_str()), (500, "500 Internal Server Error"));
     assert_eq!(server.get("/ok").text(), "fine");
 
+    server.process.err_shows("program.st:10");
     let log = server.process.err();
     for part in ["does not understand frobnicate:", "GET", "/bad"] {
         assert!(log.contains(part), "`{part}` is not in the log: {log}");
@@ -236,6 +237,57 @@ fn errors_leave_nothing_behind() {
     eventually("all sockets are closed", || {
         server.process.open_files().is_some_and(|now| now <= files)
     });
+}
+
+#[test]
+fn a_verb_that_takes_more_than_its_time_keeps_what_it_waits_for() {
+    // Copying this much ends the time slice before the fiber can begin to wait.
+    let outcome = support::program(
+        "text ← 'x'. 24 repeat: { text ← text , text }.\n\
+         scheme:here ← ref:file:{argv0 deletingLastPathComponent} asScheme.\n\
+         3 repeat: {\n\
+         \x20   stdout println: ([\n\
+         \x20       { here:a.txt ← text. 'a' }, { runLoop runFor: 0.001. 'b' },\n\
+         \x20       { here:c.txt ← text. 'c' }, { here:a.txt , ''. 'd' }\n\
+         \x20   ] concurrently join: ' ').\n\
+         }.\n\
+         stdout println: here:a.txt count + here:c.txt count.\n",
+    );
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    assert_eq!(outcome.out, "a b c d\na b c d\na b c d\n33554432\n");
+}
+
+#[test]
+fn an_error_crosses_fibers_as_it_is() {
+    let outcome = support::program(
+        "class Refused : Error { var code. }\n\
+         code ← { :block | { block value } onError: { :error | error code } }.\n\
+         refuse ← { #Refused{ code: 7 } signal }.\n\
+         stdout println: (code value: { refuse fork value }).\n\
+         stdout println: (code value: { refuse timeout: 5 seconds }).\n\
+         stdout println: (code value: { [ { 1 }, refuse ] concurrently }).\n\
+         stdout println: ({ { 3 frob } fork value } on: 'doesNotUnderstand' do: { :e | 'that' }).\n\
+         refuse fork value.\n",
+    );
+    assert_eq!((outcome.status, outcome.out.as_str()), (70, "7\n7\n7\nthat\n"), "{outcome:?}");
+    assert!(outcome.err.contains("program.st:3"), "{}", outcome.err);
+}
+
+#[test]
+fn an_error_of_a_timer_is_said_and_the_timer_goes_on() {
+    let outcome = support::program(
+        "count ← 0.\n\
+         ticker ← every: 5 milliseconds do: {\n\
+         \x20   count ← count + 1.\n\
+         \x20   count = 2 ifTrue: { count frobnicate }.\n\
+         }.\n\
+         { count < 4 } whileTrue: { runLoop runFor: 0.005 }.\n\
+         ticker cancel.\n\
+         stdout println: 'four'.\n",
+    );
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "four\n"), "{outcome:?}");
+    assert!(outcome.err.contains("does not understand frobnicate"), "{}", outcome.err);
+    assert!(outcome.err.contains("program.st:4"), "{}", outcome.err);
 }
 
 #[test]
