@@ -4,7 +4,8 @@
 //! and waits for the next. A native verb that must wait leaves its future in the isolate's pending
 //! place and yields; the fiber polls that future, gives its result to the coroutine and resumes.
 //! A fiber that is dropped before its end is cancelled: what it waits for is dropped, and the
-//! coroutine is resumed with an error that no handler swallows, so that `ensure:` blocks run.
+//! coroutine is resumed with an error that no handler swallows, so that `ensure:` blocks run. When
+//! these wait in turn, the fiber goes on as a task of its own for a short time of grace.
 #![allow(unsafe_code)]
 
 use crate::fault::Fault;
@@ -17,11 +18,14 @@ use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Idle coroutines kept for the next fibers.
 const POOL: usize = 1024;
-/// Resumes of a cancelled fiber before it is given up: each `ensure:` that waits costs one.
+/// How long the `ensure:` blocks of a fiber that was cancelled or is late may take.
+const GRACE: Duration = Duration::from_secs(5);
+/// Resumes of a cancelled fiber before it is given up, where there is no event loop to go on in:
+/// each `ensure:` that waits costs one.
 const CANCEL_RESUMES: usize = 8;
 
 /// What a coroutine yields first: its outcome, or that it waits.
@@ -64,6 +68,10 @@ pub(crate) struct Fiber<T> {
     early: Option<Operation>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// It was told to end: only `ensure:` blocks run.
+    ending: bool,
+    /// It is a task of its own for what its `ensure:` blocks still do.
+    alone: bool,
     take: fn(&Isolate, Stack, c_int) -> T,
 }
 
@@ -95,6 +103,8 @@ impl<T> Fiber<T> {
             early: None,
             call,
             timer: None,
+            ending: false,
+            alone: false,
             take,
         }
     }
@@ -103,10 +113,12 @@ impl<T> Fiber<T> {
         let Some(coroutine) = &self.coroutine else { return Step::Broken };
         let stack = coroutine.stack;
         let outer = self.isolate.enter(self.call.clone(), stack);
-        self.isolate.watchdog().begin(self.call.deadline);
+        let watched = self.isolate.watchdog().begin(self.call.deadline);
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
-        self.isolate.watchdog().end();
+        if self.isolate.watchdog().end(watched) {
+            self.begin_end();
+        }
         self.isolate.leave(outer);
         self.arguments = 0;
         match status {
@@ -128,6 +140,15 @@ impl<T> Fiber<T> {
         self.pending.is_some()
     }
 
+    /// From now on only `ensure:` blocks run, and not for long.
+    fn begin_end(&mut self) {
+        if !self.ending {
+            self.ending = true;
+            self.call.deadline = Some(Instant::now() + GRACE);
+            self.timer = None;
+        }
+    }
+
     /// Ends the wait with an error that the program cannot handle.
     fn give_end(&mut self, kind: Kind, message: &str) {
         self.give(Err(runnel_store::Error::new(kind, message)));
@@ -135,6 +156,7 @@ impl<T> Fiber<T> {
             coroutine.stack.push_boolean(true);
             coroutine.stack.set_field(-2, "_uncatchable");
         }
+        self.begin_end();
     }
 
     /// Gives the coroutine the result of what it waited for.
@@ -255,40 +277,75 @@ impl<T> Future for Fiber<T> {
     }
 }
 
+impl<T> Fiber<T> {
+    /// Tells a fiber that runs to end. Answers whether it goes on: its `ensure:` blocks wait.
+    fn cancel(&mut self) -> bool {
+        let Some(coroutine) = &self.coroutine else { return false };
+        let stack = coroutine.stack;
+        match self.state {
+            State::Waiting => {
+                self.pending = None;
+                self.give_end(Kind::Cancelled, "the caller went away");
+            }
+            // One that was preempted in the middle of computing cannot be given a result; its
+            // deadline has come instead, and the hook raises.
+            _ => {
+                self.call.deadline = Some(Instant::now());
+                self.isolate.watchdog().fire_at_once();
+            }
+        }
+        match self.step() {
+            Step::Done(_) => {
+                stack.set_top(0);
+                if let Some(coroutine) = self.coroutine.take() {
+                    coroutine.recycle(&self.isolate);
+                }
+                false
+            }
+            Step::Waits => self.wait(),
+            Step::Preempted => {
+                self.state = State::Preempted;
+                true
+            }
+            Step::Broken => false,
+        }
+    }
+
+    /// The same fiber, when nobody waits for its value any more.
+    fn remains(&mut self) -> Fiber<()> {
+        Fiber {
+            isolate: self.isolate.clone(),
+            coroutine: self.coroutine.take(),
+            arguments: self.arguments,
+            state: self.state,
+            pending: self.pending.take(),
+            early: self.early.take(),
+            call: self.call.clone(),
+            timer: self.timer.take(),
+            ending: true,
+            alone: true,
+            take: |_, _, _| (),
+        }
+    }
+}
+
 impl<T> Drop for Fiber<T> {
     fn drop(&mut self) {
-        let Some(coroutine) = &self.coroutine else { return };
-        let stack = coroutine.stack;
-        self.pending = None;
-        if self.state == State::Fresh {
-            // Nothing ran that would want to clean up.
-            if let Some(coroutine) = self.coroutine.take() {
-                coroutine.discard(&self.isolate);
-            }
+        if self.coroutine.is_none() {
             return;
         }
-        // A fiber that was preempted in the middle of computing cannot be given a result; its
-        // deadline has come instead, and the hook raises.
-        self.call.deadline = Some(Instant::now());
-        for _ in 0..CANCEL_RESUMES {
-            match self.state {
-                State::Waiting => self.give_end(Kind::Cancelled, "the caller went away"),
-                _ => self.isolate.watchdog().fire_at_once(),
+        if self.state != State::Fresh {
+            let mut goes_on = self.alone || self.ending || self.cancel();
+            if goes_on && !self.alone && tokio::runtime::Handle::try_current().is_ok() {
+                let remains = self.remains();
+                tokio::task::spawn_local(async move {
+                    // What its `ensure:` blocks raise has nobody to go to.
+                    let _ = remains.await;
+                });
+                return;
             }
-            match self.step() {
-                Step::Done(_) => {
-                    stack.set_top(0);
-                    if let Some(coroutine) = self.coroutine.take() {
-                        coroutine.recycle(&self.isolate);
-                    }
-                    return;
-                }
-                Step::Waits => {
-                    self.wait();
-                    self.pending = None;
-                }
-                Step::Preempted => self.state = State::Preempted,
-                Step::Broken => break,
+            for _ in 0..CANCEL_RESUMES {
+                goes_on = goes_on && self.cancel();
             }
         }
         if let Some(coroutine) = self.coroutine.take() {

@@ -29,6 +29,10 @@ thread_local! {
     static STATE: Cell<*mut lua_State> = const { Cell::new(std::ptr::null_mut()) };
     /// The deadline of the fiber that runs on this thread.
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether a fiber runs on this thread.
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+    /// Whether the hook raised an error in the fiber that runs.
+    static RAISED: Cell<bool> = const { Cell::new(false) };
     /// Pushes the error of a passed deadline: set once the kernel is there.
     static DEADLINE_ERROR: Cell<i32> = const { Cell::new(0) };
 }
@@ -72,15 +76,22 @@ impl Watchdog {
         Ok(Watchdog { shared, thread: Some(thread) })
     }
 
-    /// A fiber begins to run on this thread.
-    pub(crate) fn begin(&self, deadline: Option<Instant>) {
-        DEADLINE.set(deadline);
-        self.shared.slice.fetch_add(1, Ordering::Release);
+    /// A fiber begins to run on this thread, perhaps inside a verb of another one. Answers what
+    /// [`Watchdog::end`] wants back.
+    pub(crate) fn begin(&self, deadline: Option<Instant>) -> Outer {
+        let outer = Outer {
+            deadline: DEADLINE.replace(deadline),
+            nested: RUNNING.replace(true),
+            raised: RAISED.replace(false),
+        };
+        // An odd number stays odd: the slice of the outer fiber ends, the thread goes on.
+        self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
         if self.shared.asleep.load(Ordering::Acquire)
             && let Some(thread) = &self.thread
         {
             thread.thread().unpark();
         }
+        outer
     }
 
     /// Lets the hook fire at the next instruction.
@@ -88,10 +99,20 @@ impl Watchdog {
         arm(SIGNAL);
     }
 
-    /// It ends or waits.
-    pub(crate) fn end(&self) {
-        self.shared.slice.fetch_add(1, Ordering::Release);
+    /// It ends or waits. Answers whether an error was raised in it because it was late.
+    pub(crate) fn end(&self, outer: Outer) -> bool {
+        DEADLINE.set(outer.deadline);
+        RUNNING.set(outer.nested);
+        self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
+        RAISED.replace(outer.raised)
     }
+}
+
+/// What was so before a fiber began to run.
+pub(crate) struct Outer {
+    deadline: Option<Instant>,
+    nested: bool,
+    raised: bool,
 }
 
 impl Drop for Watchdog {
@@ -158,6 +179,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             // Once in a slice: a second error on the way out would meet the coroutine where nothing
             // protects it, and hide where the first came from.
             DEADLINE.set(None);
+            RAISED.set(true);
             ffi::lua_checkstack(state, 8);
             crate::raw::Stack(state).push_kept(DEADLINE_ERROR.get());
             ffi::lua_call(state, 0, 1);
