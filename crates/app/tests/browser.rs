@@ -104,7 +104,8 @@ impl Browser {
     fn list(&self) -> Value {
         self.script(
             "return [...document.querySelectorAll('#tasks li')].map((item) =>
-                (item.querySelector('input').checked ? 'x ' : '') + item.childNodes[2].textContent);",
+                (item.querySelector('input').checked ? 'x ' : '') +
+                item.childNodes[2].textContent);",
         )
     }
 

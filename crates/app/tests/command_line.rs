@@ -200,7 +200,8 @@ fn missing_arguments_are_listed() {
     let outcome = runnel_with(&[&file, "4", "true"]);
     assert_eq!((outcome.status, outcome.out.as_str()), (64, ""), "{outcome:?}");
     let expected = format!(
-        "{file} 2 missing parameters (of 4): count = 4 open = true share = <missing> text = <missing>\n"
+        "{file} 2 missing parameters (of 4): count = 4 open = true \
+         share = <missing> text = <missing>\n"
     );
     assert_eq!(outcome.err, expected);
 }

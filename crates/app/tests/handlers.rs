@@ -3,7 +3,6 @@
 
 mod support;
 
-use std::thread;
 use std::time::{Duration, Instant};
 use support::http::Connection;
 use support::{Server, eventually, note};
@@ -60,7 +59,9 @@ scheme Site {
         seen:stubborn ← 'yes'.
         { true } whileTrue: { { self spin. } onError: { :error | 'no' }. }.
     } }
-    /blocks { get { seen:blocks ← 'yes'. { true } whileTrue: { [ 1, 2 ] collect: { :n | n * 2 }. }. } }
+    /blocks { get {
+        seen:blocks ← 'yes'. { true } whileTrue: { [ 1, 2 ] collect: { :n | n * 2 }. }.
+    } }
     /seen/:name { get { seen:{name} } }
     /ok { get { 'fine' } }
     -spin { { true } whileTrue: { 1 + 1. }. }
@@ -156,51 +157,6 @@ fn two_hundred_waiting_handlers_take_the_time_of_one() {
 }
 
 #[test]
-fn a_caller_who_goes_away_cancels_its_fiber() {
-    let server = Server::of_scheme(
-        "scheme:seen ← DictStore store.\n\
-         scheme Site {\n\
-         \x20   /wait { get {\n\
-         \x20       seen:started ← 'yes'.\n\
-         \x20       { runLoop runFor: 60. seen:finished ← 'yes'. }\n\
-         \x20           ensure: { seen:ended ← 'yes'. }.\n\
-         \x20   } }\n\
-         \x20   /compute { get {\n\
-         \x20       seen:computes ← 'yes'.\n\
-         \x20       { { true } whileTrue: { }. } ensure: { seen:computed ← 'yes'. }.\n\
-         \x20   } }\n\
-         \x20   /seen/:name { get { seen:{name} } }\n\
-         }",
-        300.0,
-    );
-    let seen = |name: &str| server.get(&format!("/seen/{name}")).text() == "yes";
-
-    let mut connection = Connection::open(server.port).unwrap();
-    connection.ask("GET", "/wait", &[], b"").unwrap();
-    eventually("the handler runs", || seen("started"));
-    assert!(!seen("ended"));
-    drop(connection);
-    eventually("ensure: has run", || seen("ended"));
-    assert!(!seen("finished"));
-
-    // One that computes ends too: the process comes to rest.
-    let mut connection = Connection::open(server.port).unwrap();
-    connection.ask("GET", "/compute", &[], b"").unwrap();
-    eventually("the handler computes", || seen("computes"));
-    drop(connection);
-    eventually("ensure: has run", || seen("computed"));
-    if let Some(mut before) = server.process.processor_time() {
-        eventually("nothing computes any more", || {
-            thread::sleep(Duration::from_millis(200));
-            let now = server.process.processor_time().unwrap();
-            let rests = now - before <= 2;
-            before = now;
-            rests
-        });
-    }
-}
-
-#[test]
 fn errors_leave_nothing_behind() {
     let server = Server::of_scheme(
         "class Helper { -fail: rows { rows do: { :row | row nonsense }. } }\n\
@@ -237,57 +193,6 @@ fn errors_leave_nothing_behind() {
     eventually("all sockets are closed", || {
         server.process.open_files().is_some_and(|now| now <= files)
     });
-}
-
-#[test]
-fn a_verb_that_takes_more_than_its_time_keeps_what_it_waits_for() {
-    // Copying this much ends the time slice before the fiber can begin to wait.
-    let outcome = support::program(
-        "text ← 'x'. 24 repeat: { text ← text , text }.\n\
-         scheme:here ← ref:file:{argv0 deletingLastPathComponent} asScheme.\n\
-         3 repeat: {\n\
-         \x20   stdout println: ([\n\
-         \x20       { here:a.txt ← text. 'a' }, { runLoop runFor: 0.001. 'b' },\n\
-         \x20       { here:c.txt ← text. 'c' }, { here:a.txt , ''. 'd' }\n\
-         \x20   ] concurrently join: ' ').\n\
-         }.\n\
-         stdout println: here:a.txt count + here:c.txt count.\n",
-    );
-    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
-    assert_eq!(outcome.out, "a b c d\na b c d\na b c d\n33554432\n");
-}
-
-#[test]
-fn an_error_crosses_fibers_as_it_is() {
-    let outcome = support::program(
-        "class Refused : Error { var code. }\n\
-         code ← { :block | { block value } onError: { :error | error code } }.\n\
-         refuse ← { #Refused{ code: 7 } signal }.\n\
-         stdout println: (code value: { refuse fork value }).\n\
-         stdout println: (code value: { refuse timeout: 5 seconds }).\n\
-         stdout println: (code value: { [ { 1 }, refuse ] concurrently }).\n\
-         stdout println: ({ { 3 frob } fork value } on: 'doesNotUnderstand' do: { :e | 'that' }).\n\
-         refuse fork value.\n",
-    );
-    assert_eq!((outcome.status, outcome.out.as_str()), (70, "7\n7\n7\nthat\n"), "{outcome:?}");
-    assert!(outcome.err.contains("program.st:3"), "{}", outcome.err);
-}
-
-#[test]
-fn an_error_of_a_timer_is_said_and_the_timer_goes_on() {
-    let outcome = support::program(
-        "count ← 0.\n\
-         ticker ← every: 5 milliseconds do: {\n\
-         \x20   count ← count + 1.\n\
-         \x20   count = 2 ifTrue: { count frobnicate }.\n\
-         }.\n\
-         { count < 4 } whileTrue: { runLoop runFor: 0.005 }.\n\
-         ticker cancel.\n\
-         stdout println: 'four'.\n",
-    );
-    assert_eq!((outcome.status, outcome.out.as_str()), (0, "four\n"), "{outcome:?}");
-    assert!(outcome.err.contains("does not understand frobnicate"), "{}", outcome.err);
-    assert!(outcome.err.contains("program.st:4"), "{}", outcome.err);
 }
 
 #[test]

@@ -131,7 +131,8 @@ fn programs_that_use_up_everything_end_with_an_error() {
     fails(&program(text), 70, "memory");
     // It can be handled, and the program goes on.
     let handled = "text ← 'x'.\n\
-        said ← { 30 repeat: { text ← text , text }. text count } onError: { :error | error kind }.\n\
+        said ← { 30 repeat: { text ← text , text }. text count }\n\
+            onError: { :error | error kind }.\n\
         stdout println: said.\n\
         text ← nil.\n\
         stdout println: 'goes on'.\n";

@@ -1,0 +1,186 @@
+//! Fibers of a running program: errors that cross them, waits, ends, and what runs at the end.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::thread;
+use std::time::Duration;
+use support::http::Connection;
+use support::{Server, eventually};
+
+#[test]
+fn a_verb_that_takes_more_than_its_time_keeps_what_it_waits_for() {
+    // Copying this much ends the time slice before the fiber can begin to wait.
+    let outcome = support::program(
+        "text ← 'x'. 24 repeat: { text ← text , text }.\n\
+         scheme:here ← ref:file:{argv0 deletingLastPathComponent} asScheme.\n\
+         3 repeat: {\n\
+         \x20   stdout println: ([\n\
+         \x20       { here:a.txt ← text. 'a' }, { runLoop runFor: 0.001. 'b' },\n\
+         \x20       { here:c.txt ← text. 'c' }, { here:a.txt , ''. 'd' }\n\
+         \x20   ] concurrently join: ' ').\n\
+         }.\n\
+         stdout println: here:a.txt count + here:c.txt count.\n",
+    );
+    assert_eq!((outcome.status, outcome.err.as_str()), (0, ""), "{outcome:?}");
+    assert_eq!(outcome.out, "a b c d\na b c d\na b c d\n33554432\n");
+}
+
+#[test]
+fn an_error_crosses_fibers_as_it_is() {
+    let outcome = support::program(
+        "class Refused : Error { var code. }\n\
+         code ← { :block | { block value } onError: { :error | error code } }.\n\
+         refuse ← { #Refused{ code: 7 } signal }.\n\
+         stdout println: (code value: { refuse fork value }).\n\
+         stdout println: (code value: { refuse timeout: 5 seconds }).\n\
+         stdout println: (code value: { [ { 1 }, refuse ] concurrently }).\n\
+         stdout println: ({ { 3 frob } fork value } on: 'doesNotUnderstand' do: { :e | 'that' }).\n\
+         refuse fork value.\n",
+    );
+    assert_eq!((outcome.status, outcome.out.as_str()), (70, "7\n7\n7\nthat\n"), "{outcome:?}");
+    assert!(outcome.err.contains("program.st:3"), "{}", outcome.err);
+}
+
+#[test]
+fn an_error_of_a_timer_is_said_and_the_timer_goes_on() {
+    let outcome = support::program(
+        "count ← 0.\n\
+         ticker ← every: 5 milliseconds do: {\n\
+         \x20   count ← count + 1.\n\
+         \x20   count = 2 ifTrue: { count frobnicate }.\n\
+         }.\n\
+         { count < 4 } whileTrue: { runLoop runFor: 0.005 }.\n\
+         ticker cancel.\n\
+         stdout println: 'four'.\n",
+    );
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "four\n"), "{outcome:?}");
+    assert!(outcome.err.contains("does not understand frobnicate"), "{}", outcome.err);
+    assert!(outcome.err.contains("program.st:4"), "{}", outcome.err);
+}
+
+#[test]
+fn a_caller_who_goes_away_cancels_its_fiber() {
+    let server = Server::of_scheme(
+        "scheme:seen ← DictStore store.\n\
+         scheme Site {\n\
+         \x20   /wait { get {\n\
+         \x20       seen:started ← 'yes'.\n\
+         \x20       { runLoop runFor: 60. seen:finished ← 'yes'. }\n\
+         \x20           ensure: { seen:ended ← 'yes'. }.\n\
+         \x20   } }\n\
+         \x20   /compute { get {\n\
+         \x20       seen:computes ← 'yes'.\n\
+         \x20       { { true } whileTrue: { }. } ensure: { seen:computed ← 'yes'. }.\n\
+         \x20   } }\n\
+         \x20   /seen/:name { get { seen:{name} } }\n\
+         }",
+        300.0,
+    );
+    let seen = |name: &str| server.get(&format!("/seen/{name}")).text() == "yes";
+
+    let mut connection = Connection::open(server.port).unwrap();
+    connection.ask("GET", "/wait", &[], b"").unwrap();
+    eventually("the handler runs", || seen("started"));
+    assert!(!seen("ended"));
+    drop(connection);
+    eventually("ensure: has run", || seen("ended"));
+    assert!(!seen("finished"));
+
+    // One that computes ends too: the process comes to rest.
+    let mut connection = Connection::open(server.port).unwrap();
+    connection.ask("GET", "/compute", &[], b"").unwrap();
+    eventually("the handler computes", || seen("computes"));
+    drop(connection);
+    eventually("ensure: has run", || seen("computed"));
+    if let Some(mut before) = server.process.processor_time() {
+        eventually("nothing computes any more", || {
+            thread::sleep(Duration::from_millis(200));
+            let now = server.process.processor_time().unwrap();
+            let rests = now - before <= 2;
+            before = now;
+            rests
+        });
+    }
+}
+
+#[test]
+fn what_an_ended_fiber_cleans_up_may_wait() {
+    let server = Server::of_scheme(
+        "scheme Site {\n\
+         \x20   /left { get {\n\
+         \x20       { file:started.txt ← 'yes'. runLoop runFor: 60. } ensure: { file:left.txt ← 'x'. }.\n\
+         \x20   } }\n\
+         \x20   /late { get {\n\
+         \x20       { runLoop runFor: 60. } ensure: { runLoop runFor: 0.05. file:late.txt ← 'x'. }.\n\
+         \x20   } }\n\
+         \x20   /busy { get { { { true } whileTrue: { }. } ensure: { file:busy.txt ← 'x'. }. } }\n\
+         }",
+        1.0,
+    );
+    let exists = |name: &str| server.folder.path(name).exists();
+    let mut connection = Connection::open(server.port).unwrap();
+    connection.ask("GET", "/left", &[], b"").unwrap();
+    eventually("the handler runs", || exists("started.txt"));
+    drop(connection);
+    eventually("a file is written after the caller left", || exists("left.txt"));
+    assert_eq!(server.get("/late").status, 504);
+    eventually("a file is written after the deadline", || exists("late.txt"));
+    assert_eq!(server.get("/busy").status, 504);
+    eventually("a file is written after computing was ended", || exists("busy.txt"));
+}
+
+#[test]
+fn an_ended_fiber_takes_its_children_with_it() {
+    let server = Server::of_scheme(
+        "scheme:seen ← DictStore store.\n\
+         scheme Site {\n\
+         \x20   /both { get { [ { self child: 'a' }, { self child: 'b' } ] concurrently. } }\n\
+         \x20   /limited { get { { self child: 'c' } timeout: 100 seconds. } }\n\
+         \x20   /seen/:name { get { seen:{name} } }\n\
+         \x20   -child: name {\n\
+         \x20       seen:{name} ← 'runs'.\n\
+         \x20       { runLoop runFor: 100. } ensure: { seen:{name} ← 'ended'. }.\n\
+         \x20   }\n\
+         }",
+        300.0,
+    );
+    let seen = |name: &str, text: &str| server.get(&format!("/seen/{name}")).text() == text;
+    for (path, children) in [("/both", &["a", "b"][..]), ("/limited", &["c"])] {
+        let mut connection = Connection::open(server.port).unwrap();
+        connection.ask("GET", path, &[], b"").unwrap();
+        for child in children {
+            eventually("the child runs", || seen(child, "runs"));
+        }
+        drop(connection);
+        for child in children {
+            eventually("the child has ended", || seen(child, "ended"));
+        }
+    }
+}
+
+#[test]
+fn a_scheme_behind_a_native_store_is_interrupted_like_others() {
+    let server = Server::of_scheme(
+        "scheme Inner {\n\
+         \x20   /loop { get { { true } whileTrue: { }. } }\n\
+         \x20   /wait { get { runLoop runFor: 0.05. 'waited' } }\n\
+         }\n\
+         scheme:inner ← #Inner{}.\n\
+         scheme:cached ← CachingStore storeWithSource: scheme:inner.\n\
+         scheme:json ← #JSONConverter{} → scheme:inner.\n\
+         scheme Site {\n\
+         \x20   /cached { get { cached:loop } }\n\
+         \x20   /json { get { json:loop } }\n\
+         \x20   /after { get { cached:wait. { true } whileTrue: { }. } }\n\
+         \x20   /wait { get { cached:wait } }\n\
+         }",
+        1.0,
+    );
+    for path in ["/cached", "/json", "/after"] {
+        let mut endless = Connection::open(server.port).unwrap();
+        endless.ask("GET", path, &[], b"").unwrap();
+        assert_eq!(server.get("/wait").text(), "waited", "beside {path}");
+        assert_eq!(endless.answer("GET").unwrap().status, 504, "{path}");
+    }
+}
