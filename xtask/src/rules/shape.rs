@@ -8,7 +8,7 @@ const FILE_LINES: usize = 600;
 /// Lines of a function of Rust.
 const FUNCTION_LINES: usize = 70;
 /// Characters of a line of Rust.
-const LINE_WIDTH: usize = 100;
+const LINE_WIDTH: usize = 120;
 /// Sources.
 const SOURCES: [&str; 4] = [".rs", ".lua", ".st", ".js"];
 /// Files that tools write.
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn blanks_and_widths() {
-        let wide = format!("//! {}\n", "ä".repeat(97));
+        let wide = format!("//! {}\n", "ä".repeat(117));
         assert_eq!(found("a.rs", &wide), [(1, "length of line")]);
         assert_eq!(
             found("a.rs", "//! a \n\tb"),
