@@ -184,3 +184,16 @@ fn a_scheme_behind_a_native_store_is_interrupted_like_others() {
         assert_eq!(endless.answer("GET").unwrap().status, 504, "{path}");
     }
 }
+
+/// Starting a server looks whether loops can be interrupted, by a deadline that has passed. It is
+/// not the deadline of the program: that one may wait longer than any grace.
+#[test]
+fn a_program_that_serves_has_no_deadline() {
+    let source = "#HTTPServer{ port: 0, scheme: #SiteMap{ a: 'b' } } start. \
+                  runLoop runFor: 5.5. 'still here'";
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_runnel"))
+        .args(["-e", source])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "still here\n");
+}

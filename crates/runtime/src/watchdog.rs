@@ -206,6 +206,7 @@ pub(crate) fn is_effective(stack: crate::raw::Stack) -> bool {
         return false;
     }
     let outer = DEADLINE.replace(Some(Instant::now()));
+    let raised = RAISED.get();
     let sender = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_micros(300));
         // SAFETY: see above.
@@ -214,6 +215,8 @@ pub(crate) fn is_effective(stack: crate::raw::Stack) -> bool {
     let finished = stack.protected_call(0, 1);
     let _ = sender.join();
     DEADLINE.set(outer);
+    // The error was asked for: the fiber that starts a server is not late.
+    RAISED.set(raised);
     stack.pop(1);
     !finished
 }
