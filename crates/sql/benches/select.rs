@@ -42,13 +42,13 @@ fn main() {
 }
 
 fn shape() -> Shape {
-    let field = |name: &str, kind| Field { name: name.into(), kind };
+    let field = |name: &str, kind| Field::new(name, kind);
     let fields = vec![
         field("id", FieldType::Int),
         field("done", FieldType::Bool),
         field("title", FieldType::Text),
     ];
-    Shape { name: "Task".into(), fields }
+    Shape::new("Task", fields)
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {

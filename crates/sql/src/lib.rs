@@ -8,41 +8,12 @@
 //! Reads run on each worker's own connection within a budget; writes go to one thread for each
 //! database, which commits many of them at once and then answers.
 //!
-//! Reading order: `database`, `table`, `select`, `rows`, `encode`; then `reader` and `pool` for how
-//! reads run, `writer` for how writes do.
+//! Reading order: `sqlite`.
 
-mod cell;
-mod change;
-mod content;
-mod database;
-mod define;
-mod encode;
-mod fault;
-mod kept;
-mod options;
-mod parameters;
-mod place;
-mod pool;
-mod queue;
-mod reader;
-mod row;
-mod rows;
-mod schema;
-mod select;
-mod shared;
-mod statement;
-mod stop;
-mod table;
-mod writer;
+mod sqlite;
 
-pub use database::Database;
-pub use encode::ENCODING_LIMIT;
-pub use kept::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
-pub use options::{Options, Synchronous};
-pub use place::VALUE_LIMIT;
-pub use pool::{CHUNK, POOL_CONNECTIONS, POOL_WAITING, STREAM_PATIENCE};
-pub use reader::{READ_BUDGET, READ_SIZE};
-pub use select::FILTER_DEPTH;
-pub use statement::RETURNING_LIMIT;
-pub use table::{LIST_LIMIT, Table};
-pub use writer::{WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE};
+pub use sqlite::{
+    CHUNK, Database, ENCODING_LIMIT, FILTER_DEPTH, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST,
+    LIST_LIMIT, Options, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
+    STREAM_PATIENCE, Synchronous, Table, VALUE_LIMIT, WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE,
+};

@@ -1,7 +1,8 @@
 //! References, stores and content: the one idea of Runnel, without any language.
 //!
 //! - [`Reference`] names a thing: `scheme:path?query`.
-//! - [`Store`] answers verbs on references: get, put, post, merge, delete, list, query.
+//! - [`Store`] answers verbs on references: get, put, post, merge, delete, list, query,
+//!   watch.
 //! - [`Content`] is what a verb carries: bytes, a value, a stream, or something [`Lazy`].
 //! - [`Answer`] is how a verb answers: at once, or later.
 //!
@@ -12,6 +13,7 @@ pub mod conformance;
 pub mod json;
 
 mod answer;
+mod change;
 mod combine;
 mod compare;
 mod content;
@@ -26,9 +28,11 @@ mod query;
 mod query_run;
 mod reference;
 mod store;
+mod transaction;
 mod value;
 
 pub use answer::Answer;
+pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use combine::{Cache, Json, Log, Map, ReadOnly, Relative, Route, Sequence};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use disk::Disk;
@@ -37,8 +41,9 @@ pub use environment::Environment;
 pub use error::{Error, Kind, Result};
 pub use graph::draw_graph;
 pub use memory::Memory;
-pub use query::{Comparison, Field, FieldType, Filter, Query, Shape, Sort};
+pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use query_run::run_query;
 pub use reference::{Reference, Text};
 pub use store::{Context, Entry, Exchange, Posted, Store, Verb, Verbs};
+pub use transaction::Transaction;
 pub use value::Value;

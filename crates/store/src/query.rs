@@ -71,6 +71,31 @@ pub struct Shape {
     pub name: String,
     /// Its fields in the order of their declaration.
     pub fields: Vec<Field>,
+    /// The indexes that its collection should have.
+    pub indexes: Vec<Index>,
+}
+
+/// An index over the elements of a collection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Index {
+    /// The fields it orders by, the first one first.
+    pub fields: Vec<String>,
+    /// Whether no two elements may agree in all of them.
+    pub unique: bool,
+}
+
+impl Shape {
+    /// A shape without indexes.
+    pub fn new(name: impl Into<String>, fields: Vec<Field>) -> Self {
+        Shape { name: name.into(), fields, indexes: Vec::new() }
+    }
+}
+
+impl Field {
+    /// A field that refers to no other collection.
+    pub fn new(name: impl Into<String>, kind: FieldType) -> Self {
+        Field { name: name.into(), kind, references: None }
+    }
 }
 
 /// One field of a shape.
@@ -80,6 +105,9 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub kind: FieldType,
+    /// The name of the class whose elements it refers to by their keys, where it is declared with
+    /// one: a foreign key. Its type is then that of the key.
+    pub references: Option<String>,
 }
 
 /// The types that a field can be declared with.
@@ -97,4 +125,8 @@ pub enum FieldType {
     Text,
     /// Bytes.
     Bytes,
+    /// An exact decimal number, carried as text: `12.30` keeps its last digit.
+    Decimal,
+    /// A moment in time, carried as text: RFC 3339, such as `2026-11-21T05:30:00Z`.
+    Date,
 }

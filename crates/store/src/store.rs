@@ -1,6 +1,8 @@
 //! The trait that everything hangs on.
 
-use crate::{Answer, Content, EntityTag, Error, Query, Reference, Shape, Text};
+use crate::{
+    Answer, Changes, Content, EntityTag, Error, Query, Reference, Shape, Text, Transaction,
+};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -61,6 +63,21 @@ pub trait Store {
         Error::not_allowed(Verb::Define, reference).into()
     }
 
+    /// Tells of changes at the reference and below it, from the moment of the answer on: whatever
+    /// is written after that is told, by whomever the store can see. Changes may be told once for
+    /// several writes of a reference in quick succession, and a write may be told though it changed
+    /// nothing, but never the other way round. At most [`crate::WAITING_CHANGES`] wait for a watcher.
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let _ = context;
+        Error::not_allowed(Verb::Watch, reference).into()
+    }
+
+    /// Begins a transaction; the context carries the one around it, if there is one.
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        let _ = context;
+        Error::not_allowed(Verb::Begin, reference).into()
+    }
+
     /// The verbs that make sense on a reference, for 405 and OPTIONS. Must not wait.
     fn verbs(&self, reference: &Reference) -> Verbs {
         let _ = reference;
@@ -118,6 +135,10 @@ pub enum Verb {
     Query,
     /// Make a collection of a shape.
     Define,
+    /// Tell of changes.
+    Watch,
+    /// Begin a transaction.
+    Begin,
 }
 
 impl Verb {
@@ -132,19 +153,21 @@ impl Verb {
             Verb::List => "list",
             Verb::Query => "query",
             Verb::Define => "define",
+            Verb::Watch => "watch",
+            Verb::Begin => "begin",
         }
     }
 }
 
 /// A set of verbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verbs(u8);
+pub struct Verbs(u16);
 
 impl Verbs {
     /// No verb.
     pub const NONE: Verbs = Verbs(0);
     /// Every verb.
-    pub const ALL: Verbs = Verbs(0xff);
+    pub const ALL: Verbs = Verbs(0x3ff);
 
     /// The set with one verb more.
     pub const fn with(self, verb: Verb) -> Self {
@@ -172,6 +195,8 @@ pub struct Context {
     pub deadline: Option<Instant>,
     /// The HTTP exchange this is part of, for programs that look at requests.
     pub exchange: Option<Rc<dyn Exchange>>,
+    /// The innermost transaction that the caller is in.
+    pub transaction: Option<Rc<dyn Transaction>>,
 }
 
 impl Context {

@@ -150,15 +150,12 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let fields = fields
         .into_iter()
-        .map(|(name, kind)| Field {
-            name,
-            kind: match kind {
-                Value::Text(kind) => field_type(&kind),
-                _ => FieldType::Any,
-            },
+        .map(|(name, kind)| match kind {
+            Value::Text(kind) => Field::new(name, field_type(&kind)),
+            _ => Field::new(name, FieldType::Any),
         })
         .collect();
-    let shape = Shape { name: arguments.text(4), fields };
+    let shape = Shape::new(arguments.text(4), fields);
     let answer = store.define(&Reference::from_path(arguments.text(2)), &shape);
     Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
 }
@@ -170,6 +167,8 @@ fn field_type(name: &str) -> FieldType {
         "bool" | "boolean" => FieldType::Bool,
         "string" | "text" | "nsstring" => FieldType::Text,
         "data" | "bytes" | "nsdata" => FieldType::Bytes,
+        "decimal" | "nsdecimalnumber" => FieldType::Decimal,
+        "date" | "time" | "nsdate" => FieldType::Date,
         _ => FieldType::Any,
     }
 }

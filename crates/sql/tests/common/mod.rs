@@ -40,8 +40,8 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn shape(name: &str, fields: &[(&str, FieldType)]) -> Shape {
-    let field = |(name, kind): &(&str, FieldType)| Field { name: name.to_string(), kind: *kind };
-    Shape { name: name.into(), fields: fields.iter().map(field).collect() }
+    let field = |(name, kind): &(&str, FieldType)| Field::new(*name, *kind);
+    Shape::new(name, fields.iter().map(field).collect())
 }
 
 pub(crate) fn task_shape() -> Shape {

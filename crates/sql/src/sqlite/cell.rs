@@ -4,8 +4,8 @@
 //! change is refused. SQLite itself would turn the text `007` into 7 in an integer column, an
 //! integer beyond 64 bits into a float, and a NaN into NULL.
 
-use crate::fault::Fault;
-use crate::schema::{Affinity, ColumnInfo};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::{Affinity, ColumnInfo};
 use bytes::Bytes;
 use runnel_store::{FieldType, Value};
 use rusqlite::ToSql;
@@ -101,7 +101,7 @@ pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> Result<Va
         (FieldType::Bool, Value::Bool(_) | Value::Int(0 | 1))
         | (FieldType::Int, Value::Int(_) | Value::Bool(_))
         | (FieldType::Float, Value::Float(_))
-        | (FieldType::Text, Value::Text(_))
+        | (FieldType::Text | FieldType::Decimal | FieldType::Date, Value::Text(_))
         | (FieldType::Bytes, Value::Bytes(_))
         | (FieldType::Any, _)
         | (_, Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_)) => {
@@ -180,6 +180,8 @@ fn holds(kind: FieldType) -> &'static str {
         FieldType::Bool => "true or false",
         FieldType::Text => "text",
         FieldType::Bytes => "bytes",
+        FieldType::Decimal => "decimal numbers",
+        FieldType::Date => "dates",
     }
 }
 

@@ -6,11 +6,11 @@
 //! only. Where a failure takes the whole transaction with it (a deferred constraint at the commit,
 //! a conflict clause `ROLLBACK`), the jobs run again one by one, so that each has its own fate.
 
-use crate::fault::{Cause, Fault};
-use crate::options::Options;
-use crate::place::{Place, Role};
-use crate::queue::{Queue, Refused};
-use crate::stop::{Stop, is_over};
+use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::options::Options;
+use crate::sqlite::place::{Place, Role};
+use crate::sqlite::queue::{Queue, Refused};
+use crate::sqlite::stop::{Stop, is_over};
 use runnel_store::{Answer, Kind};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,17 +1,17 @@
 //! A database as a store: its tables, their rows, and statements in SQL.
 
-use crate::cell::Cell;
-use crate::define;
-use crate::fault::Fault;
-use crate::options::Options;
-use crate::place::Place;
-use crate::reader::{Reader, Traits};
-use crate::rows::Rows;
-use crate::schema::TableInfo;
-use crate::select::Select;
-use crate::shared::Shared;
-use crate::statement;
-use crate::table::Table;
+use crate::sqlite::cell::Cell;
+use crate::sqlite::define;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::options::Options;
+use crate::sqlite::place::Place;
+use crate::sqlite::reader::{Reader, Traits};
+use crate::sqlite::rows::Rows;
+use crate::sqlite::schema::TableInfo;
+use crate::sqlite::select::Select;
+use crate::sqlite::shared::Shared;
+use crate::sqlite::statement;
+use crate::sqlite::table::Table;
 use runnel_store::{
     Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
     Value, Verb, Verbs,

@@ -1,9 +1,9 @@
 //! Reading on threads that may wait: what takes longer than a worker may spend at once.
 
-use crate::fault::Fault;
-use crate::options::Options;
-use crate::place::{Place, Role};
-use crate::stop::{STEPS, is_over};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::options::Options;
+use crate::sqlite::place::{Place, Role};
+use crate::sqlite::stop::{STEPS, is_over};
 use bytes::Bytes;
 use futures_util::stream;
 use runnel_store::{Answer, ByteStream, Error, Kind};

@@ -1,13 +1,13 @@
 //! A worker's own reading connection: reads run on it at once, within a budget.
 
-use crate::encode::{self, ENCODING_LIMIT, Watch};
-use crate::fault::Fault;
-use crate::kept::{Kept, Shelf};
-use crate::place::{Role, Volatile, watch};
-use crate::schema::TableInfo;
-use crate::select::{SEED, Select};
-use crate::shared::Shared;
-use crate::stop::{Stop, is_over};
+use crate::sqlite::encode::{self, ENCODING_LIMIT, Watch};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::kept::{Kept, Shelf};
+use crate::sqlite::place::{Role, Volatile, watch};
+use crate::sqlite::schema::TableInfo;
+use crate::sqlite::select::{SEED, Select};
+use crate::sqlite::shared::Shared;
+use crate::sqlite::stop::{Stop, is_over};
 use bytes::Bytes;
 use runnel_store::{Answer, EntityTag, Form, Value};
 use rusqlite::Connection;
@@ -300,8 +300,8 @@ impl Reader {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::options::Options;
-    use crate::place::Place;
+    use crate::sqlite::options::Options;
+    use crate::sqlite::place::Place;
 
     fn file() -> (tempfile::TempDir, Rc<Reader>, Connection) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,6 +1,6 @@
 //! The moment at which a running statement is to be stopped.
 
-use crate::fault::Fault;
+use crate::sqlite::fault::Fault;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

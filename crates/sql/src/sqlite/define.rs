@@ -1,8 +1,8 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
-use crate::fault::Fault;
-use crate::schema::{Affinity, ColumnInfo, Key, TableInfo, quoted};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::{Affinity, ColumnInfo, Key, TableInfo, quoted};
 use runnel_store::{FieldType, Kind, Shape};
 use rusqlite::Connection;
 
@@ -144,6 +144,7 @@ fn declaration(name: &str, kind: FieldType) -> String {
         FieldType::Bool => " BOOLEAN",
         FieldType::Text => " TEXT",
         FieldType::Bytes => " BLOB",
+        FieldType::Decimal | FieldType::Date => " TEXT",
     };
     format!("{}{declared}", quoted(name))
 }
@@ -166,6 +167,8 @@ fn word(kind: FieldType) -> &'static str {
         FieldType::Bool => "a boolean",
         FieldType::Text => "text",
         FieldType::Bytes => "bytes",
+        FieldType::Decimal => "a decimal number",
+        FieldType::Date => "a date",
     }
 }
 
@@ -176,9 +179,8 @@ mod tests {
     use runnel_store::Field;
 
     fn shape(fields: &[(&str, FieldType)]) -> Shape {
-        let field =
-            |(name, kind): &(&str, FieldType)| Field { name: name.to_string(), kind: *kind };
-        Shape { name: "Task".into(), fields: fields.iter().map(field).collect() }
+        let field = |(name, kind): &(&str, FieldType)| Field::new(*name, *kind);
+        Shape::new("Task", fields.iter().map(field).collect())
     }
 
     #[test]

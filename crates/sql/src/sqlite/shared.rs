@@ -1,10 +1,10 @@
 //! What all openings of one database in a process share: its writer and its pool of readers.
 
-use crate::fault::Fault;
-use crate::options::Options;
-use crate::place::Place;
-use crate::pool::Pool;
-use crate::writer::Writer;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::options::Options;
+use crate::sqlite::place::Place;
+use crate::sqlite::pool::Pool;
+use crate::sqlite::writer::Writer;
 use runnel_store::{Answer, Kind};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

@@ -3,11 +3,11 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::cell::{Cell, for_column};
-use crate::encode::record;
-use crate::fault::Fault;
-use crate::schema::{ColumnInfo, Key, TableInfo, quoted};
-use crate::select::{Columns, column};
+use crate::sqlite::cell::{Cell, for_column};
+use crate::sqlite::encode::record;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
+use crate::sqlite::select::{Columns, column};
 use runnel_store::{FieldType, Kind, Value};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params_from_iter};
@@ -141,7 +141,9 @@ pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
         Key::Column(column) => match column.kind {
             FieldType::Int | FieldType::Bool => integer().map(Cell::Integer),
             FieldType::Float => text.parse().ok().map(Cell::Real),
-            FieldType::Text => Some(Cell::Text(text.to_string())),
+            FieldType::Text | FieldType::Decimal | FieldType::Date => {
+                Some(Cell::Text(text.to_string()))
+            }
             FieldType::Bytes => None,
             FieldType::Any => {
                 Some(integer().map_or_else(|| Cell::Text(text.to_string()), Cell::Integer))
@@ -154,7 +156,7 @@ impl Target {
     /// Inserts a row; what it does not name gets the column's default or NULL.
     pub(crate) fn insert(&self, connection: &Connection, row: &Row) -> Result<Inserted, Fault> {
         let shown: Vec<&ColumnInfo> = self.info.columns.iter().collect();
-        let mut returned = crate::select::list(&shown);
+        let mut returned = crate::sqlite::select::list(&shown);
         let key = self.info.key_sql();
         if let Some(key) = &key {
             returned = format!("{returned}, {key}");
@@ -166,7 +168,7 @@ impl Target {
             Some(found) => Inserted {
                 row: record(&self.columns, found, &mut 0)?,
                 key: match key {
-                    Some(_) => Some(crate::cell::read(found.get_ref(shown.len())?, false)),
+                    Some(_) => Some(crate::sqlite::cell::read(found.get_ref(shown.len())?, false)),
                     None => None,
                 },
             },

@@ -1,7 +1,7 @@
 //! Where a database lies, and how connections to it are made.
 
-use crate::fault::Fault;
-use crate::options::Options;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::options::Options;
 use runnel_store::Kind;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};

@@ -5,9 +5,9 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
-use crate::cell::Cell;
-use crate::fault::Fault;
-use crate::schema::{Affinity, ColumnInfo, TableInfo, quoted};
+use crate::sqlite::cell::Cell;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
 use std::fmt::Write;

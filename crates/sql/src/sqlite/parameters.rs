@@ -1,9 +1,9 @@
 //! The query of a reference, `?done=0&sort=-id&limit=10`, as a query over a table.
 
-use crate::cell::exact_integer;
-use crate::fault::Fault;
-use crate::schema::{ColumnInfo, TableInfo};
-use crate::select::column;
+use crate::sqlite::cell::exact_integer;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::{ColumnInfo, TableInfo};
+use crate::sqlite::select::column;
 use percent_encoding::percent_decode_str;
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 
@@ -70,7 +70,9 @@ fn equal(column: &ColumnInfo, text: &str) -> Result<Filter, Fault> {
     let integer = text.parse::<i64>().ok();
     let float = text.parse::<f64>().ok().filter(|number| number.is_finite());
     match column.kind {
-        FieldType::Text => Ok(is(Value::Text(text.to_string()))),
+        FieldType::Text | FieldType::Decimal | FieldType::Date => {
+            Ok(is(Value::Text(text.to_string())))
+        }
         FieldType::Int => match (integer, float.and_then(exact_integer)) {
             (Some(number), _) | (None, Some(number)) => Ok(is(Value::Int(number))),
             _ => refuse("an integer"),

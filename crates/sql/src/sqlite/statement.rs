@@ -1,10 +1,10 @@
 //! Statements that a program writes itself.
 
-use crate::cell::Cell;
-use crate::encode::{columns, record};
-use crate::fault::Fault;
-use crate::reader::Traits;
-use crate::select::Select;
+use crate::sqlite::cell::Cell;
+use crate::sqlite::encode::{columns, record};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::reader::Traits;
+use crate::sqlite::select::Select;
 use runnel_store::{Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 

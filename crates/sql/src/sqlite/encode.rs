@@ -1,9 +1,9 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
-use crate::cell::{read, safe_text};
-use crate::fault::Fault;
-use crate::schema::is_boolean;
-use crate::select::{Columns, Select};
+use crate::sqlite::cell::{read, safe_text};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::is_boolean;
+use crate::sqlite::select::{Columns, Select};
 use runnel_store::{Form, Kind, Value, json};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement, params_from_iter};

@@ -1,16 +1,16 @@
 //! One table as a store: the root is all rows, a key is one row.
 
-use crate::change::{Batch, Row, Target, key_cell, no_key};
-use crate::content::to_value;
-use crate::define::seen_by;
-use crate::fault::Fault;
-use crate::kept::Kept;
-use crate::parameters;
-use crate::reader::{Reader, Stamp};
-use crate::row::row_content;
-use crate::rows::Rows;
-use crate::schema::{Key, TableInfo, quoted};
-use crate::select::{Columns, Select, list, translate};
+use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
+use crate::sqlite::content::to_value;
+use crate::sqlite::define::seen_by;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::kept::Kept;
+use crate::sqlite::parameters;
+use crate::sqlite::reader::{Reader, Stamp};
+use crate::sqlite::row::row_content;
+use crate::sqlite::rows::Rows;
+use crate::sqlite::schema::{Key, TableInfo, quoted};
+use crate::sqlite::select::{Columns, Select, list, translate};
 use runnel_store::{
     Answer, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Reference, Shape,
     Store, Value, Verb, Verbs,
@@ -225,7 +225,12 @@ impl Table {
         key: String,
         value: Value,
         context: &Context,
-        write: fn(&Target, &rusqlite::Connection, &crate::cell::Cell, &Row) -> Result<bool, Fault>,
+        write: fn(
+            &Target,
+            &rusqlite::Connection,
+            &crate::sqlite::cell::Cell,
+            &Row,
+        ) -> Result<bool, Fault>,
     ) -> Answer<bool> {
         let (table, deadline) = (self.clone(), context.deadline);
         self.plan(context).and_then(move |plan| {
@@ -396,7 +401,7 @@ impl Plan {
 }
 
 /// The key of a row to be written; text that no row's key can be is an error.
-fn target_key(table: &TableInfo, text: &str) -> Result<crate::cell::Cell, Fault> {
+fn target_key(table: &TableInfo, text: &str) -> Result<crate::sqlite::cell::Cell, Fault> {
     match key_cell(table, text) {
         Some(key) => Ok(key),
         None if table.key == Key::None => Err(no_key(table)),

@@ -1,0 +1,1 @@
+//! Redis and NATS as stores and streams: how several machines share state and changes.

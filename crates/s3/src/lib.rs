@@ -1,0 +1,1 @@
+//! Object storage with the S3 protocol as a store.

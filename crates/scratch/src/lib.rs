@@ -1,0 +1,15 @@
+//! Servers for tests: real ones, each in a folder of its own on a free port, gone afterwards.
+//!
+//! - [`Service`] says which server: Postgres, Redis, NATS with JetStream, S3.
+//! - [`Server::start`] starts one and waits until it answers. Dropping it ends it and removes its
+//!   data; it also ends with the process that started it, however that ends.
+//! - [`Server::for_test`] does the same for a test: without the server's program the test is left
+//!   out and says so, except in continuous integration, where that is a failure.
+//!
+//! Reading order: `service`, `server`.
+
+mod server;
+mod service;
+
+pub use server::{START_TIME, Server};
+pub use service::Service;

@@ -1,0 +1,40 @@
+//! SQLite: databases in files, and in memory.
+//!
+//! Reading order: `database`, `table`, `select`, `rows`, `encode`; then `reader` and `pool` for how
+//! reads run, `writer` for how writes do.
+
+mod cell;
+mod change;
+mod content;
+mod database;
+mod define;
+mod encode;
+mod fault;
+mod kept;
+mod options;
+mod parameters;
+mod place;
+mod pool;
+mod queue;
+mod reader;
+mod row;
+mod rows;
+mod schema;
+mod select;
+mod shared;
+mod statement;
+mod stop;
+mod table;
+mod writer;
+
+pub use database::Database;
+pub use encode::ENCODING_LIMIT;
+pub use kept::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
+pub use options::{Options, Synchronous};
+pub use place::VALUE_LIMIT;
+pub use pool::{CHUNK, POOL_CONNECTIONS, POOL_WAITING, STREAM_PATIENCE};
+pub use reader::{READ_BUDGET, READ_SIZE};
+pub use select::FILTER_DEPTH;
+pub use statement::RETURNING_LIMIT;
+pub use table::{LIST_LIMIT, Table};
+pub use writer::{WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE};

@@ -1,0 +1,63 @@
+//! What a store tells of its changes.
+
+use crate::{Content, Reference, Result};
+use futures_util::Stream;
+use std::pin::Pin;
+
+/// Changes that wait for one watcher. One that is slower loses them and is told so, once, by
+/// [`ChangeKind::Lost`].
+pub const WAITING_CHANGES: usize = 1024;
+
+/// The changes that one watcher is told of, in the order in which they happened. Dropping it ends
+/// the watch. An error is the last item; a stream that ends without one means that the store ended.
+pub type Changes = Pin<Box<dyn Stream<Item = Result<Change>>>>;
+
+/// One change of one reference.
+pub struct Change {
+    /// Of what kind.
+    pub kind: ChangeKind,
+    /// What has changed, as the watched store names it: what a get there would be asked for.
+    pub reference: Reference,
+    /// The new content, where the store has it at hand; a get answers it otherwise.
+    pub content: Option<Content>,
+}
+
+/// The kinds of change. What was put, posted and merged is the same to a watcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ChangeKind {
+    /// There is new content at the reference.
+    Changed,
+    /// There is nothing at the reference any more.
+    Deleted,
+    /// Some changes at the reference or below it could not be told: whoever follows should read
+    /// again.
+    Lost,
+}
+
+impl ChangeKind {
+    /// The name that programs and logs use: `changed`, `deleted`, `lost`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChangeKind::Changed => "changed",
+            ChangeKind::Deleted => "deleted",
+            ChangeKind::Lost => "lost",
+        }
+    }
+}
+
+impl Change {
+    /// New content, which a get answers.
+    pub fn changed(reference: Reference) -> Self {
+        Change { kind: ChangeKind::Changed, reference, content: None }
+    }
+
+    /// Nothing any more.
+    pub fn deleted(reference: Reference) -> Self {
+        Change { kind: ChangeKind::Deleted, reference, content: None }
+    }
+
+    /// Changes at or below the reference that could not be told.
+    pub fn lost(reference: Reference) -> Self {
+        Change { kind: ChangeKind::Lost, reference, content: None }
+    }
+}
