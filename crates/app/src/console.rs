@@ -59,6 +59,17 @@ impl Console {
         }
     }
 
+    /// A line on a terminal that the next one replaces; an empty one takes it away. Nothing where
+    /// standard error is no terminal, and nothing while somebody types at the prompt.
+    pub(crate) fn progress(text: &str) {
+        let prompt = PROMPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut out = std::io::stderr().lock();
+        if prompt.is_none() && out.is_terminal() {
+            // Nowhere to tell when this fails.
+            let _ = write!(out, "\r\x1b[K{text}").and_then(|()| out.flush());
+        }
+    }
+
     /// One line on standard output, at once: for commands other than running a program.
     pub(crate) fn line(text: &str) {
         Console::part(&format!("{text}\n"));

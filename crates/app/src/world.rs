@@ -263,6 +263,10 @@ impl Host for World {
         }
     }
 
+    fn progress(&self, text: &str) {
+        Console::progress(text);
+    }
+
     fn flush(&self) {
         self.console.flush();
     }

@@ -47,6 +47,9 @@ pub trait Host {
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>>;
     /// Writes output; it may be kept until `flush`.
     fn write(&self, output: Output, bytes: &[u8]);
+    /// Says how far something long is, in one line that the next replaces; an empty text takes it
+    /// away. Only people at a terminal see it.
+    fn progress(&self, text: &str);
     /// Sends out what was kept.
     fn flush(&self);
     /// The next line of standard input without its end; `None` at the end.

@@ -1,7 +1,7 @@
 //! The trait that everything hangs on.
 
 use crate::{
-    Answer, Changes, Content, EntityTag, Error, Query, Reference, Shape, Text, Transaction,
+    Answer, Changes, Content, EntityTag, Error, Query, Records, Reference, Shape, Text, Transaction,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -55,6 +55,45 @@ pub trait Store {
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         let _ = (query, context);
         Error::not_allowed(Verb::Query, reference).into()
+    }
+
+    /// Adds many records to the collection at the reference, all or none, and answers how many.
+    /// The records are read as they are stored, so that their number is not bounded by memory.
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        let _ = (records, context);
+        Error::not_allowed(Verb::Post, reference).into()
+    }
+
+    /// Runs a statement in the store's own language (SQL) with its parameters in order. One that
+    /// reads answers its rows; one that writes answers the number of rows that it changed.
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<crate::Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let _ = (statement, parameters, context);
+        Error::not_allowed(Verb::Query, reference).into()
+    }
+
+    /// Applies the steps that were not applied before, in order, each as a whole, and remembers
+    /// them. A step is a name such as `0002-split-name.sql` and its statements. Answers the names
+    /// of those that were applied now. A step that is known but reads differently is
+    /// [`crate::Kind::Conflict`].
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        let _ = (steps, context);
+        Error::not_allowed(Verb::Define, reference).into()
     }
 
     /// The store of a collection of one shape, made if it is not there: a table for a class.

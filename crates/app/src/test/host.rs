@@ -84,6 +84,8 @@ impl Host for TestHost {
         }
     }
 
+    fn progress(&self, _: &str) {}
+
     fn flush(&self) {}
 
     fn read_line(&self) -> Answer<Option<String>> {
