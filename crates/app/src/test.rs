@@ -7,6 +7,7 @@ mod client;
 mod conversation;
 mod expect;
 mod host;
+mod needs;
 mod outcome;
 mod page;
 mod part;
@@ -16,11 +17,13 @@ mod statement;
 
 use crate::console::Console;
 use futures_util::StreamExt;
+use needs::Needs;
 use outcome::{Edit, Failure, Test};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::rc::Rc;
 use std::time::Duration;
 
 pub(crate) use part::run as run_part;
@@ -46,6 +49,7 @@ struct Job {
     line: usize,
     /// How long it may take as a whole.
     time: Duration,
+    needs: Rc<Needs>,
 }
 
 /// Runs the tests of files and folders; `bless` rewrites expectations instead of failing.
@@ -96,18 +100,30 @@ fn collect(path: &Path, deep: usize, files: &mut Vec<PathBuf>) -> std::io::Resul
 fn add_jobs(path: &Path, jobs: &mut Vec<Job>) -> Result<(), Failure> {
     let unreadable = |error: std::io::Error| Failure::plain(1, "unreadable", error.to_string());
     let absolute = std::path::absolute(path).map_err(unreadable)?;
-    if path.extension().is_none_or(|ending| ending != "md") {
-        let name = "program".to_string();
-        jobs.push(Job { path: absolute, section: None, name, line: 1, time: TIME * 20 });
+    let page = path.extension().is_some_and(|ending| ending == "md");
+    // What is no text is a failure of the program, which says where.
+    let bytes = std::fs::read(path).map_err(unreadable)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let needs = Needs::read(&text, path)
+        .map_err(|(line, fault)| Failure::plain(line, "what is needed", fault))?;
+    let missing = needs.missing();
+    if !missing.is_empty() {
+        Console::line(&format!("left out {}: without {}", shown(path), missing.join(", ")));
         return Ok(());
     }
-    let text = std::fs::read_to_string(path).map_err(unreadable)?;
+    let needs = Rc::new(needs);
+    if !page {
+        let (name, time) = ("program".to_string(), TIME * 20);
+        jobs.push(Job { path: absolute, section: None, name, line: 1, time, needs });
+        return Ok(());
+    }
     let sections = page::read(&text)
         .map_err(|(line, fault)| Failure::plain(line, "the page cannot be read", fault))?;
     for (number, section) in sections.into_iter().enumerate() {
         let time = TIME * (section.fences.len() as u32 + 1);
         let (section, name, line) = (Some(number), section.name, section.line);
-        jobs.push(Job { path: absolute.clone(), section, name, line, time });
+        let (path, needs) = (absolute.clone(), needs.clone());
+        jobs.push(Job { path, section, name, line, time, needs });
     }
     Ok(())
 }
@@ -164,7 +180,8 @@ async fn start(job: &Job, folder: &Path) -> Result<std::process::Output, String>
     let mut command = tokio::process::Command::new(executable);
     command.arg("test-part").arg(&job.path).args(job.section.map(|number| number.to_string()));
     // A page may run this command itself; what is asked of us is not asked of it.
-    command.env_remove("BLESS").current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
+    command.env_remove("BLESS").envs(job.needs.environment().await?);
+    command.current_dir(folder).stdin(Stdio::null()).kill_on_drop(true);
     match tokio::time::timeout(job.time, command.output()).await {
         Ok(output) => output.map_err(|error| error.to_string()),
         Err(_) => Err(format!("it took longer than {} seconds", job.time.as_secs())),

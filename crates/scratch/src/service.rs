@@ -58,6 +58,11 @@ impl Service {
         }
     }
 
+    /// Whether its program is installed.
+    pub fn is_installed(self) -> bool {
+        self.program().is_some()
+    }
+
     pub(crate) fn url(self, port: u16) -> String {
         match self {
             Service::Postgres => format!("postgres://runnel@127.0.0.1:{port}/postgres"),

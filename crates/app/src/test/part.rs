@@ -128,6 +128,12 @@ async fn program_tests(path: &Path) -> Vec<Test> {
     tests
 }
 
+/// An argument of a program under test; `$NAME` is a variable of the environment.
+fn argument(word: &str) -> String {
+    let variable = word.strip_prefix('$').and_then(|name| std::env::var(name).ok());
+    variable.unwrap_or_else(|| word.to_string())
+}
+
 /// Runs a program, then its tests; without any, what it declares as its result.
 async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result<(), String> {
     let host = TestHost::new();
@@ -139,7 +145,7 @@ async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result
         .comments
         .iter()
         .find_map(|comment| comment.span.text(source).split_once(ARGUMENTS))
-        .map_or(Vec::new(), |(_, rest)| rest.split_whitespace().map(String::from).collect());
+        .map_or(Vec::new(), |(_, rest)| rest.split_whitespace().map(argument).collect());
     let signature = program.signature.as_ref();
     crate::run::bind(&isolate, &name, signature, None, &arguments).map_err(|message| {
         format!("{message}\nsay how to test it in a comment such as `// {ARGUMENTS} value value`")
