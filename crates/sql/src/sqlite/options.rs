@@ -13,6 +13,8 @@ pub struct Options {
     pub busy_timeout: Duration,
     /// Whether writing is refused. A file without write permission is read-only by itself.
     pub read_only: bool,
+    /// Whether encoded answers are kept while the database has not changed.
+    pub keep_answers: bool,
 }
 
 impl Default for Options {
@@ -21,6 +23,7 @@ impl Default for Options {
             synchronous: Synchronous::Full,
             busy_timeout: Duration::from_secs(5),
             read_only: false,
+            keep_answers: true,
         }
     }
 }

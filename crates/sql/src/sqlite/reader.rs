@@ -172,6 +172,9 @@ impl Reader {
 
     /// The kept answer at a version.
     pub(crate) fn kept(&self, stamp: Stamp, select: &Arc<Select>) -> Option<Kept> {
+        if !self.shared.options.keep_answers {
+            return None;
+        }
         self.shelf.borrow_mut().find(stamp.data, select)
     }
 
