@@ -2,7 +2,9 @@
 
 use crate::console::Console;
 use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
-use runnel_store::{Answer, Context, Disk, Environment, Error, Kind, Reference, Store, Verb};
+use runnel_store::{
+    Answer, Context, Disk, Environment, Error, Kind, Reference, Store, Value, Verb,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -57,18 +59,63 @@ impl World {
             .clone()
     }
 
-    fn sqlite(&self, path: &str) -> Result<Rc<runnel_sql::Database>, Error> {
-        open_sqlite(&self.databases, path)
+    fn sqlite(&self, path: &str, options: &Value) -> Result<Rc<runnel_sql::Database>, Error> {
+        open_sqlite(&self.databases, path, options)
     }
 }
 
-fn open_sqlite(databases: &Databases, path: &str) -> Result<Rc<runnel_sql::Database>, Error> {
-    if let Some(database) = databases.borrow().get(path) {
+/// Opens a database, or answers the one that is open; options count at the first opening.
+fn open_sqlite(
+    databases: &Databases,
+    path: &str,
+    options: &Value,
+) -> Result<Rc<runnel_sql::Database>, Error> {
+    if options.is_nil()
+        && let Some(database) = databases.borrow().get(path)
+    {
         return Ok(database.clone());
     }
-    let database = runnel_sql::Database::open(path, runnel_sql::Options::default())?;
+    let database = runnel_sql::Database::open(path, sqlite_options(options)?)?;
     databases.borrow_mut().insert(path.to_string(), database.clone());
     Ok(database)
+}
+
+/// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, keepAnswers: false }`
+fn sqlite_options(value: &Value) -> Result<runnel_sql::Options, Error> {
+    let mut options = runnel_sql::Options::default();
+    let Value::Record(fields) = value else { return Ok(options) };
+    let wrong = |name: &str, what: &str| {
+        Error::new(Kind::Invalid, format!("the option {name} of a database is {what}"))
+    };
+    for (name, value) in fields {
+        match name.as_str() {
+            "synchronous" => {
+                options.synchronous = match value {
+                    Value::Text(text) if text == "full" => runnel_sql::Synchronous::Full,
+                    Value::Text(text) if text == "normal" => runnel_sql::Synchronous::Normal,
+                    _ => return Err(wrong(name, "'full' or 'normal'")),
+                }
+            }
+            "readOnly" => {
+                options.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "keepAnswers" => {
+                options.keep_answers =
+                    value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "busyTimeout" => {
+                let seconds = value.as_f64().filter(|time| (0.0..=3600.0).contains(time));
+                let seconds = seconds.ok_or_else(|| wrong(name, "a number of seconds"))?;
+                options.busy_timeout = Duration::from_secs_f64(seconds);
+            }
+            _ => {
+                let known = "synchronous, busyTimeout, readOnly and keepAnswers";
+                let message = format!("a database has no option {name}; it has {known}");
+                return Err(Error::new(Kind::Invalid, message));
+            }
+        }
+    }
+    Ok(options)
 }
 
 /// `sqlite:tasks.db/tasks/7`: the file is the part of the path up to the first name that ends in
@@ -95,7 +142,7 @@ impl SqliteScheme {
         act: impl FnOnce(&runnel_sql::Database, &Reference) -> Answer<T>,
     ) -> Answer<T> {
         let (file, rest) = Self::split(reference.path());
-        match open_sqlite(&self.databases, file) {
+        match open_sqlite(&self.databases, file, &Value::Nil) {
             Ok(database) => act(&database, &reference.with_path(rest)),
             Err(error) => error.on(verb, reference).into(),
         }
@@ -232,10 +279,10 @@ impl Host for World {
         &SCHEMES
     }
 
-    fn database(&self, scheme: &str, path: &str) -> Option<Answer<Rc<dyn Store>>> {
+    fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
         match scheme {
             "sqlite" => {
-                let opened = self.sqlite(path).map(|database| database as Rc<dyn Store>);
+                let opened = self.sqlite(path, options).map(|database| database as Rc<dyn Store>);
                 Some(opened.into())
             }
             _ => None,

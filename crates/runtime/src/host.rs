@@ -1,6 +1,6 @@
 //! What the runtime asks of the command that runs it: schemes, servers, databases, output.
 
-use runnel_store::{Answer, Store};
+use runnel_store::{Answer, Store, Value};
 use std::rc::Rc;
 
 /// Where a program writes.
@@ -41,8 +41,9 @@ pub trait Host {
     fn scheme(&self, name: &str) -> Option<Rc<dyn Store>>;
     /// The names of the built-in schemes.
     fn schemes(&self) -> &'static [&'static str];
-    /// Opens a database by its reference, such as `sqlite:tasks.db`.
-    fn database(&self, scheme: &str, path: &str) -> Option<Answer<Rc<dyn Store>>>;
+    /// Opens a database by its reference, such as `sqlite:tasks.db`. The options are a record of
+    /// names and values, or nil.
+    fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>>;
     /// Serves a store over HTTP.
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>>;
     /// Writes output; it may be kept until `flush`.

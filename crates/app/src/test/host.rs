@@ -5,7 +5,7 @@ use crate::repl::{Reaction, Session};
 use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
-use runnel_store::{Answer, Store};
+use runnel_store::{Answer, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -63,8 +63,8 @@ impl Host for TestHost {
         self.world.schemes()
     }
 
-    fn database(&self, scheme: &str, path: &str) -> Option<Answer<Rc<dyn Store>>> {
-        self.world.database(scheme, path)
+    fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
+        self.world.database(scheme, path, options)
     }
 
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {

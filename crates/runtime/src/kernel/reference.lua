@@ -238,9 +238,9 @@ K.methods(Reference, {
   end,
 })
 
--- A database by its reference: `sqlite:tasks.db`.
-function K.databaseOf(reference)
-  local database = K.native.database(reference._scheme, reference._path)
+-- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
+function K.databaseOf(reference, options)
+  local database = K.native.database(reference._scheme, reference._path, options)
   if database == nil then
     throw("unsupported", string.format("%s is no database", reference:stringValue()),
       { i_hint = "a database is written like `sqlite:tasks.db`" })
@@ -248,7 +248,7 @@ function K.databaseOf(reference)
   return database
 end
 
-K.methods(Reference, { ["database"] = K.databaseOf })
+K.methods(Reference, { ["database"] = function(self) return K.databaseOf(self) end, ["database:"] = K.databaseOf })
 
 -- Runs a source once: `ref:file:lib.st load`. What it defines stays.
 local loaded = {}

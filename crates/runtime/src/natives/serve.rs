@@ -24,9 +24,10 @@ fn scheme(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(found.map_or(Given::Nil, Given::Store))
 }
 
-/// `(scheme, path)`: a database, or nil when the scheme is none of one.
+/// `(scheme, path, options or nil)`: a database, or nil when the scheme is none of one.
 fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
-    match isolate.host().database(&arguments.text(1), &arguments.text(2)) {
+    let options = attempt!(arguments.value(isolate, 3));
+    match isolate.host().database(&arguments.text(1), &arguments.text(2), &options) {
         None => Reply::Now(Given::Nil),
         Some(answer) => Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given)),
     }

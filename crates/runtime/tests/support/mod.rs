@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part of it
 
 use runnel_runtime::{Failure, Host, Isolate, Limits, Output, ServeOptions, Server};
-use runnel_store::{Answer, Error, Kind, Memory, Store};
+use runnel_store::{Answer, Error, Kind, Memory, Store, Value};
 use runnel_syntax::Diagnostic;
 use std::cell::RefCell;
 use std::future::Future;
@@ -27,7 +27,7 @@ impl Host for TestHost {
         &["memory"]
     }
 
-    fn database(&self, _scheme: &str, _path: &str) -> Option<Answer<Rc<dyn Store>>> {
+    fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
         None
     }
 
