@@ -144,10 +144,14 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.verb, &self.reference) {
+            // The root of a store has no name of its own.
+            (Some(verb), Some(reference)) if reference.is_empty() => {
+                write!(out, "{}: {}", verb.name(), self.message)
+            }
             (Some(verb), Some(reference)) => {
                 write!(out, "{} {}: {}", verb.name(), reference, self.message)
             }
-            (None, Some(reference)) => write!(out, "{}: {}", reference, self.message),
+            (None, Some(reference)) if !reference.is_empty() => write!(out, "{}: {}", reference, self.message),
             _ => out.write_str(&self.message),
         }
     }
