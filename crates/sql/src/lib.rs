@@ -10,6 +10,12 @@
 //!
 //! Reading order: `sqlite`.
 
+mod columns;
+mod content;
+mod csv;
+mod fault;
+mod parameters;
+mod shape;
 mod sqlite;
 
 pub use sqlite::{

@@ -5,14 +5,12 @@
 
 mod cell;
 mod change;
-mod content;
 mod database;
 mod define;
 mod encode;
 mod fault;
 mod kept;
 mod options;
-mod parameters;
 mod place;
 mod pool;
 mod queue;

@@ -4,6 +4,7 @@
 //! change is refused. SQLite itself would turn the text `007` into 7 in an integer column, an
 //! integer beyond 64 bits into a float, and a NaN into NULL.
 
+use crate::parameters::exact_integer;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Affinity, ColumnInfo};
 use bytes::Bytes;
@@ -144,13 +145,6 @@ pub(crate) fn safe_text(text: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(text),
     }
-}
-
-/// The integer that a float is, when it is one and of 64 bits.
-pub(crate) fn exact_integer(number: f64) -> Option<i64> {
-    // 2^63 is a float, i64::MAX is not: hence the open upper end.
-    let within = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
-    (within && number.fract() == 0.0).then_some(number as i64)
 }
 
 /// The float that is exactly this integer, when there is one.

@@ -1,52 +1,19 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
+pub(crate) use crate::shape::table_name;
+use crate::shape::{is_key, word};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Affinity, ColumnInfo, Key, TableInfo, quoted};
 use runnel_store::{FieldType, Kind, Shape};
 use rusqlite::Connection;
 
-/// The name of a class's table: its plural in lower case, by the usual rules of English spelling.
-pub(crate) fn table_name(class: &str) -> String {
-    let name = class.to_lowercase();
-    let vowel_before_y = ["ay", "ey", "iy", "oy", "uy"].iter().any(|end| name.ends_with(end));
-    if let Some(stem) = name.strip_suffix('y')
-        && !vowel_before_y
-    {
-        return format!("{stem}ies");
-    }
-    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
-    if hisses { format!("{name}es") } else { format!("{name}s") }
-}
-
-/// Checks that a shape can be a table at all.
+/// Checks that a shape can be a table of SQLite at all.
 pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
-    if name.is_empty() || name.contains(['/', '\0']) {
-        return Err(Fault::invalid("the name of a table has at least one character and no '/'"));
-    }
     if name.to_ascii_lowercase().starts_with("sqlite_") {
         return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
-    if shape.fields.is_empty() {
-        let class = &shape.name;
-        return Err(Fault::invalid(format!(
-            "the class {class} has no variables; a table needs at least one column"
-        )));
-    }
-    for (index, field) in shape.fields.iter().enumerate() {
-        if field.name.is_empty() || field.name.contains('\0') {
-            return Err(Fault::invalid("a column needs a name without NUL characters"));
-        }
-        let twin = |other: &runnel_store::Field| other.name.eq_ignore_ascii_case(&field.name);
-        if shape.fields[..index].iter().any(twin) {
-            let message = format!(
-                "the column {} would come twice (upper and lower case are the same in SQL)",
-                field.name
-            );
-            return Err(Fault::invalid(message));
-        }
-    }
-    Ok(())
+    crate::shape::check(name, shape)
 }
 
 /// Makes the table, or adds the columns that it does not have.
@@ -132,10 +99,6 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fau
     Ok(TableInfo { columns, ..table.clone() })
 }
 
-fn is_key(name: &str, kind: FieldType) -> bool {
-    name == "id" && kind == FieldType::Int
-}
-
 fn declaration(name: &str, kind: FieldType) -> String {
     let declared = match kind {
         FieldType::Any => "",
@@ -159,19 +122,6 @@ fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
         || (column.kind == FieldType::Any && wanted != FieldType::Text)
 }
 
-fn word(kind: FieldType) -> &'static str {
-    match kind {
-        FieldType::Any => "anything",
-        FieldType::Int => "an integer",
-        FieldType::Float => "a float",
-        FieldType::Bool => "a boolean",
-        FieldType::Text => "text",
-        FieldType::Bytes => "bytes",
-        FieldType::Decimal => "a decimal number",
-        FieldType::Date => "a date",
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -181,21 +131,6 @@ mod tests {
     fn shape(fields: &[(&str, FieldType)]) -> Shape {
         let field = |(name, kind): &(&str, FieldType)| Field::new(*name, *kind);
         Shape::new("Task", fields.iter().map(field).collect())
-    }
-
-    #[test]
-    fn plurals() {
-        for (class, table) in [
-            ("Task", "tasks"),
-            ("Category", "categories"),
-            ("Day", "days"),
-            ("Address", "addresses"),
-            ("Box", "boxes"),
-            ("Batch", "batches"),
-            ("UserProfile", "userprofiles"),
-        ] {
-            assert_eq!(table_name(class), table);
-        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
+use crate::csv;
 use crate::sqlite::cell::{read, safe_text};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::is_boolean;
@@ -32,7 +33,7 @@ pub(crate) fn encode(
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
     let mut out = Vec::with_capacity(512);
     if form == Form::Csv {
-        csv_header(&columns, &mut out);
+        csv::header(&columns, &mut out);
         while let Some(row) = rows.next()? {
             csv_row(&columns, row, &mut out)?;
             if out.len() >= watch.from {
@@ -126,16 +127,6 @@ fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), F
     Ok(())
 }
 
-fn csv_header(columns: &Columns, out: &mut Vec<u8>) {
-    for (index, name) in columns.names.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        csv_text(name.as_bytes(), out);
-    }
-    out.extend_from_slice(b"\r\n");
-}
-
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.
 fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     let start = out.len();
@@ -150,7 +141,7 @@ fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fa
             ValueRef::Integer(number) => json::write_int(number, out),
             ValueRef::Real(number) if number.is_finite() => json::write_float(number, out),
             ValueRef::Real(_) => {}
-            ValueRef::Text(text) => csv_text(safe_text(text).as_bytes(), out),
+            ValueRef::Text(text) => csv::text(safe_text(text).as_bytes(), out),
             ValueRef::Blob(bytes) => {
                 // The JSON writer's base64 without its quotes.
                 let start = out.len();
@@ -166,26 +157,6 @@ fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fa
     }
     out.extend_from_slice(b"\r\n");
     Ok(())
-}
-
-/// Quoted where it must be, and where readers would take blanks at its ends away.
-fn csv_text(text: &[u8], out: &mut Vec<u8>) {
-    let special = memchr::memchr3(b',', b'"', b'\n', text).is_some()
-        || memchr::memchr(b'\r', text).is_some()
-        || text.first().is_none_or(|first| *first == b' ')
-        || text.last() == Some(&b' ');
-    if !special {
-        out.extend_from_slice(text);
-        return;
-    }
-    out.push(b'"');
-    for byte in text {
-        if *byte == b'"' {
-            out.push(b'"');
-        }
-        out.push(*byte);
-    }
-    out.push(b'"');
 }
 
 #[cfg(test)]

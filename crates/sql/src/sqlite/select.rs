@@ -5,6 +5,7 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
+pub(crate) use crate::columns::Columns;
 use crate::sqlite::cell::Cell;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted};
@@ -51,67 +52,7 @@ impl Select {
     }
 }
 
-/// The columns of a result as they are written.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Columns {
-    pub(crate) names: Vec<String>,
-    /// Whether 0 and 1 in the column are `false` and `true`.
-    pub(crate) booleans: Vec<bool>,
-    /// What stands before each value in JSON: `{"id":`, `,"done":`.
-    pub(crate) keys: Vec<Label>,
-}
-
-/// Bytes that are appended again and again. Short ones are copied with their padding, which is a
-/// few instructions where a copy of unknown length is a call (measured: a tenth of encoding).
-#[derive(Debug, PartialEq)]
-pub(crate) struct Label {
-    bytes: Vec<u8>,
-    padded: [u8; Label::SHORT],
-}
-
-impl Label {
-    const SHORT: usize = 24;
-
-    fn new(bytes: Vec<u8>) -> Self {
-        let mut padded = [0; Label::SHORT];
-        if bytes.len() <= Label::SHORT {
-            padded[..bytes.len()].copy_from_slice(&bytes);
-        }
-        Label { bytes, padded }
-    }
-
-    pub(crate) fn append(&self, out: &mut Vec<u8>) {
-        if self.bytes.len() > Label::SHORT {
-            return out.extend_from_slice(&self.bytes);
-        }
-        let end = out.len() + self.bytes.len();
-        out.extend_from_slice(&self.padded);
-        out.truncate(end);
-    }
-}
-
 impl Columns {
-    /// Columns from names and whether they hold booleans. A name that comes twice gets a number,
-    /// because a record has each name once.
-    pub(crate) fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Self {
-        let mut made = Columns { names: Vec::new(), booleans: Vec::new(), keys: Vec::new() };
-        for (mut name, boolean) in columns {
-            let plain = name.clone();
-            let mut count = 1;
-            while made.names.contains(&name) {
-                count += 1;
-                name = format!("{plain}_{count}");
-            }
-            let mut key = vec![if made.names.is_empty() { b'{' } else { b',' }];
-            runnel_store::json::write_text(&name, &mut key);
-            key.push(b':');
-            made.names.push(name);
-            made.booleans.push(boolean);
-            made.keys.push(Label::new(key));
-        }
-        made
-    }
-
     pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
         let pair = |column: &'a ColumnInfo| (column.name.clone(), column.kind == FieldType::Bool);
         Columns::new(columns.into_iter().map(pair))
@@ -453,23 +394,5 @@ mod tests {
         assert_eq!(after_prefix("a\u{d7ff}").unwrap(), "a\u{e000}");
         assert_eq!(after_prefix("a\u{10ffff}").unwrap(), "b");
         assert_eq!(after_prefix("\u{10ffff}"), None);
-    }
-
-    #[test]
-    fn labels_are_appended_whole() {
-        for length in [0, 1, Label::SHORT, Label::SHORT + 1, 100] {
-            let mut out = b"x".to_vec();
-            Label::new(vec![b'y'; length]).append(&mut out);
-            assert_eq!(out, [b"x".to_vec(), vec![b'y'; length]].concat());
-        }
-    }
-
-    #[test]
-    fn a_name_that_comes_twice_gets_a_number() {
-        let columns = Columns::new(["a", "a", "a_2"].map(|name| (name.to_string(), false)));
-        assert_eq!(columns.names, ["a", "a_2", "a_2_2"]);
-        let mut out = Vec::new();
-        columns.keys.iter().for_each(|key| key.append(&mut out));
-        assert_eq!(out, b"{\"a\":,\"a_2\":,\"a_2_2\":");
     }
 }

@@ -1,16 +1,16 @@
 //! One table as a store: the root is all rows, a key is one row.
 
+use crate::content::to_value;
+use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
-use crate::sqlite::content::to_value;
 use crate::sqlite::define::seen_by;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::kept::Kept;
-use crate::sqlite::parameters;
 use crate::sqlite::reader::{Reader, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
 use crate::sqlite::schema::{Key, TableInfo, quoted};
-use crate::sqlite::select::{Columns, Select, list, translate};
+use crate::sqlite::select::{Columns, Select, column, list, translate};
 use runnel_store::{
     Answer, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Reference, Shape,
     Store, Value, Verb, Verbs,
@@ -388,7 +388,8 @@ impl Plan {
             return Ok(known.clone());
         }
         let info = &self.target.info;
-        let select = Arc::new(translate(info, &parameters::parse(info, query)?)?);
+        let parsed = parameters::parse(query, |name| Ok(column(info, name)?.kind))?;
+        let select = Arc::new(translate(info, &parsed)?);
         if query.len() <= QUERY_LENGTH {
             let mut queries = self.queries.borrow_mut();
             if queries.len() >= QUERIES {

@@ -1,16 +1,17 @@
 //! The query of a reference, `?done=0&sort=-id&limit=10`, as a query over a table.
 
-use crate::sqlite::cell::exact_integer;
-use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{ColumnInfo, TableInfo};
-use crate::sqlite::select::column;
+use crate::fault::Fault;
 use percent_encoding::percent_decode_str;
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 
 /// Reads a query: `name=value` for each column (several of one name mean any of them), `sort` with
 /// names separated by commas and `-` before those that go from largest to smallest, `fields`,
 /// `limit` and `offset`. The four words are not columns here, even where a table has such.
-pub(crate) fn parse(table: &TableInfo, text: &str) -> Result<Query, Fault> {
+/// `find` answers the type of a column, or the error that there is none of that name.
+pub(crate) fn parse(
+    text: &str,
+    find: impl Fn(&str) -> Result<FieldType, Fault>,
+) -> Result<Query, Fault> {
     let mut query = Query::default();
     let mut conditions: Vec<(String, Vec<Filter>)> = Vec::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty()) {
@@ -22,7 +23,7 @@ pub(crate) fn parse(table: &TableInfo, text: &str) -> Result<Query, Fault> {
             "fields" => query.fields = names(&value).map(str::to_string).collect(),
             "sort" => query.sort = names(&value).map(sort_key).collect(),
             _ => {
-                let filter = equal(column(table, &name)?, &value)?;
+                let filter = equal(&name, find(&name)?, &value)?;
                 match conditions.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, filters)) => filters.push(filter),
                     None => conditions.push((name, vec![filter])),
@@ -63,13 +64,12 @@ fn number(name: &str, value: &str) -> Result<u64, Fault> {
 }
 
 /// The condition that a column has the value that stands here as text.
-fn equal(column: &ColumnInfo, text: &str) -> Result<Filter, Fault> {
-    let is = |value| Filter::Compare(column.name.clone(), Comparison::Equal, value);
-    let refuse =
-        |what: &str| Err(Fault::invalid(format!("{} is {what}, not '{text}'", column.name)));
+fn equal(name: &str, kind: FieldType, text: &str) -> Result<Filter, Fault> {
+    let is = |value| Filter::Compare(name.to_string(), Comparison::Equal, value);
+    let refuse = |what: &str| Err(Fault::invalid(format!("{} is {what}, not '{text}'", name)));
     let integer = text.parse::<i64>().ok();
     let float = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    match column.kind {
+    match kind {
         FieldType::Text | FieldType::Decimal | FieldType::Date => {
             Ok(is(Value::Text(text.to_string())))
         }
@@ -86,10 +86,9 @@ fn equal(column: &ColumnInfo, text: &str) -> Result<Filter, Fault> {
             "false" | "0" => Ok(is(Value::Bool(false))),
             _ => refuse("true or false"),
         },
-        FieldType::Bytes => Err(Fault::invalid(format!(
-            "{} holds bytes, which a reference cannot name",
-            column.name
-        ))),
+        FieldType::Bytes => {
+            Err(Fault::invalid(format!("{} holds bytes, which a reference cannot name", name)))
+        }
         FieldType::Any => {
             let mut either = vec![is(Value::Text(text.to_string()))];
             either.extend(integer.map(|number| is(Value::Int(number))));
@@ -99,19 +98,26 @@ fn equal(column: &ColumnInfo, text: &str) -> Result<Filter, Fault> {
     }
 }
 
+/// The integer that a float is, when it is one and of 64 bits.
+pub(crate) fn exact_integer(number: f64) -> Option<i64> {
+    // 2^63 is a float, i64::MAX is not: hence the open upper end.
+    let within = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    (within && number.fract() == 0.0).then_some(number as i64)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use runnel_store::Kind;
-    use rusqlite::Connection;
 
     fn parse(text: &str) -> Result<Query, Fault> {
-        let connection = Connection::open_in_memory().unwrap();
-        connection
-            .execute_batch("create table t(id integer primary key, done boolean, title text, x)")
-            .unwrap();
-        super::parse(&TableInfo::read(&connection, "t").unwrap().unwrap(), text)
+        super::parse(text, |name| match name {
+            "id" => Ok(FieldType::Int),
+            "done" => Ok(FieldType::Bool),
+            "title" => Ok(FieldType::Text),
+            _ => Err(Fault::invalid("there is no such column")),
+        })
     }
 
     #[test]

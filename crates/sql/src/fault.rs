@@ -1,0 +1,72 @@
+//! Failures inside this crate: plain data, so that they can cross threads.
+
+use runnel_store::{Error, Kind};
+
+/// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
+/// this one is plain data, because the writer and the pool answer from theirs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    /// What the database said, for the log.
+    pub(crate) detail: Option<String>,
+    pub(crate) cause: Cause,
+}
+
+/// What the crate itself reacts to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Another connection holds a lock; the same call works once it lets go.
+    Busy,
+    /// The progress handler stopped the statement: over budget, past its deadline, cancelled.
+    Interrupted,
+    /// A constraint of the schema.
+    Constraint,
+    /// Anything else.
+    Other,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Fault { kind, message: message.into(), detail: None, cause: Cause::Other }
+    }
+
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Fault::new(Kind::Invalid, message)
+    }
+
+    pub(crate) fn timeout() -> Self {
+        Fault::new(Kind::Timeout, "the database did not answer before the deadline")
+    }
+
+    /// What the progress handler makes of a statement, for limits that it does not see.
+    pub(crate) fn interrupted() -> Self {
+        Fault { cause: Cause::Interrupted, ..Fault::timeout() }
+    }
+
+    pub(crate) fn stopped() -> Self {
+        Fault::new(Kind::Unavailable, "the database has been closed")
+    }
+
+    pub(crate) fn with(mut self, detail: impl Into<String>, cause: Cause) -> Self {
+        self.detail = Some(detail.into());
+        self.cause = cause;
+        self
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.cause == Cause::Busy
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.cause == Cause::Interrupted
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let mut error = Error::new(fault.kind, fault.message);
+        error.detail = fault.detail;
+        error
+    }
+}
