@@ -9,6 +9,7 @@ mod database;
 mod define;
 mod encode;
 mod fault;
+mod fold;
 mod kept;
 mod options;
 mod place;

@@ -8,4 +8,4 @@ mod parse;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_DIGITS, parse};
-pub use write::{text, write, write_bytes, write_float, write_int, write_text};
+pub use write::{text, write, write_bytes, write_float, write_int, write_text, write_utf8};

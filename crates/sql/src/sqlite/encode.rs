@@ -113,18 +113,23 @@ pub(crate) fn columns(statement: &Statement<'_>, select: &Select) -> Arc<Columns
 fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     for (index, (key, boolean)) in columns.keys.iter().zip(&columns.booleans).enumerate() {
         key.append(out);
-        match row.get_ref(index)? {
-            ValueRef::Null => out.extend_from_slice(b"null"),
-            ValueRef::Integer(0) if *boolean => out.extend_from_slice(b"false"),
-            ValueRef::Integer(1) if *boolean => out.extend_from_slice(b"true"),
-            ValueRef::Integer(number) => json::write_int(number, out),
-            ValueRef::Real(number) => json::write_float(number, out),
-            ValueRef::Text(text) => json::write_text(&safe_text(text), out),
-            ValueRef::Blob(bytes) => json::write_bytes(bytes, out),
-        }
+        write_cell(row.get_ref(index)?, *boolean, out);
     }
     out.push(b'}');
     Ok(())
+}
+
+/// One value of a row as JSON.
+pub(crate) fn write_cell(value: ValueRef<'_>, boolean: bool, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Null => out.extend_from_slice(b"null"),
+        ValueRef::Integer(0) if boolean => out.extend_from_slice(b"false"),
+        ValueRef::Integer(1) if boolean => out.extend_from_slice(b"true"),
+        ValueRef::Integer(number) => json::write_int(number, out),
+        ValueRef::Real(number) => json::write_float(number, out),
+        ValueRef::Text(text) => json::write_utf8(text, out),
+        ValueRef::Blob(bytes) => json::write_bytes(bytes, out),
+    }
 }
 
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.

@@ -2,6 +2,7 @@
 
 use crate::sqlite::encode::{self, ENCODING_LIMIT, Watch};
 use crate::sqlite::fault::Fault;
+use crate::sqlite::fold;
 use crate::sqlite::kept::{Kept, Shelf};
 use crate::sqlite::place::{Role, Volatile, watch};
 use crate::sqlite::schema::TableInfo;
@@ -85,6 +86,7 @@ impl Reader {
     pub(crate) fn open(shared: Arc<Shared>) -> Result<Self, Fault> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
+        fold::install(&connection)?;
         let volatile = watch(&mut connection)?;
         let stop = Stop::install(&mut connection)?;
         Ok(Reader {
@@ -256,6 +258,11 @@ impl Reader {
                 Site::Worker => Err(Fault::interrupted()),
                 Site::Pool => Err(encode::too_large()),
             };
+            if let (Some(folding), Some(columns), Site::Worker) = (&run.folding, &run.columns, site)
+                && form != Form::Csv
+            {
+                return fold::encode(connection, folding, columns, READ_SIZE).map(Bytes::from);
+            }
             let from = if site == Site::Worker { READ_SIZE } else { ENCODING_LIMIT };
             encode::encode(connection, &run, form, Watch { from, tell: &mut end }).map(Bytes::from)
         };

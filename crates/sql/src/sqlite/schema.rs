@@ -15,6 +15,8 @@ pub(crate) struct TableInfo {
     pub(crate) view: bool,
     /// The columns (quoted) that make the order of the rows definite; empty for a view.
     pub(crate) order: Vec<String>,
+    /// Whether that is the order of the row numbers, in which SQLite finds the rows by itself.
+    pub(crate) by_row_number: bool,
 }
 
 /// One column.
@@ -106,7 +108,17 @@ impl TableInfo {
             (_, Some(name)) => vec![name.to_string()],
             _ => primary.iter().map(|(_, column)| quoted(&columns[*column].name)).collect(),
         };
-        Ok(Some(TableInfo { name, columns, key, view: kind == "view", order }))
+        // An integer that is the row number itself needs no index as a primary key; one that was
+        // declared `INTEGER PRIMARY KEY DESC` is not (<https://sqlite.org/lang_createtable.html>,
+        // section 5).
+        let indexed: bool = connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')",
+            )?
+            .query_row([&name], |row| row.get(0))?;
+        let by_row_number = rowid.is_some() && !(only_integer && primary.len() == 1 && indexed);
+        let view = kind == "view";
+        Ok(Some(TableInfo { name, columns, key, view, order, by_row_number }))
     }
 
     /// The tables and views that a program may use, by name.

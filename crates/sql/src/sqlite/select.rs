@@ -8,6 +8,7 @@
 pub(crate) use crate::columns::Columns;
 use crate::sqlite::cell::Cell;
 use crate::sqlite::fault::Fault;
+use crate::sqlite::fold;
 use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
@@ -33,6 +34,8 @@ pub(crate) struct Select {
     pub(crate) columns: Option<Arc<Columns>>,
     /// Whether the answer can change only when the database does.
     pub(crate) steady: bool,
+    /// A statement that writes the same rows as JSON, where there is one: see [`fold`].
+    pub(crate) folding: Option<String>,
 }
 
 impl Select {
@@ -48,7 +51,8 @@ impl Select {
         for cell in &parameters {
             cell.hash(&mut hasher);
         }
-        Select { fingerprint: hasher.finish(), sql, parameters, columns, steady }
+        let fingerprint = hasher.finish();
+        Select { fingerprint, sql, parameters, columns, steady, folding: None }
     }
 }
 
@@ -79,7 +83,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
         }
         (false, _) => {
             sql.push_str(&list(&shown));
-            Columns::of(shown)
+            Columns::of(shown.iter().copied())
         }
     };
     let _ = write!(sql, " FROM {}", quoted(&table.name));
@@ -102,7 +106,13 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     if query.count && within {
         sql.push(')');
     }
-    Ok(Select::new(sql, parameters, Some(Arc::new(columns)), !table.view))
+    let whole = !query.count && query.filter.is_none() && query.sort.is_empty() && !within;
+    let (folded, number) = (list(&shown), shown.len());
+    let mut select = Select::new(sql, parameters, Some(Arc::new(columns)), !table.view);
+    if whole {
+        select.folding = fold::statement(table, &folded, number);
+    }
+    Ok(select)
 }
 
 /// Names of columns in quotes, with commas.

@@ -65,6 +65,33 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// Appends bytes that should be UTF-8 as [`write_text`] does; what is not becomes U+FFFD. Plain
+/// ASCII, which is most of what databases hold, is looked at once and copied on the way.
+pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut chunks = text.chunks_exact(8);
+    for chunk in &mut chunks {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(chunk);
+        let word = u64::from_le_bytes(eight);
+        if special(word) | (word & HIGH) != 0 {
+            out.truncate(start);
+            return write_text(&String::from_utf8_lossy(text), out);
+        }
+        out.extend_from_slice(&eight);
+    }
+    for &byte in chunks.remainder() {
+        if needs_escape(byte) || !byte.is_ascii() {
+            out.truncate(start);
+            return write_text(&String::from_utf8_lossy(text), out);
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
 fn write_escape(byte: u8, out: &mut Vec<u8>) {
     let short = match byte {
         b'"' => b'"',
@@ -89,20 +116,13 @@ fn write_escape(byte: u8, out: &mut Vec<u8>) {
 /// usual trick of subtracting and looking at the high bits ("Bit Twiddling Hacks", hasless and
 /// haszero); a borrow can only disturb bytes above the first hit, which is the one taken.
 pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = ONES << 7;
     let mut chunks = bytes.chunks_exact(8);
     let mut at = 0;
     for chunk in &mut chunks {
         let mut eight = [0; 8];
         eight.copy_from_slice(chunk);
         let word = u64::from_le_bytes(eight);
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        let hits = ((word.wrapping_sub(ONES * 0x20) & !word)
-            | (quote.wrapping_sub(ONES) & !quote)
-            | (backslash.wrapping_sub(ONES) & !backslash))
-            & HIGH;
+        let hits = special(word);
         if hits != 0 {
             return at + hits.trailing_zeros() as usize / 8;
         }
@@ -112,12 +132,29 @@ pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
     at + rest.iter().position(|&byte| needs_escape(byte)).unwrap_or(rest.len())
 }
 
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = ONES << 7;
+
+/// The high bits of bytes that need an escape; exact up to the lowest one that is set.
+fn special(word: u64) -> u64 {
+    let quote = word ^ (ONES * u64::from(b'"'));
+    let backslash = word ^ (ONES * u64::from(b'\\'));
+    ((word.wrapping_sub(ONES * 0x20) & !word)
+        | (quote.wrapping_sub(ONES) & !quote)
+        | (backslash.wrapping_sub(ONES) & !backslash))
+        & HIGH
+}
+
 fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 /// Appends an integer in decimal.
 pub fn write_int(number: i64, out: &mut Vec<u8>) {
+    // Flags and small counts are most of what there is.
+    if let 0..=9 = number {
+        return out.push(b'0' + number as u8);
+    }
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
