@@ -24,6 +24,7 @@ mod shared;
 mod statement;
 mod stop;
 mod table;
+mod wal_index;
 mod writer;
 
 pub use database::Database;

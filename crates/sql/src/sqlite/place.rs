@@ -265,7 +265,7 @@ const SHOWING: [&str; 12] = [
 ];
 
 /// Pragmas that only show something when they have no argument.
-const STATING: [&str; 8] = [
+const STATING: [&str; 10] = [
     "data_version",
     "schema_version",
     "user_version",
@@ -274,6 +274,8 @@ const STATING: [&str; 8] = [
     "page_size",
     "freelist_count",
     "encoding",
+    "journal_mode",
+    "locking_mode",
 ];
 
 #[cfg(test)]

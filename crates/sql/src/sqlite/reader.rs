@@ -9,11 +9,12 @@ use crate::sqlite::schema::TableInfo;
 use crate::sqlite::select::{SEED, Select};
 use crate::sqlite::shared::Shared;
 use crate::sqlite::stop::{Stop, is_over};
+use crate::sqlite::wal_index::{Version, WalIndex};
 use bytes::Bytes;
 use runnel_store::{Answer, EntityTag, Form, Value};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::hash::BuildHasher;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -62,6 +63,10 @@ pub(crate) enum Site {
 pub(crate) struct Reader {
     pub(crate) shared: Arc<Shared>,
     connection: Connection,
+    /// Of the connection, from its first read on.
+    index: OnceCell<Option<WalIndex>>,
+    /// The version of the log to which the stamp belongs, where that is certain.
+    version: Cell<Option<Version>>,
     stop: Stop,
     /// Tells the versions of different connections apart in entity tags.
     number: u64,
@@ -92,6 +97,8 @@ impl Reader {
         Ok(Reader {
             shared,
             connection,
+            index: OnceCell::new(),
+            version: Cell::default(),
             stop,
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             stamp: Cell::default(),
@@ -109,6 +116,7 @@ impl Reader {
     ) -> Result<T, Fault> {
         // Read first: a commit between the two looks like one that is not seen yet.
         let generation = self.shared.generation();
+        let before = self.log_version();
         // While this statement has not come to its end, everything else that the connection
         // reads belongs to the same transaction.
         let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
@@ -128,7 +136,42 @@ impl Reader {
             stamp = Stamp { data, schema, generation };
             self.stamp.set(stamp);
         }
+        // The same before and after: what was read belongs to it.
+        self.version.set(before.filter(|_| before == self.log_version()));
         work(&self.connection, stamp)
+    }
+
+    /// The version of the database, when nothing was committed since it was last read; it costs no
+    /// call of the system. `None` when that cannot be said.
+    pub(crate) fn unchanged(&self) -> Option<Stamp> {
+        // Read first, as in `snapshot`.
+        let generation = self.shared.generation();
+        let known = self.version.get()?;
+        (self.log_version()? == known).then(|| Stamp { generation, ..self.stamp.get() })
+    }
+
+    /// Like [`Reader::snapshot`], for a single statement: it runs by itself when nothing was
+    /// committed before and until it ended, which saves the statement around it.
+    fn steadily<T>(
+        &self,
+        work: impl Fn(&Connection, Stamp) -> Result<T, Fault>,
+    ) -> Result<(T, Stamp), Fault> {
+        if let Some(stamp) = self.unchanged() {
+            let found = work(&self.connection, stamp)?;
+            if self.unchanged().is_some() {
+                return Ok((found, stamp));
+            }
+        }
+        self.snapshot(|connection, stamp| Ok((work(connection, stamp)?, stamp)))
+    }
+
+    fn log_version(&self) -> Option<Version> {
+        let index = self.index.get_or_init(|| {
+            // The connection's first read maps it.
+            let version = self.connection.pragma_query_value(None, "schema_version", |_| Ok(()));
+            version.ok().and_then(|()| WalIndex::of(&self.connection))
+        });
+        index.as_ref()?.version()
     }
 
     /// The description of a table; to be asked within [`Reader::snapshot`].
@@ -229,10 +272,12 @@ impl Reader {
         let inline = self.patiently(deadline, move |reader| {
             let limit = Instant::now() + READ_BUDGET;
             let limit = deadline.map_or(limit, |deadline| limit.min(deadline));
-            let found = reader.snapshot(|connection, stamp| {
-                let found = reader.stop.during(Some(limit), || work(connection, Site::Worker))?;
+            let found = reader.steadily(|connection, _| {
+                reader.stop.during(Some(limit), || work(connection, Site::Worker))
+            });
+            let found = found.map(|(found, stamp)| {
                 done(reader, stamp, &found);
-                Ok(found)
+                found
             });
             match found {
                 Err(fault) if fault.is_interrupted() && !is_over(deadline) => Ok(None),

@@ -60,6 +60,18 @@ impl Rows {
         Content { body: Body::Lazy(Rc::new(rows)), entity_tag: tag, ..Content::default() }
     }
 
+    /// The rows as content, when their encoding is kept at this version or the caller has it.
+    pub(crate) fn kept(
+        reader: &Rc<Reader>,
+        stamp: Stamp,
+        select: &Arc<Select>,
+        context: &Context,
+    ) -> Option<Content> {
+        // What is not kept is read in a snapshot, and looked for again there.
+        reader.kept(stamp, select)?;
+        Some(Rows::content(reader, stamp, select.clone(), context))
+    }
+
     /// The encoding at hand, when it is of this form and no write of this process came since.
     fn held(&self, form: Form) -> Option<Bytes> {
         let held = self.held.borrow();

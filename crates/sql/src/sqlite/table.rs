@@ -26,7 +26,10 @@ pub const LIST_LIMIT: usize = 100_000;
 /// Queries of references that a table remembers the statements of.
 const QUERIES: usize = 64;
 
-/// The longest of them that is remembered, in bytes.
+/// Queries of programs that a table remembers the statements of.
+const TRANSLATED: usize = 16;
+
+/// The longest query of a reference that is remembered, in bytes.
 const QUERY_LENGTH: usize = 1024;
 
 /// A table of a database, seen as it is or as a class sees it.
@@ -61,6 +64,8 @@ struct Plan {
     one: Option<String>,
     /// The statements of queries that references had.
     queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
+    /// The statements of queries that a program ran, the latest last.
+    translated: RefCell<Vec<(Query, Arc<Select>)>>,
 }
 
 impl Table {
@@ -108,12 +113,20 @@ impl Table {
             let message = "a query runs over the table, not over one of its rows";
             return Error::new(Kind::NotAllowed, message).into();
         }
+        if *query == Query::default() && reference.query().is_none() {
+            let inner = self.0.clone();
+            let found = self.get(reference, context);
+            return found.and_then(move |rows| match rows {
+                Some(rows) => Answer::ok(rows),
+                None => Error::from(inner.missing()).into(),
+            });
+        }
         let (inner, query, later) = (self.0.clone(), query.clone(), context.clone());
         let (reader, deadline) = (self.0.reader.clone(), context.deadline);
         let found = reader.patiently(deadline, move |reader| {
             reader.snapshot(|_, stamp| {
                 let plan = inner.plan(stamp)?.ok_or_else(|| inner.missing())?;
-                let select = Arc::new(translate(&plan.target.info, &query)?);
+                let select = plan.translated(&query)?;
                 if !query.count {
                     let content = Rows::content(&inner.reader, stamp, select, &later);
                     return Ok(Found::Content(inner.classed(content)));
@@ -326,6 +339,9 @@ impl Inner {
         reference: &Reference,
         context: &Context,
     ) -> Result<Option<Content>, Fault> {
+        if let Some(content) = self.kept(reference, context) {
+            return Ok(Some(content));
+        }
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = reference.relative_path();
@@ -342,6 +358,15 @@ impl Inner {
             };
             Ok(Some(self.classed(Rows::content(&self.reader, stamp, select, context))))
         })
+    }
+
+    /// All rows, when nothing was written since they were encoded: no statement runs.
+    fn kept(&self, reference: &Reference, context: &Context) -> Option<Content> {
+        let whole = reference.relative_path().is_empty() && reference.query().is_none();
+        let stamp = self.reader.unchanged().filter(|_| whole)?;
+        let plan = self.plan.borrow();
+        let (_, plan) = plan.as_ref().filter(|(schema, _)| *schema == stamp.schema)?;
+        Rows::kept(&self.reader, stamp, &plan.all, context).map(|content| self.classed(content))
     }
 
     /// The plan at a version of the schema; `None` when there is no such table.
@@ -379,7 +404,22 @@ impl Plan {
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
         let target = Arc::new(Target { info, columns });
-        Ok(Plan { target, all, one, queries: RefCell::default() })
+        let (queries, translated) = (RefCell::default(), RefCell::default());
+        Ok(Plan { target, all, one, queries, translated })
+    }
+
+    /// The statement for a query of a program: its handlers ask the same few again and again.
+    fn translated(&self, query: &Query) -> Result<Arc<Select>, Fault> {
+        let mut translated = self.translated.borrow_mut();
+        if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
+            return Ok(known.clone());
+        }
+        let select = Arc::new(translate(&self.target.info, query)?);
+        if translated.len() >= TRANSLATED {
+            translated.remove(0);
+        }
+        translated.push((query.clone(), select.clone()));
+        Ok(select)
     }
 
     /// The statement for the query of a reference.
