@@ -309,7 +309,7 @@ mod tests {
         for refused in [
             "pragma query_only = 0",
             "pragma user_version = 3",
-            "pragma journal_mode",
+            "pragma journal_mode = delete",
             "begin",
             "commit",
             "savepoint x",
