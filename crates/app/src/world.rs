@@ -206,6 +206,54 @@ impl Store for SqliteScheme {
         self.with(Verb::Query, reference, |database, inner| database.query(inner, query, context))
     }
 
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn runnel_store::Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.with(Verb::Post, reference, |database, inner| database.insert(inner, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<runnel_store::Content> {
+        self.with(Verb::Query, reference, |database, inner| {
+            Store::run(database, inner, statement, parameters, context)
+        })
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.with(Verb::Define, reference, |database, inner| {
+            database.migrate(inner, steps, context)
+        })
+    }
+
+    fn define(&self, reference: &Reference, shape: &runnel_store::Shape) -> Answer<Rc<dyn Store>> {
+        self.with(Verb::Define, reference, |database, inner| database.define(inner, shape))
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<runnel_store::Changes> {
+        self.with(Verb::Watch, reference, |database, inner| database.watch(inner, context))
+    }
+
+    fn begin(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Rc<dyn runnel_store::Transaction>> {
+        self.with(Verb::Begin, reference, |database, inner| database.begin(inner, context))
+    }
+
     fn describe(&self) -> String {
         "sqlite".into()
     }

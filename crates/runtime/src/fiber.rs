@@ -119,7 +119,7 @@ impl<T> Fiber<T> {
         if self.isolate.watchdog().end(watched) {
             self.begin_end();
         }
-        self.isolate.leave(outer);
+        self.call.transaction = self.isolate.leave(outer).transaction;
         self.arguments = 0;
         match status {
             ffi::LUA_YIELD if stack.top() == 0 => {

@@ -7,7 +7,7 @@ use crate::native::{Native, Operation};
 use crate::raw::{Slot, Stack};
 use crate::watchdog::Watchdog;
 use mlua::{Lua, LuaOptions, StdLib};
-use runnel_store::Context as Call;
+use runnel_store::{Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -175,9 +175,16 @@ impl Isolate {
         (self.0.call.replace(call), self.0.running.replace(stack))
     }
 
-    pub(crate) fn leave(&self, outer: (Call, Stack)) {
-        self.0.call.replace(outer.0);
+    /// What ran before goes on; answers the call of the fiber that ran, which may have entered or
+    /// left a transaction meanwhile.
+    pub(crate) fn leave(&self, outer: (Call, Stack)) -> Call {
         self.0.running.set(outer.1);
+        self.0.call.replace(outer.0)
+    }
+
+    /// From now on the verbs of the fiber that runs are part of this transaction, or of none.
+    pub(crate) fn set_transaction(&self, transaction: Option<Rc<dyn Transaction>>) {
+        self.0.call.borrow_mut().transaction = transaction;
     }
 
     pub(crate) fn flush_output(&self) {

@@ -190,6 +190,9 @@ impl Writer<'_> {
                 self.stack.pop(1);
                 self.out.extend_from_slice(value.to_string().as_bytes());
             }
+            TableKind::Date => {
+                write_text(&crate::value::date_text(self.stack, index), self.out);
+            }
             TableKind::Data | TableKind::Element | TableKind::Class => {
                 return Err(Unwritten::Custom);
             }

@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 41] = files![
+const FILES: [(&str, &str); 44] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -54,6 +54,9 @@ const FILES: [(&str, &str); 41] = files![
     "connect.lua",
     "element.lua",
     "rows.lua",
+    "table.lua",
+    "database.lua",
+    "insert.lua",
     "program.lua",
 ];
 

@@ -5,6 +5,8 @@
 //!
 //! Reading order: `isolate`, `fiber`, `native`, `value`, then `kernel/core.lua`.
 
+mod columns;
+mod date;
 mod fault;
 mod fiber;
 mod host;
@@ -15,7 +17,9 @@ mod known;
 mod native;
 mod natives;
 mod object;
+mod progress;
 mod raw;
+mod rows;
 mod run;
 mod script_store;
 mod value;

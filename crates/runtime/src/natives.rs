@@ -1,6 +1,8 @@
 //! The natives, by the name under which the kernel calls them.
 
 mod combine;
+mod define;
+mod insert;
 mod numbers;
 mod query;
 mod serve;
@@ -8,6 +10,7 @@ mod stores;
 mod system;
 mod tasks;
 mod text;
+mod transaction;
 
 use crate::native::Native;
 
@@ -17,6 +20,9 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(stores::NATIVES);
     all.extend(combine::NATIVES);
     all.extend(query::NATIVES);
+    all.extend(define::NATIVES);
+    all.extend(insert::NATIVES);
+    all.extend(transaction::NATIVES);
     all.extend(serve::NATIVES);
     all.extend(system::NATIVES);
     all.extend(tasks::NATIVES);

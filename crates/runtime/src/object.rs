@@ -112,13 +112,19 @@ impl Lazy for ScriptObject {
         (self.shape == Shape::Element).then_some(Cow::Borrowed("text/html; charset=utf-8"))
     }
 
+    /// An instance names the fields that have a value: what is nil in it was never said.
     fn value(&self) -> Answer<Value> {
         let stack = self.isolate.stack();
         stack.reserve(16);
         stack.push_kept(self.slot);
         let top = stack.top();
-        let value = crate::value::read_value(&self.isolate, stack, top);
+        let mut value = crate::value::read_value(&self.isolate, stack, top);
         stack.set_top(top - 1);
+        if self.shape == Shape::Other
+            && let Ok(Value::Record(fields)) = &mut value
+        {
+            fields.retain(|(_, value)| !value.is_nil());
+        }
         value.into()
     }
 

@@ -137,7 +137,12 @@ fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> 
 
 impl Store for ScriptStore {
     fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
-        self.run(Verb::Get, reference, None, call, optional_content)
+        self.run(Verb::Get, reference, None, call, |isolate, stack, index| {
+            match stack.kind(index) {
+                Type::Nil => None,
+                _ => Some(crate::value::read_answer(isolate, stack, index)),
+            }
+        })
     }
 
     fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<bool> {

@@ -7,7 +7,7 @@
 use crate::isolate::Isolate;
 use crate::object::ScriptObject;
 use crate::raw::{Stack, Type};
-use runnel_store::{Body, Content, Error, Kind, Lazy, Store, Value};
+use runnel_store::{Body, Content, EntityTag, Error, Kind, Lazy, Store, Value};
 use std::any::Any;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -19,8 +19,11 @@ pub(crate) const EXACT: f64 = 9_007_199_254_740_991.0;
 
 /// A store held by the program.
 pub(crate) struct NativeStore(pub(crate) Rc<dyn Store>);
-/// Lazy content held by the program.
-pub(crate) struct NativeLazy(pub(crate) Rc<dyn Lazy>);
+/// Lazy content held by the program, with its validator as of when it was asked for.
+pub(crate) struct NativeLazy {
+    pub(crate) lazy: Rc<dyn Lazy>,
+    tag: Option<EntityTag>,
+}
 
 /// What the metatable of a table says about it: its field `_kind`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +36,8 @@ pub(crate) enum TableKind {
     Object,
     Element,
     Class,
+    /// A moment in time.
+    Date,
 }
 
 pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
@@ -50,6 +55,7 @@ pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
         5 => TableKind::Null,
         6 => TableKind::Element,
         7 => TableKind::Class,
+        8 => TableKind::Date,
         _ => TableKind::Object,
     }
 }
@@ -171,7 +177,7 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
             Some(object) if object.belongs_to(isolate) => object.push(stack),
             _ => {
                 stack.push_kept(isolate.slots().make_lazy);
-                stack.push_native(Rc::new(NativeLazy(lazy)));
+                stack.push_native(Rc::new(NativeLazy { lazy, tag: content.entity_tag }));
                 if !stack.protected_call(1, 1) {
                     stack.pop(1);
                     stack.push_nil();
@@ -240,11 +246,24 @@ pub(crate) fn read_content(isolate: &Isolate, stack: Stack, index: c_int) -> Con
     }
 }
 
+/// The content that a value is as the answer to a read: rows that were queried for this answer
+/// carry their validator. (Rows that a program keeps must not: they are read anew each time.)
+pub(crate) fn read_answer(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
+    let mut content = read_content(isolate, stack, index);
+    if let Body::Lazy(_) = content.body
+        && let Some(native) = native_of(stack, index)
+        && let Some(lazy) = native.downcast_ref::<NativeLazy>()
+    {
+        content.entity_tag = lazy.tag.clone();
+    }
+    content
+}
+
 fn read_object(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
     if let Some(native) = native_of(stack, index)
         && let Some(lazy) = native.downcast_ref::<NativeLazy>()
     {
-        return Content::lazy(lazy.0.clone());
+        return Content::lazy(lazy.lazy.clone());
     }
     if stack.kind(index) == Type::Table {
         let kind = table_kind(stack, index);
@@ -313,12 +332,21 @@ fn read_nested(
                 Ok(value)
             }
             TableKind::Object => read_fields(isolate, stack, index, depth),
+            TableKind::Date => Ok(Value::Text(date_text(stack, index))),
             TableKind::Element | TableKind::Class => {
                 Err(Error::new(Kind::Unsupported, "this object is not plain data"))
             }
         },
         _ => Err(Error::new(Kind::Unsupported, "a block is not plain data")),
     }
+}
+
+/// The text of the date at an index.
+pub(crate) fn date_text(stack: Stack, index: c_int) -> String {
+    stack.field(index, "_time");
+    let seconds = stack.number(-1);
+    stack.pop(1);
+    crate::date::rfc3339(seconds)
 }
 
 fn read_array(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result<Value, Error> {

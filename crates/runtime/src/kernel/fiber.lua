@@ -55,6 +55,8 @@ local function try(block, a, b)
   return false, asRaised(value)
 end
 
+K.try = try
+
 -- The function of every coroutine of the pool.
 function K.worker(f, a, b, c, d, e, g)
   while true do
@@ -187,13 +189,14 @@ K.nilKeys._task = true
 -- its kind and its trace. An error that no handler may take goes the other way, as text.
 local Raised = {}
 
-local function start(block, milliseconds)
+-- A fiber that is awaited where it was started shares the transaction of the one that waits.
+local function start(block, milliseconds, awaited)
   return K.native.fork(function()
     local ok, value = try(block)
     if ok then return value end
     if not catchable(value) then error(value, 0) end
     return setmetatable({ value = value }, Raised)
-  end, milliseconds)
+  end, milliseconds, awaited)
 end
 
 local function joined(task)
@@ -215,7 +218,7 @@ K.methods(Fiber, {
 
 -- Runs a block in a fiber that ends by a time, and waits for it.
 local function within(block, time)
-  local task = start(block, K.secondsOf(time, "timeout:") * 1000)
+  local task = start(block, K.secondsOf(time, "timeout:") * 1000, true)
   local ok, value = try(joined, task)
   if ok then return value end
   K.native.cancel(task)
@@ -243,7 +246,7 @@ function K.concurrently(blocks, most)
     while started < count or #tasks > 0 do
       while started < count and #tasks < most do
         started = started + 1
-        tasks[#tasks + 1] = start(blocks[started])
+        tasks[#tasks + 1] = start(blocks[started], nil, true)
         places[#tasks] = started
       end
       local at = K.native.joinAny(tasks)

@@ -20,7 +20,7 @@ for _, flag in ipairs {
 end
 
 -- The numbers by which native code tells kinds apart (value.rs); 0 for all others.
-K.kinds = { array = 1, dictionary = 2, big = 3, data = 4, null = 5, element = 6, class = 7 }
+K.kinds = { array = 1, dictionary = 2, big = 3, data = 4, null = 5, element = 6, class = 7, date = 8 }
 K.method(Object, "_kind", 0)
 K.classMethod(Object, "_kind", K.kinds.class)
 

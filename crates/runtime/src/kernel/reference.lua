@@ -233,9 +233,6 @@ K.methods(Reference, {
     local children = self:children()
     for i = 1, #children do visit(children[i], 1) end
   end,
-  ["table:"] = function(self, class)
-    return K.databaseOf(self):table_(class)
-  end,
 })
 
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.

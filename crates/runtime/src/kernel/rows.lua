@@ -1,75 +1,335 @@
--- Tables of databases, and rows that are read when they are wanted and not before.
+-- Rows: lazy content of a store. Handed back to a client they never become objects; asked by the
+-- program they become an array. Rows of a table are a query that grows by messages and runs when
+-- they are wanted: what picks or orders rows must be data that the store can run itself, and what
+-- goes through all of them reads them.
 local K = ...
-local type, rawget, setmetatable = type, rawget, setmetatable
-local native = K.native
-local Store = K.classes.Store
+local type, rawget, rawequal, setmetatable, select = type, rawget, rawequal, setmetatable, select
+local native, throw = K.native, K.throw
 
--- Rows: lazy content of a store. Handed back to a client it never becomes objects; asked by the
--- program it becomes an array.
+-- Of the rows of a table: `_store`, `_path` and `_scheme` say where, `_class` of which class, and
+-- `_query` has `filter`, `sort`, `limit`, `offset`, `fields`. `_native` is the content once it was
+-- asked for; rows that came from elsewhere have only that.
 local Rows = K.newClass("Rows", K.classes.Object)
-K.nilKeys._loaded, K.nilKeys._table, K.nilKeys._query, K.nilKeys._element = true, true, true, true
+for _, key in ipairs { "_isRows", "_loaded", "_query", "_class", "_path", "_found" } do K.nilKeys[key] = true end
+K.method(Rows, "_isRows", true)
+K.method(Rows, "_isCollection", true)
+local methods = Rows._methods
+
+-- For Rust: content of a store that is lazy.
+function K.makeLazy(inner)
+  return setmetatable({ _native = inner }, methods)
+end
+
+-- The rows of a query. Nothing is asked yet.
+function K.rowsOf(store, path, scheme, class, query)
+  return setmetatable({ _store = store, _path = path, _scheme = scheme, _class = class, _query = query }, methods)
+end
+
+local function asked(self, count)
+  local query = self._query
+  return native.query(self._store, self._path, self._scheme, query.filter, query.sort, query.limit, query.offset,
+    query.fields, count)
+end
+
+-- The content, asked for now.
+local function content(self)
+  local inner = rawget(self, "_native")
+  if inner then return inner end
+  local rows = asked(self)
+  inner = type(rows) == "table" and rawget(rows, "_native")
+  if inner then
+    self._native = inner
+  else
+    self._loaded = rows
+  end
+  return inner
+end
 
 local function loaded(self)
   local list = rawget(self, "_loaded")
   if list then return list end
-  list = native.lazyValue(self._native)
-  if rawget(self, "_element") and list then list = K.instantiate(list, self._element) end
+  local inner = content(self)
+  list = rawget(self, "_loaded") or native.lazyValue(inner)
+  local class = self._class
+  if class and list and not self._query.fields then list = K.instantiate(list, class._name) end
   self._loaded = list
   return list
 end
 
-function K.makeLazy(inner)
-  return setmetatable({ _native = inner }, Rows._methods)
+-- Rows that were found at a reference can be asked for more precisely there.
+function K.rowsAt(rows, store, path, query, scheme)
+  if query == nil then
+    rows._store, rows._path, rows._scheme, rows._query, rows._found = store, path, scheme, {}, true
+  end
 end
 
-local function refined(self, change)
-  if not rawget(self, "_table") then return nil end
-  local query = {}
-  for key, value in pairs(self._query) do query[key] = value end
-  change(query)
-  return K.runQuery(self._table, query)
+-- What a client gets: rows as of now, however long the program has had them.
+function K.answerOf(rows)
+  if not rawget(rows, "_store") then return rows end
+  if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
+  local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._class, rows._query)
+  return content(fresh) and fresh or fresh._loaded
 end
 
--- A query on a table: filter, sort, limit, offset, fields.
-function K.runQuery(tableStore, query)
-  local rows = native.query(tableStore, "", query.filter, query.sort, query.limit, query.offset, query.fields, query.count)
-  if type(rows) ~= "table" or not rawget(rows, "_native") then return rows end
-  rows._table, rows._query, rows._element = tableStore, query, tableStore.i_class and tableStore.i_class._name
+-- Rows for a store that takes content: `file:open.json ← tasks[{ done = false }]`.
+function K.contentOf(rows)
+  content(rows)
   return rows
 end
 
-local function both(query, filter)
+-- Making queries ----------------------------------------------------------------------------------
+
+local function copied(query)
+  local copy = {}
+  for key, value in pairs(query) do copy[key] = value end
+  return copy
+end
+
+local function with(self, query)
+  return K.rowsOf(self._store, self._path, self._scheme, self._class, query)
+end
+
+local function untranslated(selector, reason)
+  local hint = "`asArray` before it reads the rows, and the rest runs in the program"
+  if type(reason) == "string" then
+    throw("notTranslated", string.format("%s cannot run in the database: %s", selector, string.sub(reason, 2)),
+      { i_hint = hint })
+  end
+  throw("notTranslated", string.format("the block of %s is not written here, so that it cannot run in the database",
+    selector), { i_hint = hint })
+end
+
+-- Whether more can be asked of the store: rows that came without a query, or were read, cannot.
+local function grows(self) return rawget(self, "_store") ~= nil end
+
+-- What already leaves out rows by number must stay in order: the rest is done with the rows.
+local function cut(self) return self._query.limit ~= nil or self._query.offset ~= nil end
+
+-- A condition as data; `data` is what the compiler made of the block.
+local function condition(block, data, selector)
+  if type(data) == "table" then return data end
+  if type(block) == "string" then return { "=", block, true } end
+  untranslated(selector, data)
+end
+
+local function filtered(self, filter)
+  local query = copied(self._query)
   query.filter = query.filter and { "and", query.filter, filter } or filter
+  return with(self, query)
+end
+
+-- Only instances of a class say which messages are columns; records have whatever the table has.
+local function isColumn(self, name)
+  local class = self._class
+  if not class then return true end
+  for _, ivar in ipairs(class._ivars) do
+    if ivar == name then return true end
+  end
+  return false
+end
+
+-- The column that a block answers: its name, or nil.
+local function column(self, block, data)
+  if type(block) == "string" then return block end
+  if type(data) ~= "string" or string.byte(data) == 63 then return nil end -- "?": a reason
+  local name = string.gsub(data, "^%-", "")
+  return isColumn(self, name) and data or nil
+end
+
+local function limited(self, count)
+  local query = copied(self._query)
+  query.limit = query.limit and math.min(query.limit, count) or count
+  return with(self, query)
+end
+
+local function picking(selector, wanted, inMemory)
+  return function(self, block, data)
+    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), block) end
+    local filter = condition(block, data, selector)
+    return filtered(self, wanted and filter or { "not", filter })
+  end
+end
+
+-- Sort keys: a name, `'-name'` for the largest first, an array of those, or a block.
+local function keysOf(self, by, data, selector)
+  if type(by) == "table" and by._isArray then
+    local keys = {}
+    for i = 1, #by do keys[i] = K.expectText(by[i], selector) end
+    return keys
+  end
+  local key = column(self, by, data)
+  if not key then untranslated(selector, data) end
+  return { key }
+end
+
+local function sorted(selector)
+  return function(self, by, data)
+    if by == nil then throw("typeError", selector .. " of rows needs the name of a field", { i_hint = "write sorted: 'title'" }) end
+    if not grows(self) or cut(self) then return loaded(self):sorted_(by) end
+    local keys = keysOf(self, by, data, selector)
+    -- What was sorted before stays in that order where the new keys are equal.
+    local before = self._query.sort
+    for i = 1, before and #before or 0 do keys[#keys + 1] = before[i] end
+    local query = copied(self._query)
+    query.sort = K.array(keys)
+    return with(self, query)
+  end
+end
+
+local function size(number, selector)
+  number = K.expectInteger(number, selector)
+  if number < 0 then throw("outOfRange", selector .. " expects a count from 0 on, got " .. K.str(number)) end
+  return number
+end
+
+local function count(self)
+  if rawget(self, "_loaded") then return #self._loaded end
+  if not grows(self) then return #loaded(self) end
+  local query = self._query
+  if not cut(self) then return asked(self, true) end
+  local all = asked(with(self, { filter = query.filter }), true)
+  local rest = math.max(0, all - (query.offset or 0))
+  return query.limit and math.min(query.limit, rest) or rest
+end
+
+local function first(self)
+  if rawget(self, "_loaded") or not grows(self) then return loaded(self):first() end
+  return loaded(limited(self, 1)):first()
+end
+
+local function any(self) return first(self) ~= nil end
+
+-- The values of one column, as an array.
+local function columnValues(self, name)
+  local query = copied(self._query)
+  query.fields = K.array { name }
+  local class = self._class
+  local kind = class and class._types[name]
+  local list = native.lazyValue(content(with(self, query)))
+  for i = 1, #list do
+    local value = list[i]:at_(name)
+    if value == nil then value = K.NULL elseif kind then value = K.fieldValue(value, kind) end
+    list[i] = value
+  end
+  return list
+end
+
+local function collect(self, block, data)
+  local name = grows(self) and not rawget(self, "_loaded") and not self._query.fields and column(self, block, data)
+  if name then return columnValues(self, name) end
+  return loaded(self):collect_(block)
+end
+
+-- The row with the largest or smallest value of a column.
+local function extreme(selector, sign)
+  local inMemory = string.gsub(selector, ":", "_")
+  return function(self, block, data)
+    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), block) end
+    local name = column(self, block, data)
+    if not name then untranslated(selector, data) end
+    local query = copied(filtered(self, { "≠", name, K.NULL })._query)
+    query.sort = K.array { sign .. name }
+    return first(with(self, query))
+  end
+end
+
+-- A number from the values of one column: only that is read.
+local function total(selector)
+  local inMemory = string.gsub(selector, ":", "")
+  return function(self, block, data)
+    local values = collect(self, block, data)
+    return values[inMemory](values:select_(function(value) return value ~= nil end))
+  end
+end
+
+local picked = picking("select:", true, "select_")
+
+K.methods(Rows, {
+  ["asArray"] = loaded, ["allObjects"] = loaded, ["value"] = loaded,
+  ["do:"] = function(self, block) return loaded(self):do_(block) end,
+  ["count"] = count, ["size"] = count, ["length"] = count,
+  ["isEmpty"] = function(self) return not any(self) end,
+  ["notEmpty"] = any, ["isNotEmpty"] = any,
+  ["select:"] = picked, ["where:"] = picked, ["filter:"] = picking("filter:", true, "select_"),
+  ["reject:"] = picking("reject:", false, "reject_"),
+  ["detect:"] = function(self, block, data) return picked(self, block, data):first() end,
+  ["detect:ifNone:"] = function(self, block, none, data)
+    local found = picked(self, block, data):first()
+    if found == nil then return K.valueOf(none) end
+    return found
+  end,
+  ["anySatisfy:"] = function(self, block, data) return picked(self, block, data):first() ~= nil end,
+  ["countOf:"] = function(self, block, data) return picked(self, block, data):count() end,
+  ["count:"] = function(self, block, data) return picked(self, block, data):count() end,
+  ["sorted:"] = sorted("sorted:"), ["sortedBy:"] = sorted("sortedBy:"), ["sortBy:"] = sorted("sortBy:"),
+  ["first"] = first, ["firstObject"] = first,
+  ["first:"] = function(self, number)
+    if not grows(self) then return loaded(self):first_(number) end
+    return limited(self, size(number, "first:"))
+  end,
+  ["skip:"] = function(self, number)
+    if not grows(self) then return loaded(self):allButFirst_(number) end
+    number = size(number, "skip:")
+    local query = copied(self._query)
+    query.offset = (query.offset or 0) + number
+    if query.limit then query.limit = math.max(0, query.limit - number) end
+    return with(self, query)
+  end,
+  ["columns:"] = function(self, names)
+    if not grows(self) then throw("unsupported", "these rows have no query that could name columns") end
+    local query = copied(self._query)
+    query.fields = type(names) == "string" and K.array { names } or names
+    return with(self, query)
+  end,
+  ["collect:"] = collect, ["map:"] = collect,
+  ["max:"] = extreme("max:", "-"), ["min:"] = extreme("min:", ""),
+  ["sum:"] = total("sum:"), ["average:"] = total("average:"),
+  ["description"] = function(self) return K.str(loaded(self)) end,
+  ["stringValue"] = function(self) return K.str(loaded(self)) end,
+  ["isEqual:"] = function(self, other)
+    if rawequal(self, other) then return true end
+    if type(other) == "table" and other._isRows then other = loaded(other) end
+    return K.eq(loaded(self), other)
+  end,
+})
+K.method(Rows, "_elements", loaded)
+-- Within something else that is written as JSON: the text comes from the store as it is.
+K.method(Rows, "_json", function(self, out, n)
+  out[n + 1] = native.lazyText(content(self) or native.json(self._loaded))
+  return n + 1
+end)
+
+-- Higher-order messages: `tasks select collect title` asks for a column, `tasks select reject done`
+-- for a condition; what is no field goes to the rows in the program.
+local function standIn(selector, ofField)
+  local inMemory = K.mangle(selector)
+  local known = setmetatable({}, {
+    __index = function(cache, name)
+      if type(name) ~= "string" or K.isInternal(name) and name ~= "_over" then return nil end
+      local function message(proxy, ...)
+        local rows = proxy._receiver
+        if select("#", ...) == 0 and grows(rows) and isColumn(rows, K.selector(name)) and not cut(rows) then
+          return ofField(rows, K.selector(name))
+        end
+        local list = loaded(rows)
+        local inner = list[inMemory](list)
+        return inner[name](inner, ...)
+      end
+      cache[name] = message
+      return message
+    end,
+  })
+  local meta = { __index = known, _class = K.classes.HigherOrder }
+  return function(self) return setmetatable({ _receiver = self, _standIn = true }, meta) end
 end
 
 K.methods(Rows, {
-  ["asArray"] = loaded,
-  ["do:"] = function(self, block) return loaded(self):do_(block) end,
-  ["count"] = function(self)
-    return refined(self, function(query) query.count = true end) or #loaded(self)
-  end,
-  ["sorted:"] = function(self, key)
-    local refinedRows = type(key) == "string" and rawget(self, "_loaded") == nil and refined(self, function(query)
-      query.sort = K.array({ key }, 1)
-    end)
-    return refinedRows or loaded(self):sorted_(key)
-  end,
-  ["first:"] = function(self, count)
-    return refined(self, function(query) query.limit = count end) or loaded(self):first_(count)
-  end,
-  ["skip:"] = function(self, count) return refined(self, function(query) query.offset = count end) end,
-  ["columns:"] = function(self, names) return refined(self, function(query) query.fields = names end) end,
-  ["select:"] = function(self, block, data)
-    return data and refined(self, function(query) both(query, data) end) or loaded(self):select_(block)
-  end,
-  ["description"] = function(self) return K.str(loaded(self)) end,
-  ["stringValue"] = function(self) return K.str(loaded(self)) end,
-  ["isEqual:"] = function(self, other) return K.eq(loaded(self), other) end,
+  ["collect"] = standIn("collect", function(rows, name) return columnValues(rows, name) end),
+  ["select"] = standIn("select", function(rows, name) return filtered(rows, { "=", name, true }) end),
+  ["reject"] = standIn("reject", function(rows, name) return filtered(rows, { "not", { "=", name, true } }) end),
 })
-K.method(Rows, "_isCollection", true)
-K.method(Rows, "_elements", loaded)
 
--- What an array understands, rows do: they are read for it.
+-- What else an array understands, rows do: they are read for it.
 for name, method in pairs(K.classes.Array._methods) do
   local ofAll = rawget(K.classes.Object._methods, name) == method
   if type(method) == "function" and not ofAll and rawget(Rows._own, name) == nil and string.find(name, "^%a") then
@@ -80,61 +340,5 @@ for name, method in pairs(K.classes.Array._methods) do
   end
 end
 
--- A table of a database, with the class of its rows.
-local Table = K.newClass("Table", Store)
-K.alias("MPWSQLTable", Table)
-for _, name in ipairs { "db", "name", "class", "tableClass" } do K.ivar(Table, name) end
-
--- What a class's instances look like to a store: names and types.
-function K.shapeOf(class)
-  local names, kinds = {}, {}
-  for i, name in ipairs(class._ivars) do
-    names[i] = name
-    kinds[name] = class._types[name] or "any"
-  end
-  return K.dictionary(names, kinds, #names)
-end
-
-local Native = K.classes.NativeStore
-K.methods(Native, {
-  ["table:"] = function(self, class) return self:table_named_(class, "") end,
-  ["table:named:"] = function(self, class, name)
-    local inner = native.define(self, name, K.shapeOf(class), class._name)
-    return setmetatable({ _native = inner._native, i_class = class, i_db = self }, Table._methods)
-  end,
-})
-
-local function key(id) return K.str(id) end
-
-K.methods(Table, {
-  ["class"] = function(self) return K.classOf(self) end,
-  ["select"] = function(self) return K.runQuery(self, {}) end,
-  ["all"] = function(self) return K.runQuery(self, {}) end,
-  ["select:"] = function(self, block, data) return K.query(self, block, data) end,
-  ["where:"] = function(self, block, data) return K.query(self, block, data) end,
-  ["sorted:"] = function(self, field) return K.runQuery(self, {}):sorted_(field) end,
-  ["first:"] = function(self, count) return K.runQuery(self, { limit = count }) end,
-  ["count"] = function(self) return K.runQuery(self, { count = true }) end,
-  ["do:"] = function(self, block) return self:select():do_(block) end,
-  ["collect:"] = function(self, block) return self:select():asArray():collect_(block) end,
-  ["insert:"] = function(self, object) return native.post(self._native, "", nil, nil, object) end,
-  ["at:"] = function(self, id)
-    local row = native.get(self._native, type(id) == "table" and id._isReference and id._path or key(id))
-    if row == nil then return nil end
-    if type(row) == "table" and rawget(row, "_native") then return row end
-    return row
-  end,
-  ["at:put:"] = function(self, id, object) native.put(self._native, K.pathOf(id), nil, nil, object) return object end,
-  ["at:merge:"] = function(self, id, object) return native.merge(self._native, K.pathOf(id), nil, nil, object) end,
-  ["merge:at:"] = function(self, object, id) return native.merge(self._native, K.pathOf(id), nil, nil, object) end,
-  ["update:"] = function(self, object) return native.merge(self._native, key(object:id()), nil, nil, object) end,
-  ["removeAt:"] = function(self, id) return native.delete(self._native, key(id)) end,
-  ["deleteAt:"] = function(self, id) return native.delete(self._native, K.pathOf(id)) end,
-})
-
--- `table[{ done = false }]`: what the compiler could turn into data runs in the database.
-K.method(Table, "query_with_", function(self, block, data)
-  if data then return K.runQuery(self, { filter = data }) end
-  return self:select():asArray():select_(block)
-end)
-K.method(Rows, "query_with_", function(self, block, data) return self:select_(block, data) end)
+-- `rows[{ done = false }]`
+K.method(Rows, "query_with_", function(self, block, data) return picked(self, block, data) end)

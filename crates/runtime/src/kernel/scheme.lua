@@ -67,7 +67,9 @@ function K.storeGet(store, path, scheme)
   local inner = type(store) == "table" and rawget(store, "_native")
   if inner then
     local at, query = split(path)
-    return native.get(inner, at, query, scheme)
+    local value = native.get(inner, at, query, scheme)
+    if type(value) == "table" and value._isRows then K.rowsAt(value, inner, at, query, scheme) end
+    return value
   end
   return store:at_(K.pathReference(path, scheme))
 end
@@ -78,6 +80,7 @@ local function carrying(verb, send)
     local inner = type(store) == "table" and rawget(store, "_native")
     if inner then
       local at, query = split(path)
+      if type(value) == "table" and value._isRows then value = K.contentOf(value) end
       return native[verb](inner, at, query, scheme, value)
     end
     return send(store, K.pathReference(path, scheme), value)

@@ -269,6 +269,7 @@ function K.serve(object, verb, path, query, value)
   local reference = K.pathReference(query and path .. "?" .. query or path)
   local found, answer = K.tryPath(object, verb, path, value, reference)
   if not found then answer = otherwise[verb](object, path, value) end
+  if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
   if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
     native.respond("status", 302)
     local scheme = answer._scheme

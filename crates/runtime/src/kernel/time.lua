@@ -152,6 +152,7 @@ local Date = K.newClass("Date", Object)
 K.alias("NSDate", Date)
 K.alias("DateTime", Date)
 K.method(Date, "_isDate", true)
+K.method(Date, "_kind", K.kinds.date)
 
 -- What RFC 3339 can write: the years 0000 to 9999.
 local EARLIEST, LATEST = -62167219200, 253402300799.999999

@@ -1,26 +1,29 @@
 //! Queries from a program: the data that the compiler made, as the store's `Query`.
 
-use super::stores::{any_store, attempt, inner_call};
+use super::stores::{any_store, attempt, inner_call, reference_at};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use crate::raw::{Stack, Type};
-use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Reference, Sort, Value};
+use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Sort, Value};
 use std::os::raw::c_int;
 
-pub(crate) const NATIVES: [(&str, Native); 1] = [("query", query)];
+pub(crate) const NATIVES: [(&str, Native); 2] = [("query", query), ("run", run)];
 
 /// Conditions within conditions that are read.
 const DEPTH: usize = 64;
+/// Values that a field is compared with by `includes:`.
+const MOST_VALUES: usize = 1000;
 
-/// `(store, path, filter or nil, sort or nil, limit or nil, offset or nil, fields or nil, count)`
+/// `(store, path, scheme or nil, filter or nil, sort or nil, limit or nil, offset or nil, fields or
+/// nil, count)`
 fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    let filter = match arguments.is_nil(3) {
+    let filter = match arguments.is_nil(4) {
         true => None,
-        false => Some(attempt!(filter(isolate, arguments.0, 3, 0))),
+        false => Some(attempt!(filter(isolate, arguments.0, 4, 0))),
     };
-    let sort = attempt!(arguments.value(isolate, 4));
-    let fields = attempt!(arguments.value(isolate, 7));
+    let sort = attempt!(arguments.value(isolate, 5));
+    let fields = attempt!(arguments.value(isolate, 8));
     let number = |at| match arguments.is_nil(at) {
         true => None,
         false => Some(arguments.number(at).max(0.0) as u64),
@@ -28,15 +31,29 @@ fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
     let query = Query {
         filter,
         sort: texts(sort).into_iter().map(sort_key).collect(),
-        limit: number(5),
-        offset: number(6).unwrap_or(0),
+        limit: number(6),
+        offset: number(7).unwrap_or(0),
         fields: texts(fields),
-        count: arguments.boolean(8),
+        count: arguments.boolean(9),
     };
-    let path = Reference::from_path(arguments.text(2));
+    let path = reference_at(arguments, 2, 3);
     let answer = store.query(&path, &query, &inner_call(isolate));
     let give: fn(Content) -> Given = |content| Given::Content(Some(content));
     Reply::from((answer, give))
+}
+
+/// `(store, path, scheme or nil, statement, list of parameters)`: rows, or how many rows a
+/// statement changed.
+fn run(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let parameters = match attempt!(arguments.value(isolate, 5)) {
+        Value::List(items) => items,
+        Value::Nil => Vec::new(),
+        single => vec![single],
+    };
+    let path = reference_at(arguments, 2, 3);
+    let answer = store.run(&path, &arguments.text(4), parameters, &inner_call(isolate));
+    super::stores::given(answer.map(Some))
 }
 
 fn texts(value: Value) -> Vec<String> {
@@ -59,6 +76,19 @@ fn sort_key(text: String) -> Sort {
         Some(field) => Sort { field: field.to_string(), descending: true },
         None => Sort { field: text, descending: false },
     }
+}
+
+/// The field equals one of the values.
+fn one_of(field: String, values: Value) -> Result<Filter, Error> {
+    let Value::List(values) = values else {
+        return Err(Error::new(Kind::Invalid, "`includes:` needs an array here"));
+    };
+    if values.len() > MOST_VALUES {
+        let message = format!("a condition compares a field with at most {MOST_VALUES} values");
+        return Err(Error::new(Kind::TooLarge, message));
+    }
+    let equal = |value| Filter::Compare(field.clone(), Comparison::Equal, value);
+    Ok(Filter::Any(values.into_iter().map(equal).collect()))
 }
 
 /// Reads `{ operator, field, value }`, `{ "and", left, right }`, `{ "not", inner }`.
@@ -90,6 +120,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
     stack.pop(1);
     let value = value?;
     let comparison = match operator.as_str() {
+        "in" => return one_of(field, value),
         "=" => Comparison::Equal,
         "≠" => Comparison::NotEqual,
         "<" => Comparison::Less,

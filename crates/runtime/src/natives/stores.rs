@@ -4,24 +4,20 @@ use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use crate::raw::Type;
 use crate::script_store::ScriptStore;
-use runnel_store::{
-    Answer, Body, Content, Context as Call, Error, Field, FieldType, Kind, Reference, Shape, Store,
-    Value,
-};
+use runnel_store::{Answer, Body, Content, Context as Call, Error, Kind, Reference, Store, Value};
 use std::os::raw::c_int;
 use std::rc::Rc;
 
 /// Bytes of a stream that a program reads into memory at once.
 const LARGEST_READ: usize = 64 * 1024 * 1024;
 
-pub(crate) const NATIVES: [(&str, Native); 10] = [
+pub(crate) const NATIVES: [(&str, Native); 9] = [
     ("get", get),
     ("put", put),
     ("post", post),
     ("merge", merge),
     ("delete", delete),
     ("list", list),
-    ("define", define),
     ("lazyValue", lazy_value),
     ("lazyText", lazy_text),
     ("describe", describe),
@@ -55,6 +51,15 @@ pub(super) fn reference(arguments: Arguments) -> Reference {
         reference = reference.with_scheme(arguments.text(4));
     }
     reference
+}
+
+/// A path and perhaps a scheme.
+pub(super) fn reference_at(arguments: Arguments, path: c_int, scheme: c_int) -> Reference {
+    let reference = Reference::from_path(arguments.text(path));
+    match arguments.is_nil(scheme) {
+        true => reference,
+        false => reference.with_scheme(arguments.text(scheme)),
+    }
 }
 
 /// Called from a program, not as part of serving a request's own verb: the known validator of the
@@ -141,54 +146,23 @@ fn list(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((answer, (|given| given) as fn(Given) -> Given))
 }
 
-/// `(store, path, shape as a dictionary of name and type, class name)`
-fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let store = attempt!(any_store(isolate, arguments, 1));
-    let fields = match attempt!(arguments.value(isolate, 3)) {
-        Value::Record(fields) => fields,
-        _ => return Reply::Failed(Error::new(Kind::Invalid, "a class is expected here")),
-    };
-    let fields = fields
-        .into_iter()
-        .map(|(name, kind)| match kind {
-            Value::Text(kind) => Field::new(name, field_type(&kind)),
-            _ => Field::new(name, FieldType::Any),
-        })
-        .collect();
-    let shape = Shape::new(arguments.text(4), fields);
-    let answer = store.define(&Reference::from_path(arguments.text(2)), &shape);
-    Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
+/// Lazy content that the program holds.
+pub(super) fn lazy(arguments: Arguments, at: c_int) -> Option<Rc<dyn runnel_store::Lazy>> {
+    let native = arguments.native(at)?;
+    native.downcast_ref::<crate::value::NativeLazy>().map(|one| one.lazy.clone())
 }
 
-fn field_type(name: &str) -> FieldType {
-    match name.to_ascii_lowercase().as_str() {
-        "int" | "integer" | "long" | "nsinteger" => FieldType::Int,
-        "float" | "double" | "number" => FieldType::Float,
-        "bool" | "boolean" => FieldType::Bool,
-        "string" | "text" | "nsstring" => FieldType::Text,
-        "data" | "bytes" | "nsdata" => FieldType::Bytes,
-        "decimal" | "nsdecimalnumber" => FieldType::Decimal,
-        "date" | "time" | "nsdate" => FieldType::Date,
-        _ => FieldType::Any,
-    }
-}
-
-fn lazy(arguments: Arguments) -> Result<Rc<dyn runnel_store::Lazy>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| {
-            native.downcast_ref::<crate::value::NativeLazy>().map(|one| one.0.clone())
-        })
-        .ok_or_else(|| Error::new(Kind::Invalid, "lazy content is expected here"))
+fn no_lazy() -> Error {
+    Error::new(Kind::Invalid, "lazy content is expected here")
 }
 
 fn lazy_value(_: &Isolate, arguments: Arguments) -> Reply {
-    let lazy = attempt!(lazy(arguments));
+    let lazy = attempt!(lazy(arguments, 1).ok_or_else(no_lazy));
     Reply::from((lazy.value(), Given::Value as fn(Value) -> Given))
 }
 
 fn lazy_text(_: &Isolate, arguments: Arguments) -> Reply {
-    let lazy = attempt!(lazy(arguments));
+    let lazy = attempt!(lazy(arguments, 1).ok_or_else(no_lazy));
     let answer = lazy.encode(runnel_store::Form::Json);
     Reply::from((answer, Given::Bytes as fn(bytes::Bytes) -> Given))
 }

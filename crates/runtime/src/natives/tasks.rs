@@ -40,7 +40,9 @@ impl Drop for Counted {
     }
 }
 
-/// `(function, milliseconds or nil)`: starts a fiber; with a time it ends by then.
+/// `(function, milliseconds or nil, whether the fiber that starts it waits for it)`: starts a
+/// fiber; with a time it ends by then. One that nobody waits for is in no transaction: it could
+/// go on after that has ended.
 fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
     if RUNNING.get() >= MOST {
         let message = format!("more than {MOST} fibers are running; wait for some of them first");
@@ -51,6 +53,9 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
     let function = stack.keep();
     let mut call = isolate.call();
     call.known = None;
+    if !arguments.boolean(3) {
+        call.transaction = None;
+    }
     if !arguments.is_nil(2) {
         let limit = Duration::from_secs_f64((arguments.number(2) / 1000.0).clamp(0.0, 1e9));
         let end = Instant::now() + limit;

@@ -1,0 +1,147 @@
+-- Databases: their tables, statements in their own language, transactions, migrations. A database
+-- is a native store or a reference such as `sqlite:tasks.db`; both understand the same messages.
+local K = ...
+local type, rawget, error, getmetatable = type, rawget, error, getmetatable
+local native, throw, try = K.native, K.throw, K.try
+
+-- The store, path and scheme of a database.
+local function place(self)
+  if self._isReference then
+    local store = rawget(self, "_store") or K.schemeNamed(self._scheme)
+    return K.nativeStore(store), self._path, self._scheme
+  end
+  return self, "", nil
+end
+
+-- Statements --------------------------------------------------------------------------------------
+
+local function run(self, statement, parameters)
+  local store, path, scheme = place(self)
+  if type(parameters) == "table" and parameters._isCollection and not parameters._isArray then
+    parameters = parameters:asArray()
+  elseif parameters ~= nil and not (type(parameters) == "table" and parameters._isArray) then
+    throw("typeError", "run:with: expects an array of parameters, got " .. K.nameOf(parameters),
+      { i_hint = "write run: '… where id = ?1' with: [ 7 ]" })
+  end
+  return native.run(store, path, scheme, K.expectText(statement, "run:"), parameters)
+end
+
+-- Transactions ------------------------------------------------------------------------------------
+
+-- A transaction as its block sees it: `db transaction: { :tx | … tx rollback }`.
+local Transaction = K.newClass("Transaction", K.classes.Object)
+K.nilKeys._held, K.nilKeys._gaveUp, K.nilKeys._left = true, true, true
+
+K.methods(Transaction, {
+  -- Gives everything up and leaves the block, which answers nil.
+  ["rollback"] = function(self)
+    if rawget(self, "_left") then throw("invalid", "this transaction has ended already") end
+    error({ _gaveUp = self }, 0)
+  end,
+  ["rollBack"] = function(self) return self:rollback() end,
+})
+
+-- Leaving the block by `^` is an end like any other; it is no error, and it carries no class.
+local function isReturn(raised)
+  return type(raised) == "table" and getmetatable(raised) == nil and not rawget(raised, "_retry")
+    and not rawget(raised, "_gaveUp")
+end
+
+local function transaction(self, block)
+  K.expectBlock(block, "transaction:")
+  local store, path, scheme = place(self)
+  local held = native.begin(store, path, scheme)
+  local tx = setmetatable({}, Transaction._methods)
+  native.enterTransaction(held)
+  local ok, value = try(block, tx)
+  native.leaveTransaction(held)
+  tx._left = true
+  if ok or isReturn(value) then
+    native.commit(held)
+    if ok then return value end
+    error(value, 0)
+  end
+  -- What made it fail matters more than what may go wrong while it is given up.
+  local given, failure = try(native.rollBack, held)
+  if type(value) == "table" and rawget(value, "_gaveUp") == tx then
+    if not given then error(failure, 0) end
+    return nil
+  end
+  error(value, 0)
+end
+
+-- Migrations --------------------------------------------------------------------------------------
+
+-- The steps of a folder (its files that end in `.sql`, by name), of a dictionary (by key), or of an
+-- array of files, as a list of name and statements.
+local function stepsOf(source)
+  local steps = {}
+  local function add(name, statements)
+    if statements == nil then throw("notFound", "the migration " .. name .. " cannot be read") end
+    steps[#steps + 1] = K.array { name, K.str(statements) }
+  end
+  if type(source) == "table" and source._isReference then
+    local names = source:childNames()
+    if #names == 0 and not source:hasChildren() then
+      throw("notFound", string.format("there are no migrations in %s", source:stringValue()),
+        { i_hint = "name the folder that holds the .sql files" })
+    end
+    for i = 1, #names do
+      if string.find(names[i], "%.sql$") then add(names[i], source:div_(names[i]):value()) end
+    end
+  elseif type(source) == "table" and source._isDictionary then
+    source:keysAndValuesDo_(function(key, value) add(K.str(key), value) end)
+  elseif type(source) == "table" and source._isArray then
+    for i = 1, #source do add(source[i]:name(), source[i]:value()) end
+  else
+    throw("typeError", "migrate: expects a folder such as ref:file:migrations/, got " .. K.nameOf(source))
+  end
+  table.sort(steps, function(a, b) return a[1] < b[1] end)
+  return K.array(steps)
+end
+
+local function migrate(self, source)
+  local store, path, scheme = place(self)
+  return native.migrate(store, path, scheme, stepsOf(source))
+end
+
+-- Messages ----------------------------------------------------------------------------------------
+
+local messages = {
+  ["run:"] = run, ["run:with:"] = run,
+  ["transaction:"] = transaction,
+  ["migrate:"] = migrate,
+  ["records:"] = function(self, name)
+    local store, path, scheme = place(self)
+    name = K.expectText(name, "records:")
+    return K.recordsOf(store, path == "" and name or path .. "/" .. name, scheme)
+  end,
+}
+K.methods(K.classes.NativeStore, messages)
+K.methods(K.classes.NativeStore, {
+  ["table:"] = function(self, class) return K.tableOf(self, "", nil, class) end,
+  ["table:named:"] = function(self, class, name) return K.tableOf(self, K.expectText(name, "table:named:"), nil, class) end,
+})
+
+-- A table belongs to its database: what is said to it is said to that.
+K.methods(K.classes.Table, {
+  ["database"] = function(self) return self.i_db end,
+  ["transaction:"] = function(self, block) return transaction(self.i_db, block) end,
+})
+
+K.methods(K.classes.Reference, messages)
+K.methods(K.classes.Reference, {
+  ["table:"] = function(self, class)
+    local store, path, scheme = place(self)
+    return K.tableOf(store, path, scheme, class)
+  end,
+  ["table:named:"] = function(self, class, name)
+    local store, path, scheme = place(self)
+    return K.tableOf(store, path .. "/" .. K.expectText(name, "table:named:"), scheme, class)
+  end,
+  -- The rows at a reference such as `sqlite:tasks.db/tasks` as a table of records.
+  ["table"] = function(self)
+    local store, path, scheme = place(self)
+    return K.recordsOf(store, path, scheme)
+  end,
+})

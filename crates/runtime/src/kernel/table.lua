@@ -1,0 +1,253 @@
+-- Tables: collections of rows in a store, seen as a class or as plain records.
+local K = ...
+local type, rawget, setmetatable, ipairs = type, rawget, setmetatable, ipairs
+local native, throw = K.native, K.throw
+local Store = K.classes.Store
+
+local Table = K.newClass("Table", Store)
+K.alias("MPWSQLTable", Table)
+for _, name in ipairs { "db", "name", "class" } do K.ivar(Table, name) end
+K.nilKeys._keys, K.nilKeys._plan = true, true
+K.method(Table, "_isTable", true)
+K.nilKeys._isTable = true
+
+-- From objects to rows and back -------------------------------------------------------------------
+
+-- The value of a field, as its declared type wants it.
+function K.fieldValue(value, kind)
+  if kind == "date" and type(value) == "string" then return K.parseDate(value) or value end
+  return value
+end
+
+local dates = { date = true, Date = true, NSDate = true, datetime = true, time = true }
+
+-- What instances of a class are made with: which fields there are, and which hold dates. Made
+-- anew when the class has got more instance variables.
+local plans = setmetatable({}, { __mode = "k" })
+local function planOf(class)
+  local plan = plans[class]
+  if plan and plan.count == #class._ivars then return plan end
+  plan = { count = #class._ivars, keys = {}, dates = {} }
+  for _, ivar in ipairs(class._ivars) do
+    plan.keys[ivar] = K.ivarKey(ivar)
+    if dates[class._types[ivar]] then plan.dates[ivar] = true end
+  end
+  plans[class] = plan
+  return plan
+end
+
+local NULL = K.NULL
+
+local function instance(record, class, plan)
+  local object = class:new()
+  local names, map = K.keysOf(record), record._map
+  for i = 1, record._n do
+    local name = names[i]
+    local key = plan.keys[name]
+    if not key then throw("invalid", string.format("%s has no field `%s`", class._name, K.str(name))) end
+    local value = map[name]
+    if value == NULL then value = nil end
+    if plan.dates[name] then value = K.fieldValue(value, "date") end
+    object[key] = value
+  end
+  return object
+end
+
+-- A record that was read for a class becomes an instance of it. Fields that the class does not
+-- have are an error; they would be lost otherwise.
+function K.instantiate(record, name)
+  local class = K.classes[name]
+  if not class or type(record) ~= "table" then return record end
+  local plan = planOf(class)
+  if record._isArray then
+    for i = 1, #record do
+      if type(record[i]) == "table" and record[i]._isDictionary then record[i] = instance(record[i], class, plan) end
+    end
+    return record
+  end
+  if not record._isDictionary then return record end
+  return instance(record, class, plan)
+end
+
+-- The names of the fields that refer to rows of another class.
+local function referencesOf(class)
+  local names = {}
+  for _, ivar in ipairs(class and class._ivars or {}) do
+    if K.referredClass(class, ivar) then names[#names + 1] = ivar end
+  end
+  return names
+end
+
+-- The class that a field is declared with, where it is one of the program's: `var <Project> project`.
+function K.referredClass(class, ivar)
+  local kind = class._types[ivar]
+  local referred = kind and K.classes[kind]
+  if not referred or #referred._ivars == 0 or K.isSubclass(referred, K.classes.Collection) then return nil end
+  for _, name in ipairs(referred._ivars) do
+    if name == "id" then return referred end
+  end
+  return nil
+end
+
+-- The key that stands for a row: an object's `id`, or what is a key already.
+local function keyOf(value)
+  if type(value) == "table" and not value._isBig and K.classOf(value)._types ~= nil then
+    local key = rawget(value, "i_id")
+    if key == nil and #K.classOf(value)._ivars > 0 then
+      throw("invalid", string.format("%s has no id yet, so that nothing can refer to it", K.nameOf(value)),
+        { i_hint = "insert it first" })
+    end
+    if key ~= nil then return key end
+  end
+  return value
+end
+
+-- An object with its references as keys, for the store.
+local function stored(self, object)
+  local names = self._keys
+  if not names or #names == 0 or type(object) ~= "table" or object._isArray then return object end
+  if object._isDictionary then
+    local copy = object
+    for _, name in ipairs(names) do
+      local value = object:at_(name)
+      if type(value) == "table" then
+        if copy == object then copy = object:mutableCopy() end
+        copy:at_put_(name, keyOf(value))
+      end
+    end
+    return copy
+  end
+  local record = K.newDictionary()
+  for _, ivar in ipairs(K.classOf(object)._ivars) do
+    local value = rawget(object, K.ivarKey(ivar))
+    if value ~= nil then record:at_put_(ivar, value) end
+  end
+  return stored(self, record)
+end
+K.storedIn = stored
+
+-- Shapes ------------------------------------------------------------------------------------------
+
+-- A key path of an index, or several: `'done'`, `[ 'done', 'title' ]`.
+local function addIndexes(list, class, selector, unique)
+  local name = K.mangle(selector)
+  if rawget(class._meta, name) == nil then return end
+  local declared = class[name](class)
+  if type(declared) == "string" then declared = K.array { declared } end
+  if type(declared) ~= "table" or not declared._isArray then
+    throw("typeError", string.format("%s of the class %s answers no array of field names", selector, class._name))
+  end
+  for i = 1, #declared do
+    local fields = declared[i]
+    if type(fields) == "string" then fields = K.array { fields } end
+    local parts = { unique }
+    for j = 1, #fields do parts[j + 1] = K.expectText(fields[j], selector) end
+    list[#list + 1] = K.array(parts)
+  end
+end
+
+-- The fields and indexes of a class, as natives take them.
+local function shapeOf(class)
+  local fields, indexes = {}, {}
+  for i, name in ipairs(class._ivars) do
+    local referred = K.referredClass(class, name)
+    local kind = referred and (referred._types.id or "int") or class._types[name] or "any"
+    fields[i] = K.array { name, kind, referred and referred._name }
+  end
+  addIndexes(indexes, class, "indexes", false)
+  addIndexes(indexes, class, "unique", true)
+  return K.array(fields), K.array(indexes)
+end
+
+-- The table of a class at a place, made if it is not there.
+function K.tableOf(database, path, scheme, class)
+  if not K.isClass(class) then
+    throw("typeError", "table: expects a class, got " .. K.nameOf(class), { i_hint = "records: gives a table by its name" })
+  end
+  local fields, indexes = shapeOf(class)
+  local inner = native.define(database, path, scheme, class._name, fields, indexes)
+  return setmetatable({ _native = inner._native, i_class = class, i_db = database, _keys = referencesOf(class) },
+    Table._methods)
+end
+
+-- The table of that name as it is: its rows are records.
+function K.recordsOf(database, path, scheme)
+  local inner = K.relativeStore(database, path, scheme)
+  return setmetatable({ _native = inner._native, i_db = database, i_name = path }, Table._methods)
+end
+
+-- Messages ----------------------------------------------------------------------------------------
+
+local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
+
+local function path(id)
+  if type(id) == "table" then return K.pathOf(keyOf(id)) end
+  return K.str(id)
+end
+
+local function dated(self, row)
+  if row ~= nil and type(row) == "table" and row._isDictionary and self.i_class then
+    return K.instantiate(row, self.i_class._name)
+  end
+  return row
+end
+
+-- What was just inserted, and where: for who answers a client that posted it.
+local places = setmetatable({}, { __mode = "k" })
+function K.placeOf(object) return places[object] end
+
+local function insert(self, object)
+  if type(object) == "table" and object._isArray then return self:insertAll_(object) end
+  local row = native.post(self._native, "", nil, nil, stored(self, object))
+  row = dated(self, row)
+  if type(row) == "table" and not row._isBig then
+    local key = row._isDictionary and row:at_("id") or rawget(row, "i_id")
+    if key ~= nil then places[row] = K.str(key) end
+  end
+  return row
+end
+
+local function put(self, id, object)
+  native.put(self._native, path(id), nil, nil, stored(self, object))
+  return object
+end
+
+local function merge(self, id, object)
+  return native.merge(self._native, path(id), nil, nil, stored(self, object))
+end
+
+K.methods(Table, {
+  ["class"] = function(self) return K.classOf(self) end,
+  ["select"] = rows, ["all"] = rows, ["rows"] = rows, ["asArray"] = function(self) return rows(self):asArray() end,
+  ["insert:"] = insert, ["add:"] = insert, ["writeObject:"] = function(self, object)
+    insert(self, object)
+    return self
+  end,
+  ["at:"] = function(self, id) return dated(self, native.get(self._native, path(id))) end,
+  ["at:put:"] = put, ["put:at:"] = function(self, object, id) return put(self, id, object) end,
+  ["at:merge:"] = merge, ["merge:at:"] = function(self, object, id) return merge(self, id, object) end,
+  ["at:post:"] = function(self, id, object)
+    return dated(self, native.post(self._native, path(id), nil, nil, stored(self, object)))
+  end,
+  ["update:"] = function(self, object) return merge(self, keyOf(object), object) end,
+  ["removeAt:"] = function(self, id) return native.delete(self._native, path(id)) end,
+  ["deleteAt:"] = function(self, id) return native.delete(self._native, path(id)) end,
+  ["remove:"] = function(self, object) return native.delete(self._native, path(object)) end,
+  ["description"] = function(self) return native.describe(self._native) end,
+})
+
+-- Messages that make a query of the table, and those that go through its rows.
+for _, selector in ipairs {
+  "select:", "where:", "filter:", "reject:", "detect:", "anySatisfy:", "countOf:", "count:", "sorted:",
+  "sortedBy:", "sortBy:", "first:", "skip:", "columns:", "collect:", "map:", "max:", "min:", "sum:",
+  "average:", "do:", "first", "count", "isEmpty", "notEmpty", "isNotEmpty", "collect", "reject",
+} do
+  local name = K.mangle(selector)
+  K.method(Table, name, function(self, a, b)
+    local all = rows(self)
+    return all[name](all, a, b)
+  end)
+end
+K.method(Table, "detect_ifNone_", function(self, block, none, data) return rows(self):detect_ifNone_(block, none, data) end)
+-- `table[{ done = false }]`: what the compiler could turn into data runs in the database.
+K.method(Table, "query_with_", function(self, block, data) return rows(self):query_with_(block, data) end)

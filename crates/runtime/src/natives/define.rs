@@ -1,0 +1,85 @@
+//! Collections of a class: the shape that a store makes a table of.
+
+use super::stores::{any_store, attempt, reference_at};
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value};
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 2] = [("define", define), ("migrate", migrate)];
+
+/// `(store, path, scheme or nil, class name, fields, indexes)`: a field is a list of its name, its
+/// type, and the class that it refers to where it does; an index is a list of whether it is unique
+/// and its fields.
+fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let fields = lists(attempt!(arguments.value(isolate, 5)))
+        .into_iter()
+        .map(|parts| {
+            let mut parts = parts.into_iter().map(text);
+            let name = parts.next().unwrap_or_default();
+            let kind = field_type(&parts.next().unwrap_or_default());
+            Field { references: parts.next(), ..Field::new(name, kind) }
+        })
+        .collect();
+    let mut shape = Shape::new(arguments.text(4), fields);
+    for mut parts in lists(attempt!(arguments.value(isolate, 6))) {
+        let fields = parts.split_off(1.min(parts.len())).into_iter().map(text).collect();
+        let unique = parts.first() == Some(&Value::Bool(true));
+        shape.indexes.push(Index { fields, unique });
+    }
+    let answer = store.define(&reference_at(arguments, 2, 3), &shape);
+    Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
+}
+
+fn lists(value: Value) -> Vec<Vec<Value>> {
+    let Value::List(items) = value else { return Vec::new() };
+    let inner = |item| match item {
+        Value::List(parts) => parts,
+        single => vec![single],
+    };
+    items.into_iter().map(inner).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Text(text) => text,
+        _ => String::new(),
+    }
+}
+
+fn field_type(name: &str) -> FieldType {
+    match name.to_ascii_lowercase().as_str() {
+        "int" | "integer" | "long" | "nsinteger" => FieldType::Int,
+        "float" | "double" | "number" => FieldType::Float,
+        "bool" | "boolean" => FieldType::Bool,
+        "string" | "text" | "nsstring" => FieldType::Text,
+        "data" | "bytes" | "nsdata" => FieldType::Bytes,
+        "decimal" | "nsdecimalnumber" => FieldType::Decimal,
+        "date" | "datetime" | "time" | "nsdate" => FieldType::Date,
+        _ => FieldType::Any,
+    }
+}
+
+/// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were
+/// applied now.
+fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let mut steps = Vec::new();
+    for parts in lists(attempt!(arguments.value(isolate, 4))) {
+        let mut parts = parts.into_iter();
+        match (parts.next(), parts.next()) {
+            (Some(Value::Text(name)), Some(Value::Text(statements))) => {
+                steps.push((name, statements));
+            }
+            (Some(Value::Text(name)), _) => {
+                let message = format!("the migration {name} is no text");
+                return Reply::Failed(Error::new(Kind::Invalid, message));
+            }
+            _ => {}
+        }
+    }
+    let call = super::stores::inner_call(isolate);
+    let answer = store.migrate(&reference_at(arguments, 2, 3), steps, &call);
+    Reply::from((answer, Given::Names as fn(Vec<String>) -> Given))
+}
