@@ -101,6 +101,7 @@ pub(crate) struct MethodContext {
 }
 
 pub(crate) struct Generator<'a> {
+    pub(crate) source: &'a str,
     pub(crate) index: LineIndex,
     pub(crate) known: &'a dyn Known,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -171,6 +172,7 @@ K.concat,K.at,K.atPut,K.fetch,K.storePut,K.array,K.literalDictionary,K.home,K.le
 impl<'a> Generator<'a> {
     fn new(source: &'a str, known: &'a dyn Known, frames: BTreeSet<usize>) -> Self {
         Generator {
+            source,
             index: LineIndex::new(source),
             known,
             diagnostics: Vec::new(),

@@ -1,14 +1,28 @@
 //! Queries: `table[{ done = false }]` and `select: { :task | task done }`.
 //!
 //! A query block is compiled twice: as a function of the element, and, where it only compares the
-//! element's fields with values, as data that a store can run itself.
+//! element's fields with values, as data that a store can run itself. Where it cannot become data,
+//! the part that stands in the way takes the place of the data, for the message that says so.
 
 use crate::expression::Code;
 use crate::generator::Generator;
 use crate::names::quoted;
 use crate::scope::{Scope, walk};
 use crate::statement::Tail;
+use runnel_syntax::Span;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message, StatementKind, Word};
+
+/// Messages whose block says which elements are meant.
+const CONDITIONS: [&str; 8] =
+    ["select", "where", "filter", "reject", "detect", "anySatisfy", "countOf", "count"];
+
+/// Messages whose block says in which order, and those that ask for a value of each element. The
+/// latter can always be done with the elements themselves.
+const ORDERS: [&str; 5] = ["sorted", "sortedBy", "sortBy", "max", "min"];
+const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
+
+/// The longest part of a source that a message shows.
+const LONGEST_PART: usize = 60;
 
 /// How a query block names its element.
 enum Element<'a> {
@@ -23,7 +37,10 @@ impl Generator<'_> {
     pub(crate) fn query(&mut self, receiver: &Expression, block: &Block) -> Code {
         let receiver = self.expression(receiver);
         let receiver = self.keep(receiver);
-        let data = self.query_data(block, &Element::Bare).unwrap_or_else(|| "nil".into());
+        let data = match self.query_data(block, &Element::Bare) {
+            Ok(data) => data,
+            Err(part) => self.reason(part),
+        };
         let function = self.coming_function();
         let declared = block.parameters.first().map(|parameter| parameter.name.text.clone());
         let element = self.new_variable("element", function);
@@ -47,88 +64,200 @@ impl Generator<'_> {
         Code::call(format!("{mark}query({},function({local}){body} end,{data})", receiver.text))
     }
 
-    /// The data of `select: { … }`, as one more argument.
+    /// What a store may need of `select: { … }`, `sorted: { … }` and their like, as one more
+    /// argument: the data of the block, or why there is none.
     pub(crate) fn query_data_of(&mut self, parts: &[(Word, Expression)]) -> Option<String> {
-        let [(word, argument)] = parts else { return None };
-        let ExpressionKind::Block(block) = &argument.kind else { return None };
-        if word.text != "select" || block.parameters.len() > 1 {
+        let (word, argument) = parts.first()?;
+        let name = word.text.as_str();
+        if parts.len() > 1 && !(name == "detect" && parts[1].0.text == "ifNone") {
             return None;
         }
-        let parameter = block.parameters.first().map_or("$0", |parameter| &parameter.name.text);
-        self.query_data(block, &Element::Parameter(parameter))
+        let ExpressionKind::Block(block) = &argument.kind else { return None };
+        if CONDITIONS.contains(&name) && block.parameters.len() <= 1 {
+            let data = self.query_data(block, &Element::Parameter(parameter(block, 0)));
+            return Some(data.unwrap_or_else(|part| self.reason(part)));
+        }
+        let orders = ORDERS.contains(&name);
+        if !orders && !VALUES.contains(&name) {
+            return None;
+        }
+        let column = match block.parameters.len() {
+            0 | 1 => self.column(block),
+            2 if orders => self.comparison(block),
+            _ => None,
+        };
+        match column {
+            Some(column) => Some(quoted(&column)),
+            None if orders => Some(self.reason(block.span)),
+            None => None,
+        }
     }
 
-    fn query_data(&mut self, block: &Block, element: &Element<'_>) -> Option<String> {
-        let [statement] = block.statements.as_slice() else { return None };
-        let StatementKind::Expression(condition) = &statement.kind else { return None };
-        self.condition_data(condition, element)
+    /// The part of the source that cannot become data, marked as a reason.
+    fn reason(&self, part: Span) -> String {
+        let text = self.source.get(part.start as usize..part.end as usize).unwrap_or_default();
+        let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((cut, _)) = words.char_indices().nth(LONGEST_PART) {
+            words.truncate(cut);
+            words.push('…');
+        }
+        quoted(&format!("?`{words}` is nothing that a database can do"))
     }
 
-    fn condition_data(&mut self, condition: &Expression, element: &Element<'_>) -> Option<String> {
+    /// `{ :task | task title }`: the name of the field.
+    fn column(&self, block: &Block) -> Option<String> {
+        self.field_of(single(block)?, &Element::Parameter(parameter(block, 0)))
+    }
+
+    /// `{ :a :b | a rank > b rank }`: the name of the field, with `-` for the largest first.
+    fn comparison(&self, block: &Block) -> Option<String> {
+        let ExpressionKind::Send { receiver, message: Message::Binary(word, argument) } =
+            &single(block)?.kind
+        else {
+            return None;
+        };
+        let of = |at| Element::Parameter(parameter(block, at));
+        let descending = match word.text.as_str() {
+            "<" | "≤" | "<=" => false,
+            ">" | "≥" | ">=" => true,
+            _ => return None,
+        };
+        let pair = |left, right| {
+            let (left, right) = (self.field_of(receiver, left)?, self.field_of(argument, right)?);
+            (left == right).then_some(left)
+        };
+        let (name, descending) = match pair(&of(0), &of(1)) {
+            Some(name) => (name, descending),
+            None => (pair(&of(1), &of(0))?, !descending),
+        };
+        Some(if descending { format!("-{name}") } else { name })
+    }
+
+    fn query_data(&mut self, block: &Block, element: &Element<'_>) -> Result<String, Span> {
+        let condition = single(block).ok_or(block.span)?;
+        let mut deferred = false;
+        let data = self.condition_data(condition, element, &mut deferred)?;
+        // What may have effects is only done where the data is needed.
+        Ok(if deferred { format!("function() return {data} end") } else { data })
+    }
+
+    fn condition_data(
+        &mut self,
+        condition: &Expression,
+        element: &Element<'_>,
+        deferred: &mut bool,
+    ) -> Result<String, Span> {
         if let Some(name) = self.field_of(condition, element) {
-            return Some(format!("{{\"=\",{},true}}", quoted(&name)));
+            return Ok(format!("{{\"=\",{},true}}", quoted(&name)));
         }
         match &condition.kind {
-            ExpressionKind::Parenthesized(inner) => self.condition_data(inner, element),
+            ExpressionKind::Parenthesized(inner) => self.condition_data(inner, element, deferred),
             ExpressionKind::Block(block) => {
-                let [statement] = block.statements.as_slice() else { return None };
-                let StatementKind::Expression(inner) = &statement.kind else { return None };
-                self.condition_data(inner, element)
+                let inner = single(block).ok_or(block.span)?;
+                self.condition_data(inner, element, deferred)
             }
-            ExpressionKind::Send { receiver, message } => {
-                self.message_data(receiver, message, element)
+            ExpressionKind::Send { receiver, message } => match message {
+                Message::Unary(word) => self.unary_data(receiver, &word.text, element, deferred),
+                Message::Binary(word, argument) => {
+                    self.binary_data(receiver, &word.text, argument, element, deferred)
+                }
+                Message::Keyword(parts) => match parts.as_slice() {
+                    [(word, argument)] => {
+                        self.keyword_data(receiver, &word.text, argument, element, deferred)
+                    }
+                    _ => None,
+                },
             }
-            _ => None,
+            .unwrap_or(Err(condition.span)),
+            _ => Err(condition.span),
         }
     }
 
-    fn message_data(
+    /// Nothing where it is no condition; an error where a part of it is none.
+    fn unary_data(
         &mut self,
         receiver: &Expression,
-        message: &Message,
+        name: &str,
         element: &Element<'_>,
-    ) -> Option<String> {
-        match message {
-            Message::Unary(word) if word.text == "not" => {
-                let inner = self.condition_data(receiver, element)?;
-                Some(format!("{{\"not\",{inner}}}"))
-            }
-            Message::Unary(word) if word.text == "isNil" || word.text == "isNotNil" => {
-                let name = quoted(&self.field_of(receiver, element)?);
-                let operator = if word.text == "isNil" { "=" } else { "≠" };
-                Some(format!("{{{},{name},K.NULL}}", quoted(operator)))
-            }
-            Message::Binary(word, argument) => {
-                let operator = match word.text.as_str() {
-                    "=" | "==" => "=",
-                    "≠" | "~=" | "!=" => "≠",
-                    "<" => "<",
-                    ">" => ">",
-                    "≤" | "<=" => "≤",
-                    "≥" | ">=" => "≥",
-                    _ => return None,
+        deferred: &mut bool,
+    ) -> Option<Result<String, Span>> {
+        if name == "not" {
+            let inner = self.condition_data(receiver, element, deferred);
+            return Some(inner.map(|inner| format!("{{\"not\",{inner}}}")));
+        }
+        let (operator, value) = match name {
+            "isNil" => ("=", "K.NULL"),
+            "isNotNil" | "notNil" => ("≠", "K.NULL"),
+            "isEmpty" => ("=", "\"\""),
+            _ => return None,
+        };
+        let field = quoted(&self.field_of(receiver, element)?);
+        self.helper("K");
+        Some(Ok(format!("{{{},{field},{value}}}", quoted(operator))))
+    }
+
+    /// `done = false`, `4 < age`.
+    fn binary_data(
+        &mut self,
+        left: &Expression,
+        operator: &str,
+        right: &Expression,
+        element: &Element<'_>,
+        deferred: &mut bool,
+    ) -> Option<Result<String, Span>> {
+        let operators = ["=", "≠", "<", ">", "≤", "≥"];
+        let operator = match operator {
+            "==" => "=",
+            "~=" | "!=" => "≠",
+            "<=" => "≤",
+            ">=" => "≥",
+            other => *operators.iter().find(|known| **known == other)?,
+        };
+        let (field, operator, value) = match self.field_of(left, element) {
+            Some(field) => (field, operator, right),
+            None => {
+                let turned = match operator {
+                    "<" => ">",
+                    ">" => "<",
+                    "≤" => "≥",
+                    "≥" => "≤",
+                    same => same,
                 };
-                let name = self.field_of(receiver, element)?;
-                let value = self.outside_value(argument, element)?;
-                Some(format!("{{{},{},{value}}}", quoted(operator), quoted(&name)))
+                (self.field_of(right, element)?, turned, left)
             }
-            Message::Keyword(parts) => {
-                let [(word, argument)] = parts.as_slice() else { return None };
-                match word.text.as_str() {
-                    "and" | "or" => {
-                        let left = self.condition_data(receiver, element)?;
-                        let right = self.condition_data(argument, element)?;
-                        Some(format!("{{{},{left},{right}}}", quoted(&word.text)))
-                    }
-                    "hasPrefix" | "hasSuffix" | "contains" | "containsString" => {
-                        let name = self.field_of(receiver, element)?;
-                        let value = self.outside_value(argument, element)?;
-                        Some(format!("{{{},{},{value}}}", quoted(&word.text), quoted(&name)))
-                    }
-                    _ => None,
-                }
+        };
+        let value = self.outside_value(value, element, deferred)?;
+        Some(Ok(format!("{{{},{},{value}}}", quoted(operator), quoted(&field))))
+    }
+
+    fn keyword_data(
+        &mut self,
+        receiver: &Expression,
+        name: &str,
+        argument: &Expression,
+        element: &Element<'_>,
+        deferred: &mut bool,
+    ) -> Option<Result<String, Span>> {
+        match name {
+            "and" | "or" => {
+                let left = match self.condition_data(receiver, element, deferred) {
+                    Ok(left) => left,
+                    error => return Some(error),
+                };
+                let right = self.condition_data(argument, element, deferred);
+                Some(right.map(|right| format!("{{{},{left},{right}}}", quoted(name))))
             }
-            Message::Unary(_) => None,
+            "hasPrefix" | "hasSuffix" | "contains" | "containsString" => {
+                let field = self.field_of(receiver, element)?;
+                let value = self.outside_value(argument, element, deferred)?;
+                Some(Ok(format!("{{{},{},{value}}}", quoted(name), quoted(&field))))
+            }
+            "includes" | "containsObject" => {
+                let field = self.field_of(argument, element)?;
+                let values = self.outside_value(receiver, element, deferred)?;
+                Some(Ok(format!("{{\"in\",{},{values}}}", quoted(&field))))
+            }
+            _ => None,
         }
     }
 
@@ -159,7 +288,12 @@ impl Generator<'_> {
     }
 
     /// The code of a value that does not depend on the element; nil becomes the null object.
-    fn outside_value(&mut self, value: &Expression, element: &Element<'_>) -> Option<String> {
+    fn outside_value(
+        &mut self,
+        value: &Expression,
+        element: &Element<'_>,
+        deferred: &mut bool,
+    ) -> Option<String> {
         let mut depends = self.needs_statements(value);
         walk(value, &mut |inner| {
             depends |= match (&inner.kind, element) {
@@ -168,6 +302,15 @@ impl Generator<'_> {
                 (ExpressionKind::Name(_), Element::Bare) => self.field_of(inner, element).is_some(),
                 _ => false,
             };
+            *deferred |= matches!(
+                inner.kind,
+                ExpressionKind::Send { .. }
+                    | ExpressionKind::Pipe { .. }
+                    | ExpressionKind::Cascade { .. }
+                    | ExpressionKind::Subscript { .. }
+                    | ExpressionKind::Reference(_)
+                    | ExpressionKind::Next(_)
+            );
         });
         if depends {
             return None;
@@ -179,4 +322,17 @@ impl Generator<'_> {
         }
         Some(format!("K.orNull({})", code.text))
     }
+}
+
+/// The only statement of a block, where that is an expression.
+fn single(block: &Block) -> Option<&Expression> {
+    let [statement] = block.statements.as_slice() else { return None };
+    match &statement.kind {
+        StatementKind::Expression(expression) => Some(expression),
+        _ => None,
+    }
+}
+
+fn parameter(block: &Block, at: usize) -> &str {
+    block.parameters.get(at).map_or("$0", |parameter| &parameter.name.text)
 }

@@ -305,7 +305,11 @@ end
 
 function K.newMessage(selector, name, ...)
   local message = setmetatable({ i_selector = selector, _selectorName = name }, classes.Message._methods)
-  message.i_arguments = K.array and K.array { ... }
+  local arguments = { ... }
+  -- What the compiler adds for stores is no argument: there are as many as colons.
+  local _, colons = gsub(selector, ":", "")
+  if colons > 0 then arguments[colons + 1] = nil end
+  message.i_arguments = K.array and K.array(arguments)
   return message
 end
 local Message = K.newClass("Message", Object)

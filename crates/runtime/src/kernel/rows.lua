@@ -107,6 +107,7 @@ local function cut(self) return self._query.limit ~= nil or self._query.offset ~
 
 -- A condition as data; `data` is what the compiler made of the block.
 local function condition(block, data, selector)
+  if type(data) == "function" then data = data() end
   if type(data) == "table" then return data end
   if type(block) == "string" then return { "=", block, true } end
   untranslated(selector, data)
