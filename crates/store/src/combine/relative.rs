@@ -1,8 +1,8 @@
 //! A store seen from one of its references: the result of `ref:… asScheme`.
 
 use crate::{
-    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
-    Verb, Verbs,
+    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference, Result, Shape,
+    Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -79,6 +79,39 @@ impl Store for Relative {
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         self.pass(Verb::Query, reference, |below| self.source.query(below, query, context))
+    }
+
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.pass(Verb::Post, reference, |below| self.source.insert(below, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let run = |below: &Reference| self.source.run(below, statement, parameters, context);
+        self.pass(Verb::Query, reference, run)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.pass(Verb::Define, reference, |below| self.source.migrate(below, steps, context))
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.pass(Verb::Begin, reference, |below| self.source.begin(below, context))
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
