@@ -84,14 +84,14 @@ pub trait Lazy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EntityTag {
     /// The opaque text: printable ASCII without quotes.
-    pub text: Box<str>,
+    pub text: crate::Text,
     /// Weak tags say "equivalent", strong ones "the same bytes".
     pub weak: bool,
 }
 
 impl EntityTag {
     /// A strong tag.
-    pub fn strong(text: impl Into<Box<str>>) -> Self {
+    pub fn strong(text: impl Into<crate::Text>) -> Self {
         EntityTag { text: text.into(), weak: false }
     }
 }

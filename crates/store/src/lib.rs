@@ -31,6 +31,7 @@ mod reference;
 mod store;
 mod transaction;
 mod value;
+mod watchers;
 
 pub use answer::Answer;
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
@@ -49,3 +50,4 @@ pub use reference::{Reference, Text};
 pub use store::{Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use transaction::Transaction;
 pub use value::Value;
+pub use watchers::Watchers;
