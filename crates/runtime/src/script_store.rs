@@ -152,7 +152,10 @@ impl Store for ScriptStore {
 
     fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Posted> {
         self.run_with(Verb::Post, reference, content, call, |isolate, stack, index| Posted {
-            reference: None,
+            reference: match stack.bytes(index + 1) {
+                [] => None,
+                place => Some(Reference::from_path(&*String::from_utf8_lossy(place))),
+            },
             content: optional_content(isolate, stack, index),
         })
     }

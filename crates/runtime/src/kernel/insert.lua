@@ -29,8 +29,8 @@ local function flush(self)
   if self.n == 0 then return end
   if not self.native then
     local class, place = self.table.i_class, self.table
-    self.native = native.insertBegin(place._native, "", nil, self.batch, class and K.array(class._ivars) or nil,
-      "id", self.expected)
+    self.native = native.insertBegin(place._native, "", nil, self.batch, class and class:instanceVariables(), "id",
+      self.expected)
   end
   native.insertBatch(self.native, self.batch, 1, self.n)
   self.count, self.n = self.count + self.n, 0
@@ -46,9 +46,9 @@ local function add(self, record)
 end
 
 -- Runs a producer that adds records; ends the insertion, or gives it up when the producer fails.
-local function inserting(self, expected, produce, ...)
+local function inserting(self, expected, produce, source, block)
   local into = insertion(self, expected)
-  local ok, failure = try(produce, into, ...)
+  local ok, failure = try(function() produce(into, source, block) end)
   if ok then
     local last
     ok, last = try(flush, into)
@@ -68,8 +68,7 @@ local function fromArray(into, list)
   if n == 0 then return end
   into.batch, into.n = list, 0
   local class = into.table.i_class
-  into.native = native.insertBegin(into.table._native, "", nil, list, class and K.array(class._ivars) or nil,
-    "id", n)
+  into.native = native.insertBegin(into.table._native, "", nil, list, class and class:instanceVariables(), "id", n)
   local size = rowsOfBatch(into.table, list[1])
   for from = 1, n, size do
     native.insertBatch(into.native, list, from, math.min(n, from + size - 1))

@@ -6,11 +6,11 @@ local K = ...
 local type, rawget, rawequal, setmetatable, select = type, rawget, rawequal, setmetatable, select
 local native, throw = K.native, K.throw
 
--- Of the rows of a table: `_store`, `_path` and `_scheme` say where, `_class` of which class, and
+-- Of the rows of a table: `_store`, `_path` and `_scheme` say where, `_of` of which class, and
 -- `_query` has `filter`, `sort`, `limit`, `offset`, `fields`. `_native` is the content once it was
 -- asked for; rows that came from elsewhere have only that.
 local Rows = K.newClass("Rows", K.classes.Object)
-for _, key in ipairs { "_isRows", "_loaded", "_query", "_class", "_path", "_found" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_isRows", "_loaded", "_query", "_of", "_path", "_found" } do K.nilKeys[key] = true end
 K.method(Rows, "_isRows", true)
 K.method(Rows, "_isCollection", true)
 local methods = Rows._methods
@@ -22,7 +22,7 @@ end
 
 -- The rows of a query. Nothing is asked yet.
 function K.rowsOf(store, path, scheme, class, query)
-  return setmetatable({ _store = store, _path = path, _scheme = scheme, _class = class, _query = query }, methods)
+  return setmetatable({ _store = store, _path = path, _scheme = scheme, _of = class, _query = query }, methods)
 end
 
 local function asked(self, count)
@@ -50,7 +50,7 @@ local function loaded(self)
   if list then return list end
   local inner = content(self)
   list = rawget(self, "_loaded") or native.lazyValue(inner)
-  local class = self._class
+  local class = self._of
   if class and list and not self._query.fields then list = K.instantiate(list, class._name) end
   self._loaded = list
   return list
@@ -67,7 +67,7 @@ end
 function K.answerOf(rows)
   if not rawget(rows, "_store") then return rows end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
-  local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._class, rows._query)
+  local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._of, rows._query)
   return content(fresh) and fresh or fresh._loaded
 end
 
@@ -86,7 +86,7 @@ local function copied(query)
 end
 
 local function with(self, query)
-  return K.rowsOf(self._store, self._path, self._scheme, self._class, query)
+  return K.rowsOf(self._store, self._path, self._scheme, self._of, query)
 end
 
 local function untranslated(selector, reason)
@@ -121,7 +121,7 @@ end
 
 -- Only instances of a class say which messages are columns; records have whatever the table has.
 local function isColumn(self, name)
-  local class = self._class
+  local class = self._of
   if not class then return true end
   for _, ivar in ipairs(class._ivars) do
     if ivar == name then return true end
@@ -204,7 +204,7 @@ local function any(self) return first(self) ~= nil end
 local function columnValues(self, name)
   local query = copied(self._query)
   query.fields = K.array { name }
-  local class = self._class
+  local class = self._of
   local kind = class and class._types[name]
   local list = native.lazyValue(content(with(self, query)))
   for i = 1, #list do

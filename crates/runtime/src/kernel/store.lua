@@ -264,6 +264,19 @@ local otherwise = {
   end,
 }
 
+-- Where a row is that was just inserted, when it can be read there: `/tasks` and its key.
+local function placeBelow(object, path, answer)
+  local key = K.placeOf(answer)
+  if not key then return nil end
+  local class = K.classOf(object)
+  local place = string.gsub(path, "/+$", "") .. "/" .. key
+  if not class or not class._subs then return nil end
+  for _, verb in ipairs(K.pathVerbs(class, place)) do
+    if verb == "get" then return place end
+  end
+  return nil
+end
+
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 function K.serve(object, verb, path, query, value)
   local reference = K.pathReference(query and path .. "?" .. query or path)
@@ -276,6 +289,7 @@ function K.serve(object, verb, path, query, value)
     native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
     return ""
   end
+  if verb == "post" and type(answer) == "table" then return answer, placeBelow(object, path, answer) end
   return answer
 end
 

@@ -172,7 +172,7 @@ end
 
 -- The table of that name as it is: its rows are records.
 function K.recordsOf(database, path, scheme)
-  local inner = K.relativeStore(database, path, scheme)
+  local inner = (K.relativeStore or native.relative)(database, path, scheme)
   return setmetatable({ _native = inner._native, i_db = database, i_name = path }, Table._methods)
 end
 

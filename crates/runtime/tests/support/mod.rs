@@ -67,8 +67,12 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new() -> Lab {
-        let host =
-            Rc::new(TestHost { memory: Rc::new(Memory::dictionary()), output: RefCell::default() });
+        Lab::over(Rc::new(Memory::dictionary()))
+    }
+
+    /// A world whose scheme `memory` is this store.
+    pub(crate) fn over(memory: Rc<dyn Store>) -> Lab {
+        let host = Rc::new(TestHost { memory, output: RefCell::default() });
         let isolate = Isolate::new(host.clone(), Limits::default()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Lab { isolate, host, runtime }
