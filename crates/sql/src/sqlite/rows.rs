@@ -31,7 +31,7 @@ struct Held {
 }
 
 impl Rows {
-    /// The rows as content, to be made within [`Reader::snapshot`]: with a validator where the
+    /// The rows as content, at a version that is current: with a validator where the
     /// answer has one, and empty when the caller has it already.
     pub(crate) fn content(
         reader: &Rc<Reader>,
@@ -58,18 +58,6 @@ impl Rows {
             held: RefCell::new(held),
         };
         Content { body: Body::Lazy(Rc::new(rows)), entity_tag: tag, ..Content::default() }
-    }
-
-    /// The rows as content, when their encoding is kept at this version or the caller has it.
-    pub(crate) fn kept(
-        reader: &Rc<Reader>,
-        stamp: Stamp,
-        select: &Arc<Select>,
-        context: &Context,
-    ) -> Option<Content> {
-        // What is not kept is read in a snapshot, and looked for again there.
-        reader.kept(stamp, select)?;
-        Some(Rows::content(reader, stamp, select.clone(), context))
     }
 
     /// The encoding at hand, when it is of this form and no write of this process came since.

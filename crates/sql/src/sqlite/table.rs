@@ -339,7 +339,7 @@ impl Inner {
         reference: &Reference,
         context: &Context,
     ) -> Result<Option<Content>, Fault> {
-        if let Some(content) = self.kept(reference, context) {
+        if let Some(content) = self.all(reference, context) {
             return Ok(Some(content));
         }
         self.reader.snapshot(|connection, stamp| {
@@ -360,13 +360,15 @@ impl Inner {
         })
     }
 
-    /// All rows, when nothing was written since they were encoded: no statement runs.
-    fn kept(&self, reference: &Reference, context: &Context) -> Option<Content> {
+    /// All rows, while nothing was written since the table was last looked at: no statement runs
+    /// before they are wanted.
+    fn all(&self, reference: &Reference, context: &Context) -> Option<Content> {
         let whole = reference.relative_path().is_empty() && reference.query().is_none();
         let stamp = self.reader.unchanged().filter(|_| whole)?;
         let plan = self.plan.borrow();
         let (_, plan) = plan.as_ref().filter(|(schema, _)| *schema == stamp.schema)?;
-        Rows::kept(&self.reader, stamp, &plan.all, context).map(|content| self.classed(content))
+        let content = Rows::content(&self.reader, stamp, plan.all.clone(), context);
+        Some(self.classed(content))
     }
 
     /// The plan at a version of the schema; `None` when there is no such table.
