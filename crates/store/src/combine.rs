@@ -32,7 +32,8 @@ pub use relative::Relative;
 pub use route::Route;
 pub use sequence::Sequence;
 
-use crate::{Answer, Content, Context, Entry};
+use crate::{Answer, Change, Changes, Content, Context, Entry, Reference};
+use futures_util::{StreamExt, future};
 
 /// Changes content that was found, unless it is the short answer to a caller who knows it already.
 fn when_new(
@@ -46,6 +47,42 @@ fn when_new(
         Some(content) if !known.knows(&content) => change(content).map(Some),
         found => Answer::ok(found),
     })
+}
+
+/// Changes with their references as the watcher names them. One that has no name there has an
+/// effect that cannot be told: something at the watched reference or below it is lost.
+fn renamed(
+    changes: Answer<Changes>,
+    watched: &Reference,
+    rename: impl Fn(&Reference) -> Option<Reference> + 'static,
+) -> Answer<Changes> {
+    let watched = watched.clone();
+    changes.map(move |changes| -> Changes {
+        Box::pin(changes.map(move |change| {
+            let change = change?;
+            Ok(match rename(&change.reference) {
+                Some(reference) => Change { reference, ..change },
+                None => Change::lost(watched.clone()),
+            })
+        }))
+    })
+}
+
+/// Changes without their content, where it is not what a get here answers.
+fn without_content(changes: Answer<Changes>) -> Answer<Changes> {
+    changes.map(|changes| -> Changes {
+        Box::pin(changes.map(|change| Ok(Change { content: None, ..change? })))
+    })
+}
+
+/// Changes that end with the first error, which is their last item.
+fn until_error(changes: Changes) -> Changes {
+    let mut ended = false;
+    Box::pin(changes.take_while(move |change| {
+        let more = !ended;
+        ended |= change.is_err();
+        future::ready(more)
+    }))
 }
 
 /// A listing by name, each name once: a collection where it is one in any of the stores.

@@ -2,15 +2,21 @@
 
 mod place;
 mod read;
+mod tree;
+mod watch;
 mod write;
 
 use crate::{
-    Answer, Body, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store, Value,
-    Verb, Verbs,
+    Answer, Body, Changes, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store,
+    Value, Verb, Verbs,
 };
 use place::{Fault, Root};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// How many directories one [`Disk`] watches at most, those above the watched places included.
+/// The system has a limit of its own for each user (`fs.inotify.max_user_watches`).
+pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 
 /// Files and directories.
 ///
@@ -22,16 +28,30 @@ use std::sync::Arc;
 ///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old
 ///   one and no temporary file. Missing directories are made. Values are written as what a person
 ///   reads ([`crate::Form::Text`]). Putting nil makes a directory.
-/// - A post appends to the file, or creates it. It is not flushed to the disk.
+/// - A post appends to the file, or creates it. A machine that fails in the middle may leave a
+///   part of what was appended.
+/// - What is written, and the directories that it is written in, are flushed before the answer:
+///   what was answered well is there after a failure of the machine, as far as its disk keeps its
+///   own promises. A process that is killed leaves the old file or the new one, and perhaps a
+///   temporary file, which no listing shows, and which a listing after a day removes.
 /// - A delete removes a file, a link (not what it leads to) or an empty directory.
 /// - A path that ends in a slash means a directory: a file is missing there.
 /// - FIFOs, sockets and devices are [`Kind::Unsupported`] and never opened.
 /// - Names that are not UTF-8 cannot be written as references; listings leave them out, together
 ///   with the temporary files of puts under way.
+/// - A watch tells of what anybody on this machine does to the files at and below a reference,
+///   which need not be there yet: what is made, written, renamed and removed, and all that is in a
+///   directory that appears; not of reading, nor of what is written through a memory map. A
+///   directory that is moved away is told as deleted and, because of what was in it, as lost.
+///   Links at the reference and above it are followed as they are when the watch begins; one below
+///   it is told of itself, and what it leads to is told where that really is, within what is
+///   watched. At most [`WATCHED_DIRECTORIES`] are watched: more are refused with
+///   [`Kind::TooLarge`], more than the system allows with [`Kind::Unavailable`].
 ///
 /// Small reads happen at once on the worker's thread, everything else on the blocking pool.
 pub struct Disk {
     root: Arc<Root>,
+    notifiers: watch::Notifiers,
 }
 
 impl Disk {
@@ -52,13 +72,13 @@ impl Disk {
             let message = "the root of a disk store has to be a directory";
             return Err(Error::new(Kind::Conflict, message).on(Verb::Get, &on));
         }
-        Ok(Disk { root: Arc::new(Root::confined(real)) })
+        Ok(Disk { root: Arc::new(Root::confined(real)), notifiers: watch::Notifiers::default() })
     }
 
     /// All files of the machine, for the scheme `file:`. Paths that begin with a slash are
     /// absolute, others are relative to the current directory of the process.
     pub fn unconfined() -> Self {
-        Disk { root: Arc::new(Root::unconfined()) }
+        Disk { root: Arc::new(Root::unconfined()), notifiers: watch::Notifiers::default() }
     }
 
     /// Does something with the file system on the blocking pool.
@@ -120,6 +140,11 @@ impl Store for Disk {
         self.later(Verb::List, reference, read::entries)
     }
 
+    fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
+        let (root, notifiers) = (self.root.clone(), self.notifiers.clone());
+        Answer::later(watch::watch(root, notifiers, reference.clone()))
+    }
+
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE
             .with(Verb::Get)
@@ -127,6 +152,7 @@ impl Store for Disk {
             .with(Verb::Post)
             .with(Verb::Delete)
             .with(Verb::List)
+            .with(Verb::Watch)
     }
 
     fn describe(&self) -> String {

@@ -1,8 +1,8 @@
 //! The process environment as a store.
 
 use crate::{
-    Answer, Body, Content, Context, Entry, Error, Kind, Reference, Result, Store, Value, Verb,
-    Verbs,
+    Answer, Body, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Reference, Result,
+    Store, Value, Verb, Verbs, Watchers,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,12 @@ const MAX_LENGTH: usize = 128 << 10;
 /// [`Environment::overlay`] hands them to whoever starts a child process. Clones share them.
 ///
 /// Reading the root answers the list of all names. Putting nil deletes. A value that is not UTF-8
-/// is answered as bytes.
+/// is answered as bytes. A watch tells of changes that are made through this store and its clones:
+/// the others there could be, made by the process itself, do not happen.
 #[derive(Clone, Default)]
 pub struct Environment {
     changes: Rc<RefCell<BTreeMap<String, Option<String>>>>,
+    watchers: Watchers,
 }
 
 impl Environment {
@@ -61,7 +63,9 @@ impl Environment {
 
     fn set(&self, name: &str, value: Option<String>) -> bool {
         let before = self.value(name).is_some();
+        let kind = if value.is_some() { ChangeKind::Changed } else { ChangeKind::Deleted };
         self.changes.borrow_mut().insert(name.to_string(), value);
+        self.watchers.publish(kind, &Reference::from_path(name));
         before
     }
 }
@@ -109,8 +113,12 @@ impl Store for Environment {
         Answer::ok(reference.relative_path().is_empty().then(entries))
     }
 
+    fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
+        Answer::ok(self.watchers.watch(reference))
+    }
+
     fn verbs(&self, reference: &Reference) -> Verbs {
-        let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
+        let reading = Verbs::NONE.with(Verb::Get).with(Verb::List).with(Verb::Watch);
         if reference.relative_path().is_empty() {
             return reading;
         }

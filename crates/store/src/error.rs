@@ -151,7 +151,9 @@ impl fmt::Display for Error {
             (Some(verb), Some(reference)) => {
                 write!(out, "{} {}: {}", verb.name(), reference, self.message)
             }
-            (None, Some(reference)) if !reference.is_empty() => write!(out, "{}: {}", reference, self.message),
+            (None, Some(reference)) if !reference.is_empty() => {
+                write!(out, "{}: {}", reference, self.message)
+            }
             _ => out.write_str(&self.message),
         }
     }

@@ -1,20 +1,26 @@
 //! The memory store: the model that every other store is checked against.
 
+mod kept;
+mod table;
+
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Content, Context, EntityTag, Entry, Error, Form, Kind, Posted,
-    Query, Reference, Result, Store, Value, Verb, Verbs, run_query,
+    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Entry, Error, Kind, Posted, Query,
+    Reference, Result, Store, Value, Verb, Verbs, Watchers, run_query,
 };
+use kept::{Shared, for_all_threads};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use table::{Entries, Table};
+
+/// How many names [`Memory::named`] gives content to. What has a name stays until the process ends.
+pub const NAMED_MEMORIES: usize = 4096;
 
 /// Content by path, in memory.
 ///
-/// Both flavours keep content at any path, whether or not something lies below it: `hi` and
+/// All flavours keep content at any path, whether or not something lies below it: `hi` and
 /// `hi/answer` can both be there. What is put is kept as it is, with its media type and class;
 /// only streams are read into memory first, up to a limit. Every change makes a new strong entity
 /// tag (not for lazy content, which can answer something else each time), and a get by a caller
@@ -26,15 +32,23 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// - A merge sets the fields of a record (a new one goes to the end) and replaces anything else.
 /// - A delete removes what is at the path and nothing below it.
 /// - A query runs over a list ([`run_query`]).
+/// - A watch tells of every change in the order in which they happened. References are told as
+///   paths without leading slashes; lazy content that answers something else by itself is not told.
 pub struct Memory {
-    shared: Rc<RefCell<Entries>>,
+    storage: Storage,
+    watchers: Watchers,
     flavour: Flavour,
+    name: Option<Box<str>>,
     limit: usize,
 }
 
-/// Keys are paths without leading slashes. A tree of maps would make the most frequent verb, a get
-/// of a known path, slower, and prefixes of sorted keys are all that listing needs.
-type Entries = BTreeMap<Box<str>, Content>;
+#[derive(Clone)]
+enum Storage {
+    /// Of this thread.
+    Own(Rc<RefCell<Entries<Content>>>),
+    /// Of all threads.
+    Shared(Arc<RwLock<Entries<Shared>>>),
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flavour {
@@ -42,16 +56,53 @@ enum Flavour {
     Site,
 }
 
+/// What has a name in this process.
+type Named = BTreeMap<Box<str>, (Arc<RwLock<Entries<Shared>>>, Watchers)>;
+
+static NAMED: Mutex<Named> = Mutex::new(BTreeMap::new());
+
 impl Memory {
     /// Keys are opaque: `a`, `a/` and `a//b` are three different ones. Reading the root answers
     /// the list of all keys, unless something was put there.
     pub fn dictionary() -> Self {
-        Memory { shared: Rc::default(), flavour: Flavour::Dictionary, limit: COLLECT_LIMIT }
+        Memory {
+            storage: Storage::Own(Rc::default()),
+            watchers: Watchers::new(),
+            flavour: Flavour::Dictionary,
+            name: None,
+            limit: COLLECT_LIMIT,
+        }
     }
 
     /// A tree as a web site has it: slashes at the end and doubled ones make no difference.
     pub fn site() -> Self {
         Memory { flavour: Flavour::Site, ..Memory::dictionary() }
+    }
+
+    /// The dictionary of a name: the same content for all threads of the process, from the first
+    /// use of the name until the process ends. Lazy content is computed when it is put: as plain
+    /// data, or as text where it has a media type of its own, such as a page.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`] when [`NAMED_MEMORIES`] others have names.
+    pub fn named(name: &str) -> Result<Self> {
+        let mut named = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+        let (entries, watchers) = match named.get(name) {
+            Some(there) => there.clone(),
+            None if named.len() < NAMED_MEMORIES => {
+                let new = <(Arc<RwLock<Entries<Shared>>>, Watchers)>::default();
+                named.insert(name.into(), new.clone());
+                new
+            }
+            None => {
+                let message = format!(
+                    "there are {NAMED_MEMORIES} named memories already; use paths within one of them"
+                );
+                return Err(Error::new(Kind::TooLarge, message));
+            }
+        };
+        let storage = Storage::Shared(entries);
+        Ok(Memory { storage, watchers, name: Some(name.into()), ..Memory::dictionary() })
     }
 
     /// Takes streams of at most so many bytes instead of [`COLLECT_LIMIT`].
@@ -75,12 +126,28 @@ impl Memory {
         verb: Verb,
         reference: &Reference,
         content: Answer<Content>,
-        change: fn(&mut Entries, &str, Content) -> Result<T>,
+        change: fn(&mut dyn Table, &str, Content) -> Result<T>,
     ) -> Answer<T> {
-        let (shared, key) = (self.shared.clone(), self.key(reference).into_owned());
-        let changed =
-            content.and_then(move |content| change(&mut shared.borrow_mut(), &key, content).into());
+        let (storage, watchers) = (self.storage.clone(), self.watchers.clone());
+        let key = self.key(reference).into_owned();
+        let changed = content.and_then(move |content| {
+            storage
+                .write(|table| {
+                    let changed = change(table, &key, content)?;
+                    tell(&watchers, table, &key);
+                    Ok(changed)
+                })
+                .into()
+        });
         changed.on(verb, reference)
+    }
+
+    /// Content as it can be kept.
+    fn keepable(&self, content: Content) -> Answer<Content> {
+        match self.storage {
+            Storage::Own(_) => content.collected(self.limit),
+            Storage::Shared(_) => for_all_threads(content, self.limit),
+        }
     }
 
     /// Content as plain data where it was lazy, so that it can be joined with what is there.
@@ -94,55 +161,88 @@ impl Memory {
     }
 }
 
+impl Storage {
+    fn read<T>(&self, read: impl FnOnce(&dyn Table) -> T) -> T {
+        match self {
+            Storage::Own(entries) => read(&*entries.borrow()),
+            // Every change is whole before anything that could panic, so a poisoned lock is none.
+            Storage::Shared(entries) => {
+                read(&*entries.read().unwrap_or_else(PoisonError::into_inner))
+            }
+        }
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut dyn Table) -> T) -> T {
+        match self {
+            Storage::Own(entries) => write(&mut *entries.borrow_mut()),
+            Storage::Shared(entries) => {
+                write(&mut *entries.write().unwrap_or_else(PoisonError::into_inner))
+            }
+        }
+    }
+}
+
+/// Told while the table is still locked, so that watchers hear of changes in their order.
+fn tell(watchers: &Watchers, table: &dyn Table, key: &str) {
+    if !watchers.is_watched() {
+        return;
+    }
+    let reference = Reference::from_path(key);
+    match table.has(key) {
+        true => watchers.changed(&reference),
+        false => watchers.deleted(&reference),
+    }
+}
+
 impl Store for Memory {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let entries = self.shared.borrow();
         let key = self.key(reference);
-        let Some(content) = entries.get(&*key) else {
+        self.storage.read(|table| {
+            if let Some(content) = table.get(&key, context.known.as_ref()) {
+                return Answer::ok(Some(content));
+            }
             let all = self.flavour == Flavour::Dictionary && key.is_empty();
-            return Answer::ok(all.then(|| {
-                let keys = entries.keys().map(|key| Value::from(&**key)).collect();
-                Content::value(Value::List(keys))
-            }));
-        };
-        if context.known.is_some() && context.known == content.entity_tag {
-            let short = Content {
-                body: Body::Empty,
-                media_type: content.media_type.clone(),
-                entity_tag: content.entity_tag.clone(),
-                modified: content.modified,
-                class: content.class.clone(),
-            };
-            return Answer::ok(Some(short));
-        }
-        Answer::ok(content.share())
+            Answer::ok(all.then(|| Content::value(Value::List(table.keys()))))
+        })
     }
 
     fn put(&self, reference: &Reference, content: Content, _: &Context) -> Answer<bool> {
-        self.change(Verb::Put, reference, content.collected(self.limit), put)
+        let put: fn(&mut dyn Table, &str, Content) -> Result<bool> =
+            |table, key, content| table.put(key, content);
+        self.change(Verb::Put, reference, self.keepable(content), put)
     }
 
     fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
+        let post: fn(&mut dyn Table, &str, Content) -> Result<Posted> =
+            |table, key, content| table.post(key, content);
         self.change(Verb::Post, reference, self.settled(content), post)
     }
 
     fn merge(&self, reference: &Reference, content: Content, _: &Context) -> Answer<()> {
+        let merge: fn(&mut dyn Table, &str, Content) -> Result<()> =
+            |table, key, content| table.merge(key, content);
         self.change(Verb::Merge, reference, self.settled(content), merge)
     }
 
     fn delete(&self, reference: &Reference, _: &Context) -> Answer<bool> {
-        Answer::ok(self.shared.borrow_mut().remove(&*self.key(reference)).is_some())
+        let key = self.key(reference);
+        Answer::ok(self.storage.write(|table| {
+            let was_there = table.delete(&key);
+            if was_there {
+                tell(&self.watchers, table, &key);
+            }
+            was_there
+        }))
     }
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
         let key = self.key(reference);
-        let children = children(&self.shared.borrow(), &key);
+        let children = self.storage.read(|table| table.children(&key));
         Answer::ok((key.is_empty() || !children.is_empty()).then_some(children))
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
-        let found = self.shared.borrow().get(&*self.key(reference)).and_then(Content::share);
-        let Some(content) = found else {
+        let Some(content) = self.storage.read(|table| table.get(&self.key(reference), None)) else {
             let missing = Error::new(Kind::NotFound, "there is nothing to query");
             return missing.on(Verb::Query, reference).into();
         };
@@ -157,137 +257,19 @@ impl Store for Memory {
         answer.on(Verb::Query, reference)
     }
 
+    fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
+        Answer::ok(self.watchers.watch(reference))
+    }
+
     fn verbs(&self, _: &Reference) -> Verbs {
-        Verbs::ALL.without(Verb::Define)
+        Verbs::ALL.without(Verb::Define).without(Verb::Begin)
     }
 
     fn describe(&self) -> String {
-        match self.flavour {
-            Flavour::Dictionary => "memory dictionary".to_string(),
-            Flavour::Site => "memory site".to_string(),
+        match (&self.name, self.flavour) {
+            (Some(name), _) => format!("memory {name}"),
+            (None, Flavour::Dictionary) => "memory dictionary".to_string(),
+            (None, Flavour::Site) => "memory site".to_string(),
         }
     }
-}
-
-fn put(entries: &mut Entries, key: &str, mut content: Content) -> Result<bool> {
-    if matches!(content.body, Body::Value(Value::Nil)) {
-        entries.remove(key);
-        return Ok(false);
-    }
-    // Lazy content can answer something else each time, so no tag can stand for it.
-    content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
-    match entries.get_mut(key) {
-        Some(place) => {
-            *place = content;
-            Ok(false)
-        }
-        None => {
-            entries.insert(key.into(), content);
-            Ok(true)
-        }
-    }
-}
-
-fn post(entries: &mut Entries, key: &str, content: Content) -> Result<Posted> {
-    match entries.get_mut(key) {
-        None => {
-            let list = Value::List(vec![element(content.body)]);
-            put(entries, key, Content::value(list))?;
-        }
-        Some(place) => {
-            append(&mut place.body, content.body)?;
-            place.entity_tag = Some(next_tag());
-        }
-    }
-    Ok(Posted::default())
-}
-
-/// What a body is as an element of a list. Streams and lazy content were resolved before.
-fn element(body: Body) -> Value {
-    match body {
-        Body::Bytes(bytes) => bytes.into(),
-        Body::Text(text) => text.into(),
-        Body::Value(value) => value,
-        Body::Empty | Body::Stream(..) | Body::Lazy(_) => Value::Nil,
-    }
-}
-
-fn append(body: &mut Body, more: Body) -> Result<()> {
-    if let Body::Value(Value::List(elements)) = body {
-        elements.push(element(more));
-        return Ok(());
-    }
-    let more = match more {
-        Body::Empty => Vec::new(),
-        more => element(more).encode(Form::Text),
-    };
-    match body {
-        Body::Value(Value::Text(text)) => text.push_str(utf8(&more)?),
-        Body::Text(text) => *text = [text.as_str(), utf8(&more)?].concat().into(),
-        Body::Bytes(bytes) => *bytes = [bytes.as_ref(), &more].concat().into(),
-        Body::Empty => *body = Body::Bytes(more.into()),
-        _ => {
-            let message = "what is there is neither a list nor text; put replaces it";
-            return Err(Error::new(Kind::Conflict, message));
-        }
-    }
-    Ok(())
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    let message = "only text can be added to text, and this is not UTF-8";
-    std::str::from_utf8(bytes).map_err(|_| Error::new(Kind::Unsupported, message))
-}
-
-fn merge(entries: &mut Entries, key: &str, content: Content) -> Result<()> {
-    let Some(place) = entries.get_mut(key) else {
-        return Err(Error::new(Kind::NotFound, "there is nothing to merge into; put creates it"));
-    };
-    match (&mut place.body, content.body) {
-        (Body::Value(record @ Value::Record(_)), Body::Value(Value::Record(fields))) => {
-            for (name, value) in fields {
-                record.set(name, value);
-            }
-            place.entity_tag = Some(next_tag());
-            Ok(())
-        }
-        (_, body) => put(entries, key, Content { body, ..content }).map(|_| ()),
-    }
-}
-
-/// The children of a key, found by jumping from child to child over what lies below them.
-fn children(entries: &Entries, key: &str) -> Vec<Entry> {
-    let prefix = if key.is_empty() { String::new() } else { format!("{key}/") };
-    let mut found: BTreeMap<&str, bool> = BTreeMap::new();
-    let mut from = Bound::Excluded(prefix.clone());
-    loop {
-        let range = (from.as_ref().map(String::as_str), Bound::Unbounded);
-        let Some((path, _)) = entries.range::<str, _>(range).next() else { break };
-        let Some(rest) = path.strip_prefix(&prefix) else { break };
-        match rest.split_once('/') {
-            None => {
-                found.entry(rest).or_default();
-                from = Bound::Excluded(path.to_string());
-            }
-            Some((name, _)) => {
-                if !name.is_empty() {
-                    found.insert(name, true);
-                }
-                // `0` follows `/`: the first key behind everything below this child.
-                from = Bound::Included(format!("{prefix}{name}0"));
-            }
-        }
-    }
-    let entry = |(name, collection): (&str, bool)| Entry { name: name.to_string(), collection };
-    found.into_iter().map(entry).collect()
-}
-
-/// A tag that no content of this or an earlier process has: the time the process first needed
-/// one, and a number.
-fn next_tag() -> EntityTag {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    static START: std::sync::LazyLock<u128> = std::sync::LazyLock::new(|| {
-        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
-    });
-    EntityTag::strong(format!("{:x}-{:x}", *START, NEXT.fetch_add(1, Ordering::Relaxed)))
 }

@@ -1,9 +1,9 @@
 //! Values on one side, JSON text on the other.
 
-use super::when_new;
+use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Content, Context, Entry, Form, Posted, Query, Reference, Shape,
-    Store, Verb, Verbs, json,
+    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Entry, Form, Posted, Query, Reference,
+    Shape, Store, Verb, Verbs, json,
 };
 use std::rc::Rc;
 
@@ -17,6 +17,7 @@ use std::rc::Rc;
 ///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
 ///   likewise in the other direction.
 /// - Entity tags, times and the class pass; listing and deleting are not touched.
+/// - Changes are told without content: a get answers it as it should be.
 /// - A merge through `down` hands the JSON text on: its store has to know what that means.
 pub struct Json {
     source: Rc<dyn Store>,
@@ -142,6 +143,10 @@ impl Store for Json {
         }
         let (class, limit) = (self.class.clone(), self.limit);
         found.and_then(move |content| to_value(content, class, limit)).on(Verb::Query, reference)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        without_content(self.source.watch(reference, context))
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -1,12 +1,14 @@
 //! Telling of what is written.
 
-use crate::{Answer, Content, Context, Entry, Posted, Query, Reference, Shape, Store, Verb, Verbs};
+use crate::{
+    Answer, Changes, Content, Context, Entry, Posted, Query, Reference, Shape, Store, Verb, Verbs,
+};
 use std::rc::Rc;
 
 type Tell = Rc<dyn Fn(Verb, &Reference)>;
 
 /// Calls a function after each verb that was answered well: after every write, and, where that is
-/// asked for, after every get, list and query too. Failed verbs are not told.
+/// asked for, after every get, list, query and watch too. Failed verbs are not told.
 ///
 /// The function is called before the caller has the answer. It may use the store itself.
 pub struct Log {
@@ -67,6 +69,10 @@ impl Store for Log {
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         self.read(Verb::Query, reference, self.source.query(reference, query, context))
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        self.read(Verb::Watch, reference, self.source.watch(reference, context))
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -1,8 +1,9 @@
 //! Other references and other content, by functions.
 
-use super::when_new;
+use super::{when_new, without_content};
 use crate::{
-    Answer, Content, Context, Entry, Posted, Query, Reference, Result, Shape, Store, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Posted, Query, Reference, Result, Shape, Store, Verb,
+    Verbs,
 };
 use std::rc::Rc;
 
@@ -15,6 +16,9 @@ type OfContent = Rc<dyn Fn(&Reference, Content) -> Answer<Content>>;
 /// Content keeps its entity tag through a function that leaves it there: one whose answer depends
 /// on more than the content should take the tag away. Functions see the reference as the caller
 /// wrote it.
+///
+/// A change whose reference `up` has no answer for is told as lost at the watched reference, and
+/// changes carry no content where there is a function for reading.
 pub struct Map {
     source: Rc<dyn Store>,
     name: String,
@@ -146,6 +150,15 @@ impl Store for Map {
         let Some(reading) = self.reading.clone() else { return found };
         let on = reference.clone();
         found.and_then(move |content| reading(&on, content)).on(Verb::Query, reference)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let mut changes =
+            self.pass(Verb::Watch, reference, |below| self.source.watch(below, context));
+        if let Some(up) = self.up.clone() {
+            changes = super::renamed(changes, reference, move |changed| up(changed).ok());
+        }
+        if self.reading.is_some() { without_content(changes) } else { changes }
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -1,9 +1,9 @@
 //! Refusing to write.
 
-use crate::{Answer, Content, Context, Entry, Query, Reference, Store, Verb, Verbs};
+use crate::{Answer, Changes, Content, Context, Entry, Query, Reference, Store, Verb, Verbs};
 use std::rc::Rc;
 
-/// A store that can be read, listed and queried; every other verb is
+/// A store that can be read, listed, queried and watched; every other verb is
 /// [`crate::Kind::NotAllowed`].
 pub struct ReadOnly {
     source: Rc<dyn Store>,
@@ -30,9 +30,13 @@ impl Store for ReadOnly {
         self.source.query(reference, query, context)
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        self.source.watch(reference, context)
+    }
+
     fn verbs(&self, reference: &Reference) -> Verbs {
         let verbs = self.source.verbs(reference);
-        let writing = [Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::Define];
+        let writing = [Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::Define, Verb::Begin];
         writing.into_iter().fold(verbs, Verbs::without)
     }
 

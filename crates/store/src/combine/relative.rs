@@ -1,8 +1,9 @@
 //! A store seen from one of its references: the result of `ref:… asScheme`.
 
+use super::renamed;
 use crate::{
-    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference, Result, Shape,
-    Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
+    Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -114,6 +115,12 @@ impl Store for Relative {
         self.pass(Verb::Begin, reference, |below| self.source.begin(below, context))
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let base = self.base.clone();
+        let changes = self.pass(Verb::Watch, reference, |below| self.source.watch(below, context));
+        renamed(changes, reference, move |changed| below_base(&base, changed))
+    }
+
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         self.pass(Verb::Define, reference, |below| self.source.define(below, shape))
     }
@@ -133,11 +140,13 @@ impl Store for Relative {
 
 /// The reference of something new, seen from the base; unchanged where it lies elsewhere.
 fn above(base: &Reference, new: Reference) -> Reference {
+    below_base(base, &new).unwrap_or(new)
+}
+
+/// What lies below the base, seen from there.
+fn below_base(base: &Reference, reference: &Reference) -> Option<Reference> {
     let base = base.relative_path().trim_end_matches('/');
-    match new.relative_path().strip_prefix(base) {
-        Some(rest) if base.is_empty() || rest.starts_with('/') => {
-            new.with_path(rest.trim_start_matches('/'))
-        }
-        _ => new,
-    }
+    let rest = reference.relative_path().strip_prefix(base)?;
+    let below = base.is_empty() || rest.is_empty() || rest.starts_with('/');
+    below.then(|| reference.with_path(rest.trim_start_matches('/')))
 }

@@ -1,10 +1,11 @@
 //! One store for each first part of the path, or for each scheme.
 
-use super::in_order;
+use super::{in_order, renamed, until_error};
 use crate::{
-    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Shape, Store, Verb,
-    Verbs,
+    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Shape, Store,
+    Verb, Verbs, Watchers,
 };
+use futures_util::{StreamExt, future, stream};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,10 +17,16 @@ use std::rc::Rc;
 ///
 /// Where no store fits nothing is there: reading answers that it is missing, and writing is
 /// [`Kind::NotAllowed`]. Stores can be mounted and taken away at any time.
+///
+/// Watching the root, by segment, watches all stores, and needs all of them to tell. A watch ends
+/// with a temporary error when a store that it is about is mounted or taken away: whoever follows
+/// should read and watch again.
 pub struct Route {
     by: By,
     stores: RefCell<BTreeMap<Box<str>, Rc<dyn Store>>>,
     otherwise: RefCell<Option<Rc<dyn Store>>>,
+    /// Told of what is mounted and taken away.
+    mounts: Watchers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -31,7 +38,12 @@ enum By {
 impl Route {
     /// Chooses by the first part of the path.
     pub fn by_segment() -> Self {
-        Route { by: By::Segment, stores: RefCell::default(), otherwise: RefCell::default() }
+        Route {
+            by: By::Segment,
+            stores: RefCell::default(),
+            otherwise: RefCell::default(),
+            mounts: Watchers::new(),
+        }
     }
 
     /// Chooses by the scheme.
@@ -41,12 +53,16 @@ impl Route {
 
     /// Mounts a store under a name, in place of the one that was there, which is answered.
     pub fn mount(&self, name: &str, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        self.stores.borrow_mut().insert(name.into(), store)
+        let before = self.stores.borrow_mut().insert(name.into(), store);
+        self.mounts.lost(&Reference::from_path(name));
+        before
     }
 
     /// Takes the store of a name away.
     pub fn unmount(&self, name: &str) -> Option<Rc<dyn Store>> {
-        self.stores.borrow_mut().remove(name)
+        let before = self.stores.borrow_mut().remove(name);
+        self.mounts.lost(&Reference::from_path(name));
+        before
     }
 
     /// The store of a name.
@@ -62,6 +78,7 @@ impl Route {
     /// Uses a store where no name fits, with the reference as it is.
     pub fn otherwise(&self, store: Rc<dyn Store>) {
         *self.otherwise.borrow_mut() = Some(store);
+        self.mounts.lost(&Reference::default());
     }
 
     fn choose(&self, reference: &Reference) -> Option<(Rc<dyn Store>, Reference)> {
@@ -92,9 +109,69 @@ impl Route {
         }
     }
 
+    /// The changes of all stores, each named from the root.
+    fn watch_all(&self, reference: &Reference, context: &Context) -> Answer<Vec<Changes>> {
+        let mut all: Answer<Vec<Changes>> = Answer::ok(Vec::new());
+        let mut add = |changes: Answer<Changes>| {
+            let before = std::mem::replace(&mut all, Answer::ok(Vec::new()));
+            all = before.and_then(move |mut all| {
+                changes.map(move |changes| {
+                    all.push(changes);
+                    all
+                })
+            });
+        };
+        for (name, store) in self.stores.borrow().iter() {
+            let (mount, root) = (Reference::from_path(&**name), Reference::default());
+            let changes = store.watch(&root, context).on(Verb::Watch, &mount);
+            add(renamed(changes, &mount.clone(), move |below| Some(mount.join(below.path()))));
+        }
+        if let Some(store) = &*self.otherwise.borrow() {
+            let names: Rc<[String]> = self.names().into();
+            // What lies below a name is not seen in the store of the others.
+            let covered = move |changed: &Reference| {
+                let first = changed.split_first();
+                first.is_some_and(|(first, _)| names.iter().any(|name| name == first))
+            };
+            add(store.watch(reference, context).map(move |changes| -> Changes {
+                Box::pin(changes.filter(move |change| {
+                    future::ready(!matches!(change, Ok(change) if covered(&change.reference)))
+                }))
+            }));
+        }
+        all
+    }
+
+    /// The changes of one store, with references as the watcher names them.
+    fn watch_one(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let changes = self.pass(Verb::Watch, reference, |store, below| store.watch(below, context));
+        if self.by == By::Scheme {
+            let scheme = reference.scheme().map(String::from);
+            return renamed(changes, reference, move |changed| {
+                let changed = changed.clone();
+                Some(match &scheme {
+                    Some(scheme) if changed.scheme().is_none() => changed.with_scheme(&**scheme),
+                    _ => changed,
+                })
+            });
+        }
+        match reference.split_first() {
+            Some((first, _)) if self.store(first).is_some() => {
+                let mount = Reference::from_path(first);
+                renamed(changes, reference, move |below| Some(mount.join(below.path())))
+            }
+            _ => changes,
+        }
+    }
+
     fn is_root(&self, reference: &Reference) -> bool {
         self.by == By::Segment && reference.name().is_none()
     }
+}
+
+fn remounted() -> Error {
+    let message = "the stores mounted here have changed; read and watch again";
+    Error::new(Kind::Unavailable, message)
 }
 
 impl Store for Route {
@@ -152,6 +229,29 @@ impl Store for Route {
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         self.pass(Verb::Query, reference, |store, below| store.query(below, query, context))
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        // Watched first, so that nothing mounted meanwhile is missed.
+        let about = match (self.by, reference.split_first(), reference.scheme()) {
+            (By::Segment, Some((first, _)), _) => Reference::from_path(first),
+            (By::Scheme, _, Some(scheme)) => Reference::from_path(scheme),
+            _ => Reference::default(),
+        };
+        let mounts = self.mounts.watch(&about).map(|_| Err(remounted()));
+        let all = if self.is_root(reference) {
+            self.watch_all(reference, context)
+        } else {
+            self.watch_one(reference, context).map(|changes| vec![changes])
+        };
+        let on = reference.clone();
+        let watched = all.map(move |all| -> Changes {
+            let mounts: Changes = Box::pin(
+                mounts.map(move |end| end.map_err(|error: Error| error.on(Verb::Watch, &on))),
+            );
+            until_error(Box::pin(stream::select_all(all.into_iter().chain([mounts]))))
+        });
+        watched.on(Verb::Watch, reference)
     }
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {

@@ -1,16 +1,21 @@
 //! The first store that has it.
 
-use super::in_order;
+use super::{in_order, until_error};
 use crate::{
-    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
-    Verb, Verbs,
+    Answer, Change, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Posted, Query,
+    Reference, Result, Shape, Store, Verb, Verbs,
 };
+use futures_util::{StreamExt, stream};
 use std::rc::Rc;
 
 /// Reads from the first of several stores that has something at the reference; the others lie
 /// under it, as defaults do under settings. Everything is written to the first store alone, so
 /// what a lower one has can be covered but not deleted. A listing has the names of all; a query
 /// runs where it is not [`Kind::NotFound`].
+///
+/// A watch needs all of the stores to tell. A change in a lower store is told unless an upper one
+/// covers it, and what is deleted above something has changed to that; each of the two costs a look
+/// at the other stores.
 pub struct Sequence {
     stores: Vec<Rc<dyn Store>>,
 }
@@ -87,6 +92,34 @@ impl Store for Sequence {
         .unwrap_or_else(|| Error::not_allowed(Verb::Query, reference).into())
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let mut watched: Answer<Vec<Changes>> = Answer::ok(Vec::new());
+        for store in &self.stores {
+            let changes = store.watch(reference, context);
+            watched = watched.and_then(move |mut all| {
+                changes.map(move |changes| {
+                    all.push(changes);
+                    all
+                })
+            });
+        }
+        let stores: Rc<[Rc<dyn Store>]> = self.stores.as_slice().into();
+        watched.map(move |watched| {
+            let labelled = watched.into_iter().enumerate();
+            let each = labelled.map(|(level, changes)| changes.map(move |one| (level, one)));
+            let seen = stream::select_all(each).filter_map(move |(level, change)| {
+                let stores = stores.clone();
+                async move {
+                    match change {
+                        Ok(change) => seen(&stores, level, change).await.map(Ok),
+                        Err(error) => Some(Err(error)),
+                    }
+                }
+            });
+            until_error(Box::pin(seen))
+        })
+    }
+
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         self.first(Verb::Define, reference, |store| store.define(reference, shape))
     }
@@ -104,6 +137,32 @@ impl Store for Sequence {
         let stores = self.stores.iter().enumerate();
         stores.map(|(at, store)| ((at + 1).to_string(), store.clone())).collect()
     }
+}
+
+/// A change in one of the stores as it is seen through all of them.
+async fn seen(stores: &[Rc<dyn Store>], level: usize, change: Change) -> Option<Change> {
+    if change.kind == ChangeKind::Lost {
+        return Some(change);
+    }
+    for store in &stores[..level] {
+        if has(store, &change.reference).await {
+            return None;
+        }
+    }
+    if change.kind == ChangeKind::Deleted {
+        for store in &stores[level + 1..] {
+            if has(store, &change.reference).await {
+                return Some(Change::changed(change.reference));
+            }
+        }
+    }
+    Some(change)
+}
+
+/// Whether a store has something at a reference. One that fails to answer counts as empty, so that
+/// the change is told rather than not.
+async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
+    matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
 }
 
 /// Asks one store after the other as long as it is missing there; the last answer counts. `None`

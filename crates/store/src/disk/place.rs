@@ -93,6 +93,14 @@ impl Root {
         self.confines.as_ref().is_none_or(|root| real.starts_with(root))
     }
 
+    /// The directories above a real path, as far as they are within the root, the uppermost first.
+    pub(super) fn above(&self, real: &Path) -> Vec<PathBuf> {
+        let above = real.ancestors().skip(1).filter(|above| self.holds(above));
+        let mut above: Vec<_> = above.map(Path::to_path_buf).collect();
+        above.reverse();
+        above
+    }
+
     /// The place of a reference. With `follow` a link at its end is followed, too.
     pub(super) fn place(&self, reference: &Reference, follow: bool) -> Result<Place, Fault> {
         let names = self.names(reference)?;

@@ -117,6 +117,7 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         if super::write::is_temporary(&name) {
+            super::write::remove_forgotten(&entry);
             continue;
         }
         if entries.len() == MAX_ENTRIES {

@@ -156,15 +156,44 @@ impl Draft {
         }
         let created = !self.target.exists();
         if created {
-            fs::create_dir_all(above(&self.target))?;
+            make_directories(above(&self.target))?;
         }
         fs::rename(&self.temporary.0, &self.target)?;
+        // Whoever gives up now need not wait for the disk.
+        drop(given_up);
+        flush_directory(above(&self.target))?;
         Ok(created)
     }
 }
 
 fn above(path: &Path) -> &Path {
     path.parent().unwrap_or(path)
+}
+
+/// Makes a directory and those above it that are missing, each flushed to the disk.
+fn make_directories(directory: &Path) -> Result<(), Fault> {
+    let missing: Vec<&Path> = directory
+        .ancestors()
+        .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+        .collect();
+    fs::create_dir_all(directory)?;
+    for made in missing.iter().rev() {
+        flush_directory(above(made))?;
+    }
+    Ok(())
+}
+
+/// Flushes the names in a directory to the disk: a file is only safe when its name is.
+fn flush_directory(directory: &Path) -> Result<(), Fault> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    match File::open(directory) {
+        Ok(directory) => Ok(directory.sync_all()?),
+        // One that may be written to and not read cannot be flushed by itself.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
+        // Removed by somebody else since: then there is nothing to keep.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn dangling() -> Fault {
@@ -186,6 +215,18 @@ fn temporary_name() -> String {
     format!("{PREFIX}{process:x}-{time:x}-{number:x}{SUFFIX}")
 }
 
+/// How old a temporary file is that no put can still be writing.
+const FORGOTTEN: std::time::Duration = std::time::Duration::from_secs(24 * 60 * 60);
+
+/// Removes a temporary file that a process has left behind, a day ago or earlier: whether it
+/// still runs cannot be known, it may be another machine's.
+pub(super) fn remove_forgotten(file: &fs::DirEntry) {
+    let age = file.metadata().and_then(|metadata| metadata.modified()).ok();
+    if age.and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age > FORGOTTEN) {
+        let _ = fs::remove_file(file.path());
+    }
+}
+
 /// Whether a name is one of those that puts under way give to their files.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
@@ -205,17 +246,20 @@ pub(super) async fn append(
         if place.slash && !place.is_directory() {
             return Err(blocked());
         }
+        let new = matches!(place.found, Found::Missing(_));
         match place.found {
             Found::Directory => return Err(Fault::directory()),
             Found::Special => return Err(Fault::special()),
             Found::Blocked => return Err(blocked()),
             Found::Link => return Err(dangling()),
-            Found::Missing(_) => fs::create_dir_all(above(&place.path))?,
+            Found::Missing(_) => make_directories(above(&place.path))?,
             Found::File(_) => {}
         }
         let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
         let (mut file, _) = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
-        Ok(file.write_all(&bytes)?)
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        if new { flush_directory(above(&place.path)) } else { Ok(()) }
     };
     blocking(write).await?.map_err(|fault| fault.into_error(Verb::Post, &reference))?;
     Ok(Posted::default())
@@ -226,7 +270,7 @@ pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool,
     let place = root.place(reference, true)?;
     match place.found {
         Found::Directory => Ok(false),
-        Found::Missing(_) => Ok(fs::create_dir_all(&place.path).map(|()| true)?),
+        Found::Missing(_) => make_directories(&place.path).map(|()| true),
         Found::Special => Err(Fault::special()),
         Found::Blocked => Err(blocked()),
         Found::Link => Err(dangling()),
@@ -251,6 +295,9 @@ pub(super) fn delete(root: &Root, reference: &Reference) -> Result<bool, Fault> 
     };
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        removed => Ok(removed.map(|()| true)?),
+        removed => {
+            removed?;
+            flush_directory(above(&place.path)).map(|()| true)
+        }
     }
 }

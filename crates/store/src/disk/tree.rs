@@ -1,0 +1,311 @@
+//! The directories that the system watches, and what it tells of them.
+
+use super::place::Fault;
+use super::write::is_temporary;
+use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
+use notify::event::{CreateKind, EventKind, ModifyKind, RenameMode};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+
+/// Events of the system that wait for this thread. When there are more, what they would have told
+/// is told as lost.
+const WAITING_EVENTS: usize = 16 << 10;
+
+pub(super) enum Message {
+    /// Something has happened.
+    Event(Event),
+    /// Watch a place, and those of these directories that lie above it.
+    Watch { base: PathBuf, above: Vec<PathBuf>, answer: Sender<Result<(), Fault>> },
+    /// A place is not watched any more.
+    Release(PathBuf),
+    /// Nothing is watched any more.
+    Stop,
+}
+
+/// What is watched on one disk.
+///
+/// Directories are watched one by one, not by the library's recursion, which could miss what is
+/// made in a new directory before it is watched: here a directory is watched first and read then.
+/// Directories above a watched place are watched, too, because the place may appear, go or move
+/// with them.
+pub(super) struct Tree {
+    system: RecommendedWatcher,
+    queue: Arc<EventQueue>,
+    watchers: Watchers,
+    /// The watched places: how often, and the directories above them.
+    bases: BTreeMap<PathBuf, (usize, Vec<PathBuf>)>,
+    directories: BTreeSet<PathBuf>,
+}
+
+#[derive(Default)]
+struct EventQueue {
+    waiting: AtomicUsize,
+    lost: AtomicBool,
+}
+
+impl Tree {
+    pub(super) fn new(thread: Sender<Message>, watchers: Watchers) -> Result<Self, Fault> {
+        let queue = Arc::new(EventQueue::default());
+        let events = queue.clone();
+        let system = notify::recommended_watcher(move |event: notify::Result<Event>| {
+            let full = events.waiting.load(Ordering::Relaxed) >= WAITING_EVENTS;
+            let Some(event) = event.ok().filter(|event| !full && !event.need_rescan()) else {
+                events.lost.store(true, Ordering::Release);
+                return;
+            };
+            if matches!(event.kind, EventKind::Access(_)) {
+                return;
+            }
+            events.waiting.fetch_add(1, Ordering::Relaxed);
+            let _ = thread.send(Message::Event(event));
+        });
+        let system = system.map_err(fault)?;
+        Ok(Tree { system, queue, watchers, bases: BTreeMap::new(), directories: BTreeSet::new() })
+    }
+
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self, messages: Receiver<Message>) {
+        for message in messages {
+            if self.queue.lost.swap(false, Ordering::AcqRel) {
+                self.begin_again();
+            }
+            match message {
+                Message::Event(event) => {
+                    self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+                    for path in &event.paths {
+                        self.look(path, &event.kind);
+                    }
+                }
+                Message::Watch { base, above, answer } => {
+                    let watched = self.watch(base, above);
+                    // Whoever asked may have gone; its release comes next.
+                    let _ = answer.send(watched);
+                }
+                Message::Release(base) => self.release(&base),
+                Message::Stop => return,
+            }
+        }
+    }
+
+    fn watch(&mut self, base: PathBuf, above: Vec<PathBuf>) -> Result<(), Fault> {
+        self.bases.entry(base.clone()).or_insert((0, above)).0 += 1;
+        self.reach(&base, false)
+    }
+
+    fn release(&mut self, base: &Path) {
+        let Some((count, _)) = self.bases.get_mut(base) else { return };
+        *count -= 1;
+        if *count == 0 {
+            self.bases.remove(base);
+            let (kept, left) = std::mem::take(&mut self.directories)
+                .into_iter()
+                .partition(|directory| self.is_concerned(directory));
+            self.directories = kept;
+            for directory in left {
+                let _ = self.system.unwatch(&directory);
+            }
+        }
+    }
+
+    /// Whether a path lies at, below or above a watched place.
+    fn is_concerned(&self, path: &Path) -> bool {
+        self.is_watched(path) || self.bases.keys().any(|base| base.starts_with(path))
+    }
+
+    /// Whether a path lies at or below a watched place.
+    fn is_watched(&self, path: &Path) -> bool {
+        path.ancestors().any(|above| self.bases.contains_key(above))
+    }
+
+    /// Watches all directories from above a watched place to below it.
+    fn reach(&mut self, base: &Path, tell: bool) -> Result<(), Fault> {
+        let above = self.bases.get(base).map(|(_, above)| above.clone()).unwrap_or_default();
+        for directory in above {
+            self.add(&directory)?;
+        }
+        match base.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => self.cover(base, tell),
+            Ok(_) if tell => {
+                self.tell(base, Watchers::changed);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Watches a directory and those below it, and tells of what is in them where it is new.
+    fn cover(&mut self, directory: &Path, tell: bool) -> Result<(), Fault> {
+        let mut left = vec![directory.to_path_buf()];
+        while let Some(directory) = left.pop() {
+            self.add(&directory)?;
+            if tell {
+                self.tell(&directory, Watchers::changed);
+            }
+            // It may have gone meanwhile, or may not be read, which then is true of what is in it.
+            let Ok(entries) = directory.read_dir() else { continue };
+            for entry in entries.flatten() {
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() {
+                    left.push(entry.path());
+                } else if tell {
+                    self.tell(&entry.path(), Watchers::changed);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, directory: &Path) -> Result<(), Fault> {
+        if self.directories.contains(directory) || directory.to_str().is_none() {
+            return Ok(());
+        }
+        if self.directories.len() >= WATCHED_DIRECTORIES {
+            let message = "there are too many directories to watch; watch a smaller part";
+            return Err(Fault::Refused(Kind::TooLarge, message));
+        }
+        match self.system.watch(directory, RecursiveMode::NonRecursive) {
+            Ok(()) => {
+                self.directories.insert(directory.to_path_buf());
+                Ok(())
+            }
+            // Gone, or not to be read by us: then there is nothing that could be told.
+            Err(error) if is_out_of_reach(&error) => Ok(()),
+            Err(error) => Err(fault(error)),
+        }
+    }
+
+    fn forget(&mut self, path: &Path) -> bool {
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let below = self.directories.range::<Path, _>(from);
+        let below: Vec<_> = below.take_while(|one| one.starts_with(path)).cloned().collect();
+        for directory in &below {
+            self.directories.remove(directory);
+            let _ = self.system.unwatch(directory);
+        }
+        !below.is_empty()
+    }
+
+    /// Finds out what has happened to a path and tells of it. What counts is what is there now:
+    /// events may be late.
+    fn look(&mut self, path: &Path, kind: &EventKind) {
+        let temporary = path.file_name().and_then(|name| name.to_str()).is_none_or(is_temporary);
+        if temporary || !self.is_concerned(path) {
+            return;
+        }
+        let moved = matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
+        match path.symlink_metadata() {
+            Err(error) if is_missing(error.kind()) => {
+                let was_directory = self.forget(path);
+                self.tell(path, Watchers::deleted);
+                if was_directory && moved {
+                    self.tell(path, Watchers::lost);
+                }
+            }
+            Err(_) => self.tell(path, Watchers::lost),
+            Ok(metadata) if metadata.is_dir() => {
+                if appeared(kind) || !self.directories.contains(path) {
+                    self.forget(path);
+                    self.find(path);
+                }
+            }
+            Ok(metadata) => {
+                if self.forget(path) {
+                    self.tell(path, Watchers::lost);
+                }
+                if metadata.is_file() || metadata.is_symlink() {
+                    self.tell(path, Watchers::changed);
+                }
+            }
+        }
+    }
+
+    /// A new directory, below a watched place or on the way to some.
+    fn find(&mut self, directory: &Path) {
+        let mut reached = Ok(());
+        if self.is_watched(directory) {
+            reached = self.cover(directory, true);
+        } else {
+            let bases: Vec<_> =
+                self.bases.keys().filter(|base| base.starts_with(directory)).cloned().collect();
+            for base in bases {
+                reached = reached.and_then(|()| self.reach(&base, true));
+            }
+        }
+        if let Err(fault) = reached {
+            self.give_up(fault);
+        }
+    }
+
+    /// After events were lost: what is there is watched, and everything may have changed.
+    fn begin_again(&mut self) {
+        let bases: Vec<_> = self.bases.keys().cloned().collect();
+        let everything: Vec<_> = std::mem::take(&mut self.directories).into_iter().collect();
+        for directory in everything {
+            let _ = self.system.unwatch(&directory);
+        }
+        for base in bases {
+            if let Err(fault) = self.reach(&base, false) {
+                return self.give_up(fault);
+            }
+            self.tell(&base, Watchers::lost);
+        }
+    }
+
+    /// Not everything can be told any more, so nobody is left to believe it is.
+    fn give_up(&self, fault: Fault) {
+        let error = fault.into_error(crate::Verb::Watch, &Reference::default());
+        self.watchers.fail(error.kind, &error.message);
+    }
+
+    fn tell(&self, path: &Path, tell: fn(&Watchers, &Reference)) {
+        let name = path.file_name().and_then(|name| name.to_str());
+        if let (Some(text), false) = (path.to_str(), name.is_none_or(is_temporary)) {
+            tell(&self.watchers, &Reference::from_path(text));
+        }
+    }
+}
+
+fn appeared(kind: &EventKind) -> bool {
+    use ModifyKind::Name;
+    matches!(kind, EventKind::Create(CreateKind::Folder | CreateKind::Any))
+        || matches!(kind, EventKind::Modify(Name(RenameMode::To | RenameMode::Both)))
+}
+
+fn is_missing(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+fn is_out_of_reach(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => {
+            is_missing(error.kind()) || error.kind() == ErrorKind::PermissionDenied
+        }
+        _ => false,
+    }
+}
+
+fn fault(error: notify::Error) -> Fault {
+    match error.kind {
+        notify::ErrorKind::MaxFilesWatch => Fault::Refused(
+            Kind::Unavailable,
+            "the system watches as many directories as it may; raise fs.inotify.max_user_watches, \
+             or watch a smaller part",
+        ),
+        // What the system says when a user has as many instances of inotify as it may have.
+        notify::ErrorKind::Io(error) if error.raw_os_error() == Some(libc::EMFILE) => {
+            Fault::Refused(
+                Kind::Unavailable,
+                "the system has no more watchers for this user; raise fs.inotify.max_user_instances",
+            )
+        }
+        notify::ErrorKind::Io(error) => Fault::Io(error),
+        _ => Fault::Refused(Kind::Failed, "the system does not tell of changes here"),
+    }
+}

@@ -1,0 +1,137 @@
+//! How content is kept: as it came, or in a form that all threads can read.
+
+use crate::{Answer, Body, Content, EntityTag, Form, Value};
+use bytes::Bytes;
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Content in a table. It is never a stream: those are read before.
+pub(super) trait Kept: Default {
+    /// Keeps content that has been read and computed as far as needed.
+    fn keep(content: Content) -> Self;
+    /// Content again, without a copy.
+    fn into_content(self) -> Content;
+    /// A second handle on the content.
+    fn share(&self) -> Content;
+    /// What is known about it, without the body.
+    fn without_body(&self) -> Content;
+    /// Its validator.
+    fn entity_tag(&self) -> Option<&EntityTag>;
+}
+
+impl Kept for Content {
+    fn keep(content: Content) -> Self {
+        content
+    }
+
+    fn into_content(self) -> Content {
+        self
+    }
+
+    fn share(&self) -> Content {
+        Content::share(self).unwrap_or_default()
+    }
+
+    fn without_body(&self) -> Content {
+        Content {
+            body: Body::Empty,
+            media_type: self.media_type.clone(),
+            entity_tag: self.entity_tag.clone(),
+            modified: self.modified,
+            class: self.class.clone(),
+        }
+    }
+
+    fn entity_tag(&self) -> Option<&EntityTag> {
+        self.entity_tag.as_ref()
+    }
+}
+
+/// Content that threads share: bytes and text without a copy, values as copies.
+#[derive(Default)]
+pub(super) struct Shared {
+    body: SharedBody,
+    media_type: Option<Cow<'static, str>>,
+    entity_tag: Option<EntityTag>,
+    modified: Option<SystemTime>,
+    class: Option<Arc<str>>,
+}
+
+#[derive(Clone, Default)]
+enum SharedBody {
+    #[default]
+    Empty,
+    Bytes(Bytes),
+    Text(crate::Text),
+    Value(Value),
+}
+
+impl SharedBody {
+    fn into_body(self) -> Body {
+        match self {
+            SharedBody::Empty => Body::Empty,
+            SharedBody::Bytes(bytes) => Body::Bytes(bytes),
+            SharedBody::Text(text) => Body::Text(text),
+            SharedBody::Value(value) => Body::Value(value),
+        }
+    }
+}
+
+impl Kept for Shared {
+    fn keep(content: Content) -> Self {
+        let body = match content.body {
+            Body::Bytes(bytes) => SharedBody::Bytes(bytes),
+            Body::Text(text) => SharedBody::Text(text),
+            Body::Value(value) => SharedBody::Value(value),
+            // Streams and lazy content were read before.
+            Body::Empty | Body::Stream(..) | Body::Lazy(_) => SharedBody::Empty,
+        };
+        Shared {
+            body,
+            media_type: content.media_type,
+            entity_tag: content.entity_tag,
+            modified: content.modified,
+            class: content.class.map(|class| Arc::from(&*class)),
+        }
+    }
+
+    fn into_content(mut self) -> Content {
+        let body = std::mem::take(&mut self.body).into_body();
+        Content { body, ..self.without_body() }
+    }
+
+    fn share(&self) -> Content {
+        Content { body: self.body.clone().into_body(), ..self.without_body() }
+    }
+
+    fn without_body(&self) -> Content {
+        Content {
+            body: Body::Empty,
+            media_type: self.media_type.clone(),
+            entity_tag: self.entity_tag.clone(),
+            modified: self.modified,
+            class: self.class.as_deref().map(Rc::from),
+        }
+    }
+
+    fn entity_tag(&self) -> Option<&EntityTag> {
+        self.entity_tag.as_ref()
+    }
+}
+
+/// Content that can be kept for all threads: read where it was a stream, and computed where it was
+/// lazy, as the text it is where it has a media type of its own as text (a page), and as plain data
+/// otherwise.
+pub(super) fn for_all_threads(content: Content, limit: usize) -> Answer<Content> {
+    let Body::Lazy(lazy) = &content.body else { return content.collected(limit) };
+    let Some(media_type) = lazy.media_type(Form::Text) else {
+        return lazy.value().map(move |value| Content { body: Body::Value(value), ..content });
+    };
+    lazy.encode(Form::Text).map(move |bytes| Content {
+        body: Body::Bytes(bytes),
+        media_type: content.media_type.or(Some(media_type)),
+        ..content
+    })
+}

@@ -1,0 +1,179 @@
+//! Content by path, and what the verbs do with it.
+
+use super::kept::Kept;
+use crate::{Body, Content, EntityTag, Entry, Error, Form, Kind, Posted, Result, Value};
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Keys are paths without leading slashes. A tree of maps would make the most frequent verb, a get
+/// of a known path, slower, and prefixes of sorted keys are all that listing needs.
+pub(super) type Entries<K> = BTreeMap<Box<str>, K>;
+
+/// Content by path, however it is kept.
+pub(super) trait Table {
+    /// What is there; without the body for a caller who knows the tag.
+    fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
+    fn has(&self, key: &str) -> bool;
+    fn put(&mut self, key: &str, content: Content) -> Result<bool>;
+    fn post(&mut self, key: &str, content: Content) -> Result<Posted>;
+    fn merge(&mut self, key: &str, content: Content) -> Result<()>;
+    fn delete(&mut self, key: &str) -> bool;
+    fn keys(&self) -> Vec<Value>;
+    fn children(&self, key: &str) -> Vec<Entry>;
+}
+
+impl<K: Kept> Table for Entries<K> {
+    fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content> {
+        let kept = Entries::get(self, key)?;
+        let same = known.is_some() && known == kept.entity_tag();
+        Some(if same { kept.without_body() } else { kept.share() })
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.contains_key(key)
+    }
+
+    fn put(&mut self, key: &str, mut content: Content) -> Result<bool> {
+        if matches!(content.body, Body::Value(Value::Nil)) {
+            self.remove(key);
+            return Ok(false);
+        }
+        // Lazy content can answer something else each time, so no tag can stand for it.
+        content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
+        match self.get_mut(key) {
+            Some(place) => {
+                *place = K::keep(content);
+                Ok(false)
+            }
+            None => {
+                self.insert(key.into(), K::keep(content));
+                Ok(true)
+            }
+        }
+    }
+
+    fn post(&mut self, key: &str, content: Content) -> Result<Posted> {
+        let Some(place) = self.get_mut(key) else {
+            let list = Value::List(vec![element(content.body)]);
+            self.put(key, Content::value(list))?;
+            return Ok(Posted::default());
+        };
+        change(place, |there| append(&mut there.body, content.body))?;
+        Ok(Posted::default())
+    }
+
+    fn merge(&mut self, key: &str, content: Content) -> Result<()> {
+        let Some(place) = self.get_mut(key) else {
+            let message = "there is nothing to merge into; put creates it";
+            return Err(Error::new(Kind::NotFound, message));
+        };
+        let fields = change(place, |there| match (&mut there.body, content.body) {
+            (Body::Value(record @ Value::Record(_)), Body::Value(Value::Record(fields))) => {
+                for (name, value) in fields {
+                    record.set(name, value);
+                }
+                Ok(None)
+            }
+            (_, body) => Ok(Some(body)),
+        })?;
+        match fields {
+            None => Ok(()),
+            Some(body) => self.put(key, Content { body, ..content }).map(|_| ()),
+        }
+    }
+
+    fn delete(&mut self, key: &str) -> bool {
+        self.remove(key).is_some()
+    }
+
+    fn keys(&self) -> Vec<Value> {
+        Entries::keys(self).map(|key| Value::from(&**key)).collect()
+    }
+
+    /// Found by jumping from child to child over what lies below them.
+    fn children(&self, key: &str) -> Vec<Entry> {
+        let prefix = if key.is_empty() { String::new() } else { format!("{key}/") };
+        let mut found: BTreeMap<&str, bool> = BTreeMap::new();
+        let mut from = Bound::Excluded(prefix.clone());
+        loop {
+            let range = (from.as_ref().map(String::as_str), Bound::Unbounded);
+            let Some((path, _)) = self.range::<str, _>(range).next() else { break };
+            let Some(rest) = path.strip_prefix(&prefix) else { break };
+            match rest.split_once('/') {
+                None => {
+                    found.entry(rest).or_default();
+                    from = Bound::Excluded(path.to_string());
+                }
+                Some((name, _)) => {
+                    if !name.is_empty() {
+                        found.insert(name, true);
+                    }
+                    // `0` follows `/`: the first key behind everything below this child.
+                    from = Bound::Included(format!("{prefix}{name}0"));
+                }
+            }
+        }
+        let entry = |(name, collection): (&str, bool)| Entry { name: name.to_string(), collection };
+        found.into_iter().map(entry).collect()
+    }
+}
+
+/// Changes what is kept and gives it a new tag. A change that fails leaves it as it is.
+fn change<K: Kept, T>(place: &mut K, change: impl FnOnce(&mut Content) -> Result<T>) -> Result<T> {
+    let mut content = std::mem::take(place).into_content();
+    let changed = change(&mut content);
+    if changed.is_ok() {
+        content.entity_tag = Some(next_tag());
+    }
+    *place = K::keep(content);
+    changed
+}
+
+/// What a body is as an element of a list. Streams and lazy content were resolved before.
+fn element(body: Body) -> Value {
+    match body {
+        Body::Bytes(bytes) => bytes.into(),
+        Body::Text(text) => text.into(),
+        Body::Value(value) => value,
+        Body::Empty | Body::Stream(..) | Body::Lazy(_) => Value::Nil,
+    }
+}
+
+fn append(body: &mut Body, more: Body) -> Result<()> {
+    if let Body::Value(Value::List(elements)) = body {
+        elements.push(element(more));
+        return Ok(());
+    }
+    let more = match more {
+        Body::Empty => Vec::new(),
+        more => element(more).encode(Form::Text),
+    };
+    match body {
+        Body::Value(Value::Text(text)) => text.push_str(utf8(&more)?),
+        Body::Text(text) => *text = [text.as_str(), utf8(&more)?].concat().into(),
+        Body::Bytes(bytes) => *bytes = [bytes.as_ref(), &more].concat().into(),
+        Body::Empty => *body = Body::Bytes(more.into()),
+        _ => {
+            let message = "what is there is neither a list nor text; put replaces it";
+            return Err(Error::new(Kind::Conflict, message));
+        }
+    }
+    Ok(())
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    let message = "only text can be added to text, and this is not UTF-8";
+    std::str::from_utf8(bytes).map_err(|_| Error::new(Kind::Unsupported, message))
+}
+
+/// A tag that no content of this or an earlier process has: the time the process first needed
+/// one, and a number.
+fn next_tag() -> EntityTag {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static START: std::sync::LazyLock<u128> = std::sync::LazyLock::new(|| {
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos())
+    });
+    EntityTag::strong(format!("{:x}-{:x}", *START, NEXT.fetch_add(1, Ordering::Relaxed)))
+}
