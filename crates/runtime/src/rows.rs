@@ -188,6 +188,10 @@ fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
         Type::Nil => Ok(Value::Nil),
         Type::Boolean => Ok(Value::Bool(stack.boolean(index))),
         Type::Number => Ok(number(stack.number(index))),
+        Type::Text => Ok(match std::str::from_utf8(stack.bytes(index)) {
+            Ok(text) => Value::Text(text.into()),
+            Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(index))),
+        }),
         Type::Table if table_kind(stack, index) == TableKind::Object => {
             stack.field(index, "i_id");
             if stack.kind(-1) == Type::Nil {

@@ -112,10 +112,29 @@ local function sortByKey(list, n, key)
   return list
 end
 
--- Sorts a Lua table in place: by natural order, a block of two, a key block, or a property's name
--- (`'-name'` for descending).
+-- Sorts by several properties, the first one first: each a name, or `'-name'` for descending.
+local function sortByNames(list, n, names)
+  local keys = {}
+  for i = 1, #names do
+    local name = K.expectText(names[i], "sorted:")
+    local descending = string.byte(name) == 45
+    keys[i] = { descending and string.sub(name, 2) or name, descending and -1 or 1 }
+  end
+  return sort(list, n, function(a, b)
+    for i = 1, #keys do
+      local name, sign = keys[i][1], keys[i][2]
+      local way = order(K.property(a, name), K.property(b, name)) * sign
+      if way ~= 0 then return way < 0 end
+    end
+    return false
+  end)
+end
+
+-- Sorts a Lua table in place: by natural order, a block of two, a key block, a property's name
+-- (`'-name'` for descending), or an array of names.
 local function sortTable(list, by)
   local n = #list
+  if type(by) == "table" and by._isArray then return sortByNames(list, n, by) end
   if by == nil then return sort(list, n, natural) end
   if type(by) == "string" and string.byte(by) == 45 then
     local name = string.sub(by, 2)

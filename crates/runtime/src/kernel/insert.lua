@@ -183,11 +183,15 @@ K.methods(Table, {
   ["insertJSONLines:"] = function(self, source) return fromReference(self, source, "application/x-ndjson") end,
 })
 
--- `ref:file:books.csv → table`
-K.methods(K.classes.Reference, {
+-- `ref:file:books.csv → table`, `records → table`: all of them at once. To other targets these
+-- connect as they always do.
+local connection = {
   ["connect:"] = function(self, target)
     if type(target) ~= "table" or not target._isTable then return nil end
     insertAll(target, self)
     return self
   end,
-})
+}
+K.methods(K.classes.Reference, connection)
+K.methods(K.classes.Array, connection)
+K.methods(K.classes.Rows, connection)

@@ -206,7 +206,7 @@ local function columnValues(self, name)
   query.fields = K.array { name }
   local class = self._of
   local kind = class and class._types[name]
-  local list = native.lazyValue(content(with(self, query)))
+  local list = loaded(with(self, query))
   for i = 1, #list do
     local value = list[i]:at_(name)
     if value == nil then value = K.NULL elseif kind then value = K.fieldValue(value, kind) end
