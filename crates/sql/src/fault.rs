@@ -22,6 +22,12 @@ pub(crate) enum Cause {
     Interrupted,
     /// A constraint of the schema.
     Constraint,
+    /// The connection to the server is gone.
+    Closed,
+    /// The tables are not what was known of them: look again.
+    Stale,
+    /// The same call may well succeed: two transactions got in each other's way.
+    Again,
     /// Anything else.
     Other,
 }
@@ -67,6 +73,7 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
+        error.temporary |= fault.cause == Cause::Again;
         error
     }
 }

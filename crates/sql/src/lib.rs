@@ -1,4 +1,4 @@
-//! SQLite databases and their tables as stores.
+//! SQLite and PostgreSQL databases and their tables as stores.
 //!
 //! - [`Database`] is a file (or memory): its root lists the tables, it makes the table of a class,
 //!   and it runs statements in SQL.
@@ -8,16 +8,24 @@
 //! Reads run on each worker's own connection within a budget; writes go to one thread for each
 //! database, which commits many of them at once and then answers.
 //!
-//! Reading order: `sqlite`.
+//! [`Postgres`] and [`PostgresTable`] are the same for a PostgreSQL server, and [`postgres_scheme`]
+//! is the store of all such databases.
+//!
+//! Reading order: `sqlite`, `postgres`.
 
 mod columns;
 mod content;
 mod csv;
 mod fault;
 mod parameters;
+mod postgres;
 mod shape;
 mod sqlite;
 
+pub use postgres::{
+    POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
+    POSTGRES_WATCHERS, Postgres, PostgresOptions, PostgresTable, postgres_scheme,
+};
 pub use sqlite::{
     CHUNK, Database, ENCODING_LIMIT, FILTER_DEPTH, KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST,
     LIST_LIMIT, Options, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,

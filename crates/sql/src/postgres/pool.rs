@@ -1,0 +1,159 @@
+//! The connections of one worker: few, and shared in the order in which they were asked for.
+
+use crate::postgres::connection::{Connection, Server};
+use crate::postgres::fault::Fault;
+use crate::postgres::rows::Unread;
+use runnel_store::Kind;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::ops::Deref;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
+
+/// The most verbs of one worker that wait for a connection; more are refused.
+pub const POSTGRES_WAITING: usize = 1024;
+
+/// A connection that nobody has used for so long is closed when the next one is asked for.
+const IDLE_TIME: Duration = Duration::from_secs(600);
+
+/// The pool.
+pub(crate) struct Pool {
+    pub(crate) server: Rc<Server>,
+    permits: Arc<Semaphore>,
+    waiting: Cell<usize>,
+    /// The last used is the next used.
+    idle: RefCell<Vec<(Connection, Instant)>>,
+    /// Results that nobody has begun to read and that hold a connection, the oldest first.
+    unread: RefCell<VecDeque<Weak<Unread>>>,
+}
+
+/// A connection on loan.
+pub(crate) struct Lease {
+    connection: Option<Connection>,
+    pool: Rc<Pool>,
+    /// Whether others have used it before, so that it may have died meanwhile.
+    pub(crate) used: bool,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Counts one who waits, also when they give up.
+struct Waiting<'a>(&'a Cell<usize>);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+impl Pool {
+    pub(crate) fn new(server: Server) -> Rc<Self> {
+        let permits = Arc::new(Semaphore::new(server.options.connections.max(1)));
+        Rc::new(Pool {
+            server: Rc::new(server),
+            permits,
+            waiting: Cell::new(0),
+            idle: RefCell::default(),
+            unread: RefCell::default(),
+        })
+    }
+
+    /// A connection, as soon as it is our turn.
+    pub(crate) async fn lease(self: &Rc<Self>) -> Result<Lease, Fault> {
+        let permit = match self.permits.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(TryAcquireError::Closed) => return Err(Fault::stopped()),
+            Err(TryAcquireError::NoPermits) => self.wait().await?,
+        };
+        let found = self.reuse();
+        let used = found.is_some();
+        let connection = match found {
+            Some(connection) => connection,
+            None => Connection::open(&self.server).await?,
+        };
+        Ok(Lease { connection: Some(connection), pool: self.clone(), used, _permit: permit })
+    }
+
+    async fn wait(&self) -> Result<OwnedSemaphorePermit, Fault> {
+        if self.waiting.get() >= POSTGRES_WAITING {
+            let message = "too many requests wait for a connection to the database";
+            return Err(Fault::new(Kind::Unavailable, message));
+        }
+        self.waiting.set(self.waiting.get() + 1);
+        let _waiting = Waiting(&self.waiting);
+        self.reclaim();
+        let limit = self.server.options.checkout_time;
+        match tokio::time::timeout(limit, self.permits.clone().acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(Fault::stopped()),
+            Err(_) => {
+                let count = self.server.options.connections;
+                let message = format!(
+                    "all {count} connections to PostgreSQL at {} are in use; allow more, or keep \
+                     transactions and results open for a shorter time",
+                    self.server.place()
+                );
+                Err(Fault::new(Kind::Unavailable, message))
+            }
+        }
+    }
+
+    fn reuse(&self) -> Option<Connection> {
+        let mut idle = self.idle.borrow_mut();
+        idle.retain(|(connection, since)| !connection.is_closed() && since.elapsed() < IDLE_TIME);
+        idle.pop().map(|(connection, _)| connection)
+    }
+
+    /// Closes the connections that nobody uses: one was found dead, and the others have been there
+    /// as long.
+    pub(crate) fn distrust(&self) {
+        self.idle.borrow_mut().clear();
+    }
+
+    /// Forgets statements that were prepared for other tables.
+    pub(crate) fn forget(&self) {
+        self.idle.borrow().iter().for_each(|(connection, _)| connection.forget());
+    }
+
+    /// Remembers a result that holds a connection although nobody reads it yet.
+    pub(crate) fn remember(&self, unread: &Rc<Unread>) {
+        let mut known = self.unread.borrow_mut();
+        known.retain(|one| one.strong_count() > 0);
+        known.push_back(Rc::downgrade(unread));
+    }
+
+    /// Takes the connection of the oldest such result back; it is asked for again when somebody
+    /// does read it.
+    fn reclaim(&self) {
+        loop {
+            let Some(oldest) = self.unread.borrow_mut().pop_front() else { return };
+            if let Some(unread) = oldest.upgrade()
+                && unread.give_up()
+            {
+                return;
+            }
+        }
+    }
+}
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        match &self.connection {
+            Some(connection) => connection,
+            None => unreachable!("a lease has its connection until it is dropped"),
+        }
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && connection.is_clean()
+        {
+            self.pool.idle.borrow_mut().push((connection, Instant::now()));
+        }
+    }
+}

@@ -1,0 +1,432 @@
+//! Changes, by whomever they are made: LISTEN and NOTIFY (the manual's pages of the same names).
+//!
+//! A table that is watched gets triggers, one for each statement that changes rows, which notify
+//! the channel `runnel` of the table and the keys. One connection of the worker listens for all
+//! its watchers. When it breaks it is made again, and everyone is told that changes may be lost.
+
+use crate::postgres::connection::{Connection, Server, Wire, beside};
+use crate::postgres::define::LOCK;
+use crate::postgres::fault::{self, Fault};
+use crate::postgres::parameter::Parameter;
+use crate::postgres::schema::{TableInfo, field, quoted, text_literal};
+use crate::postgres::tls::Tls;
+use futures_util::stream;
+use runnel_store::{Change, Changes, Error, Kind, Reference, Value, WAITING_CHANGES, json};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio_postgres::{AsyncMessage, Client, Config};
+
+/// A statement that changes more rows than this is told as one loss: whoever follows reads again.
+pub const POSTGRES_TOLD_ROWS: u32 = 256;
+
+/// The most watchers of one database and worker.
+pub const POSTGRES_WATCHERS: usize = 4096;
+
+/// How often the listening connection is tried when nothing comes.
+const TRY_TIME: Duration = Duration::from_secs(20);
+
+/// How long it is waited before connecting again: doubled from the first to the second.
+const AGAIN: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// The function behind the triggers. The names of keys come as arguments of the trigger; what has
+/// none, or is larger than a notification may be (8,000 bytes), is told without its key.
+fn function() -> String {
+    format!(
+        r#"CREATE OR REPLACE FUNCTION runnel_notify() RETURNS trigger LANGUAGE plpgsql AS $runnel$
+DECLARE
+    many bigint := 0;
+    one record;
+BEGIN
+    IF TG_OP = 'INSERT' OR TG_OP = 'UPDATE' THEN
+        SELECT count(*) INTO many FROM runnel_new;
+    ELSIF TG_OP = 'DELETE' THEN
+        SELECT count(*) INTO many FROM runnel_old;
+    END IF;
+    IF TG_OP <> 'TRUNCATE' AND many = 0 THEN
+        RETURN NULL;
+    END IF;
+    IF TG_OP = 'TRUNCATE' OR many > {POSTGRES_TOLD_ROWS} OR TG_NARGS = 0 THEN
+        PERFORM pg_notify('runnel', json_build_array('lost', TG_TABLE_SCHEMA, TG_TABLE_NAME)::text);
+        RETURN NULL;
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        FOR one IN SELECT to_jsonb(o) ->> TG_ARGV[0] AS key FROM runnel_old o LOOP
+            IF TG_OP = 'UPDATE' THEN
+                PERFORM 1 FROM runnel_new n WHERE to_jsonb(n) ->> TG_ARGV[0] = one.key;
+                CONTINUE WHEN FOUND;
+            END IF;
+            PERFORM runnel_tell('deleted', TG_TABLE_SCHEMA, TG_TABLE_NAME, one.key);
+        END LOOP;
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        FOR one IN SELECT to_jsonb(n) ->> TG_ARGV[0] AS key FROM runnel_new n LOOP
+            PERFORM runnel_tell('changed', TG_TABLE_SCHEMA, TG_TABLE_NAME, one.key);
+        END LOOP;
+    END IF;
+    RETURN NULL;
+END $runnel$"#
+    )
+}
+
+/// Tells of one row; a key that is too long is left out.
+const TELL: &str = "\
+CREATE OR REPLACE FUNCTION runnel_tell(what text, schema name, relation name, key text) \
+RETURNS void LANGUAGE sql AS $runnel$ SELECT pg_notify('runnel', CASE WHEN length(key) > 1000 \
+THEN json_build_array('lost', schema, relation)::text \
+ELSE json_build_array(what, schema, relation, key)::text END) $runnel$";
+
+/// Makes the triggers of a table, where they are not there.
+pub(crate) async fn install(connection: &Connection, table: &TableInfo) -> Result<(), Fault> {
+    if table.view {
+        let message = format!("{} is a view; watch the tables it is made of", table.name);
+        return Err(Fault::new(Kind::NotAllowed, message));
+    }
+    let there = "SELECT count(*) FROM pg_trigger WHERE tgrelid = to_regclass($1) \
+                 AND tgname LIKE 'runnel\\_%' AND NOT tgisinternal";
+    let count = async || {
+        let rows = connection.all(there, &[Parameter::text(table.sql.clone())]).await?;
+        rows.first().map_or(Ok(0_i64), |row| field(row, 0))
+    };
+    if count().await? >= 4 {
+        return Ok(());
+    }
+    connection.set_entered(true);
+    connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})")).await?;
+    let done = match count().await {
+        Ok(4..) => Ok(()),
+        Ok(_) => connection.batch(&triggers(table)).await,
+        Err(fault) => Err(fault),
+    };
+    connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+    connection.set_entered(false);
+    done.map_err(|fault| Fault {
+        message: format!("the triggers that tell of changes cannot be made: {}", fault.message),
+        ..fault
+    })
+}
+
+fn triggers(table: &TableInfo) -> String {
+    let argument = table.key().map_or(String::new(), |key| text_literal(&key.name));
+    let mut statements = vec![TELL.to_string(), function()];
+    for (event, tables) in [
+        ("INSERT", "REFERENCING NEW TABLE AS runnel_new"),
+        ("UPDATE", "REFERENCING OLD TABLE AS runnel_old NEW TABLE AS runnel_new"),
+        ("DELETE", "REFERENCING OLD TABLE AS runnel_old"),
+        ("TRUNCATE", ""),
+    ] {
+        let name = quoted(&format!("runnel_{}", event.to_lowercase()));
+        let sql = &table.sql;
+        statements.push(format!("DROP TRIGGER IF EXISTS {name} ON {sql}"));
+        statements.push(format!(
+            "CREATE TRIGGER {name} AFTER {event} ON {sql} {tables} FOR EACH STATEMENT \
+             EXECUTE FUNCTION runnel_notify({argument})"
+        ));
+    }
+    statements.join("; ")
+}
+
+/// What somebody watches.
+#[derive(Clone)]
+pub(crate) struct Scope {
+    pub(crate) schema: String,
+    pub(crate) table: String,
+    /// What stands before the key in the references that are told: `tasks/`.
+    pub(crate) prefix: String,
+    /// One row alone.
+    pub(crate) key: Option<String>,
+}
+
+/// One watcher.
+struct Watcher {
+    scope: Scope,
+    state: Mutex<Waiting>,
+    wake: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    changes: VecDeque<(Told, Option<String>)>,
+    lost: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Changed,
+    Deleted,
+    Lost,
+}
+
+/// All watchers of a database within a worker, and the connection that hears for them.
+pub(crate) struct Hub {
+    server: Rc<Server>,
+    shared: Arc<Shared>,
+    starting: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Shared {
+    watchers: Mutex<Vec<Weak<Watcher>>>,
+    state: Mutex<State>,
+    heard: Notify,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Nobody listens.
+    #[default]
+    Off,
+    /// The connection listens.
+    On,
+    /// It broke and is being made again.
+    Again,
+}
+
+/// Everything that connecting needs, for a task beside the worker.
+struct Dial {
+    config: Config,
+    tls: Tls,
+    place: String,
+    limit: Duration,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    pub(crate) fn new(server: &Rc<Server>) -> Self {
+        Hub {
+            server: server.clone(),
+            shared: Arc::default(),
+            starting: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    /// The changes of a scope from now on.
+    pub(crate) async fn watch(&self, scope: Scope) -> Result<Changes, Fault> {
+        let watcher = Arc::new(Watcher { scope, state: Mutex::default(), wake: Notify::new() });
+        {
+            let mut watchers = locked(&self.shared.watchers);
+            watchers.retain(|one| one.strong_count() > 0);
+            if watchers.len() >= POSTGRES_WATCHERS {
+                let message = format!("there are {POSTGRES_WATCHERS} watchers already");
+                return Err(Fault::new(Kind::Unavailable, message));
+            }
+            watchers.push(Arc::downgrade(&watcher));
+        }
+        self.listen().await?;
+        Ok(Box::pin(stream::unfold(watcher, |watcher| async {
+            let change = watcher.next().await;
+            Some((Ok(change), watcher))
+        })))
+    }
+
+    /// Sees to it that somebody listens.
+    async fn listen(&self) -> Result<(), Fault> {
+        let _one = self.starting.lock().await;
+        loop {
+            let heard = self.shared.heard.notified();
+            let state = *locked(&self.shared.state);
+            match state {
+                State::On => return Ok(()),
+                State::Again => heard.await,
+                State::Off => break,
+            }
+        }
+        let options = &self.server.options;
+        let dial = Dial {
+            config: self.server.address.config.clone(),
+            tls: self.server.tls.clone(),
+            place: self.server.place().to_string(),
+            limit: options.connect_time,
+        };
+        let (client, driver) = dial.listen(&self.shared).await?;
+        *locked(&self.shared.state) = State::On;
+        beside(keep(dial, self.shared.clone(), client, driver));
+        Ok(())
+    }
+}
+
+type Driver = tokio::task::JoinHandle<()>;
+
+impl Dial {
+    async fn listen(&self, shared: &Arc<Shared>) -> Result<(Client, Driver), Fault> {
+        let connecting = async {
+            let connected = self.config.connect(self.tls.clone()).await;
+            let (client, wire) = connected.map_err(|error| fault::of(&error, &self.place))?;
+            let Some(driver) = beside(drive(wire, shared.clone())) else {
+                return Err(Fault::new(Kind::Failed, "there is no event loop here"));
+            };
+            match client.batch_execute("LISTEN runnel").await {
+                Ok(()) => Ok((client, driver)),
+                Err(error) => {
+                    driver.abort();
+                    Err(fault::of(&error, &self.place))
+                }
+            }
+        };
+        match tokio::time::timeout(self.limit, connecting).await {
+            Ok(done) => done,
+            Err(_) => Err(fault::late(&self.place, self.limit)),
+        }
+    }
+}
+
+/// Moves the wire along and hands on what is heard.
+async fn drive(mut wire: Wire, shared: Arc<Shared>) {
+    while let Some(Ok(message)) = poll_fn(|context| wire.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message
+            && notification.channel() == "runnel"
+        {
+            shared.hear(notification.payload());
+        }
+    }
+}
+
+/// Keeps listening as long as somebody watches.
+async fn keep(dial: Dial, shared: Arc<Shared>, mut client: Client, mut driver: Driver) {
+    loop {
+        wait_until_broken(&shared, &client, &mut driver).await;
+        driver.abort();
+        if shared.end_when_idle() {
+            return;
+        }
+        tracing::debug!(place = dial.place, "the listening connection broke");
+        let mut pause = AGAIN.0;
+        (client, driver) = loop {
+            tokio::time::sleep(pause).await;
+            if shared.end_when_idle() {
+                return;
+            }
+            match dial.listen(&shared).await {
+                Ok(pair) => break pair,
+                Err(fault) => tracing::debug!(place = dial.place, ?fault, "still not listening"),
+            }
+            pause = (pause * 2).min(AGAIN.1);
+        };
+        *locked(&shared.state) = State::On;
+        shared.everyone_lost();
+        shared.heard.notify_waiters();
+    }
+}
+
+/// Asks now and then whether the other side is still there, and whether anybody still watches.
+async fn wait_until_broken(shared: &Shared, client: &Client, driver: &mut Driver) {
+    loop {
+        tokio::select! {
+            _ = &mut *driver => break,
+            () = tokio::time::sleep(TRY_TIME) => {
+                let asked = tokio::time::timeout(TRY_TIME, client.simple_query(""));
+                if shared.is_idle() || !matches!(asked.await, Ok(Ok(_))) {
+                    break;
+                }
+            }
+        }
+    }
+    *locked(&shared.state) = State::Again;
+}
+
+impl Shared {
+    fn is_idle(&self) -> bool {
+        locked(&self.watchers).iter().all(|watcher| watcher.strong_count() == 0)
+    }
+
+    /// Ends listening when nobody watches any more.
+    fn end_when_idle(&self) -> bool {
+        let idle = self.is_idle();
+        if idle {
+            *locked(&self.state) = State::Off;
+            self.heard.notify_waiters();
+        }
+        idle
+    }
+
+    fn watchers(&self) -> Vec<Arc<Watcher>> {
+        locked(&self.watchers).iter().filter_map(Weak::upgrade).collect()
+    }
+
+    fn everyone_lost(&self) {
+        for watcher in self.watchers() {
+            watcher.tell(Told::Lost, None);
+        }
+    }
+
+    /// `["changed","public","tasks","7"]`
+    fn hear(&self, payload: &str) {
+        let Ok(Value::List(parts)) = json::parse(payload.as_bytes()) else { return };
+        let part = |at: usize| parts.get(at).and_then(Value::as_str);
+        let (Some(what), Some(schema), Some(table)) = (part(0), part(1), part(2)) else { return };
+        let told = match what {
+            "changed" => Told::Changed,
+            "deleted" => Told::Deleted,
+            _ => Told::Lost,
+        };
+        let key = part(3);
+        for watcher in self.watchers() {
+            let scope = &watcher.scope;
+            let concerns = scope.schema == schema
+                && scope.table == table
+                && (key.is_none() || scope.key.is_none() || scope.key.as_deref() == key);
+            if concerns {
+                let told = if key.is_none() { Told::Lost } else { told };
+                watcher.tell(told, key.map(str::to_string));
+            }
+        }
+    }
+}
+
+impl Watcher {
+    fn tell(&self, told: Told, key: Option<String>) {
+        let mut state = locked(&self.state);
+        if told == Told::Lost || state.changes.len() >= WAITING_CHANGES {
+            // Reading again makes up for all that waits.
+            state.changes.clear();
+            state.lost = true;
+        } else if state.changes.back() != Some(&(told, key.clone())) {
+            state.changes.push_back((told, key));
+        }
+        drop(state);
+        self.wake.notify_one();
+    }
+
+    async fn next(&self) -> Change {
+        loop {
+            let woken = self.wake.notified();
+            let found = {
+                let mut state = locked(&self.state);
+                match std::mem::take(&mut state.lost) {
+                    true => Some((Told::Lost, None)),
+                    false => state.changes.pop_front(),
+                }
+            };
+            if let Some((told, key)) = found {
+                return self.change(told, key);
+            }
+            woken.await;
+        }
+    }
+
+    fn change(&self, told: Told, key: Option<String>) -> Change {
+        let scope = &self.scope;
+        let key = key.or_else(|| scope.key.clone()).unwrap_or_default();
+        let path = match key.is_empty() {
+            true => scope.prefix.trim_end_matches('/').to_string(),
+            false => format!("{}{key}", scope.prefix),
+        };
+        let reference = Reference::from_path(path);
+        match told {
+            Told::Changed => Change::changed(reference),
+            Told::Deleted => Change::deleted(reference),
+            Told::Lost => Change::lost(reference),
+        }
+    }
+}
+
+/// The fault of a scope that cannot be watched.
+pub(crate) fn whole_database() -> Error {
+    Error::new(Kind::NotAllowed, "watch one of the tables, and not the database as a whole")
+}
