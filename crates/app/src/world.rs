@@ -17,7 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SHELL_TIME: Duration = Duration::from_secs(60);
 
 /// The built-in schemes.
-const SCHEMES: [&str; 6] = ["file", "env", "http", "https", "memory", "sqlite"];
+const SCHEMES: [&str; 8] =
+    ["file", "env", "http", "https", "memory", "postgres", "postgresql", "sqlite"];
 
 /// The command's own world.
 pub(crate) struct World {
@@ -25,6 +26,7 @@ pub(crate) struct World {
     client: RefCell<Option<Rc<dyn Store>>>,
     memories: Memories,
     databases: Databases,
+    postgres: RefCell<Option<Rc<dyn Store>>>,
     environment: Rc<Environment>,
     input: Rc<crate::repl::Input>,
 }
@@ -39,6 +41,7 @@ impl World {
             client: RefCell::default(),
             memories: RefCell::default(),
             databases: Rc::default(),
+            postgres: RefCell::default(),
             environment: Rc::new(Environment::new()),
             input: Rc::new(crate::repl::Input::new()),
         })
@@ -57,6 +60,10 @@ impl World {
             .borrow_mut()
             .get_or_insert_with(|| runnel_http::client(runnel_http::ClientOptions::default()))
             .clone()
+    }
+
+    fn postgres(&self) -> Rc<dyn Store> {
+        self.postgres.borrow_mut().get_or_insert_with(runnel_sql::postgres_scheme).clone()
     }
 
     fn sqlite(&self, path: &str, options: &Value) -> Result<Rc<runnel_sql::Database>, Error> {
@@ -317,6 +324,7 @@ impl Host for World {
             "file" => Some(Rc::new(Disk::unconfined())),
             "env" => Some(self.environment.clone()),
             "http" | "https" => Some(self.client()),
+            "postgres" | "postgresql" => Some(self.postgres()),
             "memory" => Some(named_memory(&self.memories, "")),
             "sqlite" => Some(Rc::new(SqliteScheme { databases: self.databases.clone() })),
             _ => None,
