@@ -1,0 +1,241 @@
+//! Keys and values.
+
+use super::names;
+use super::server::{Server, Wire};
+use super::{fault, store::Kinds};
+use crate::merge::Part;
+use crate::wait;
+use async_nats::jetstream::ErrorCode;
+use async_nats::jetstream::kv::{self, Entry, Operation, UpdateErrorKind};
+use bytes::Bytes;
+use runnel_store::{Body, Content, Context, EntityTag, Error, Kind, Result, Text, Value};
+use std::rc::Rc;
+use std::time::{Instant, SystemTime};
+
+/// How often a change is tried when others change the same key at the same time.
+const ATTEMPTS: usize = 32;
+
+/// The bucket of a name; `None` where there is none and none is to be made.
+pub(super) async fn open(
+    server: &Server,
+    wire: &Wire,
+    bucket: &str,
+    make: bool,
+) -> Result<Option<kv::Store>> {
+    let missing = match wire.jetstream.get_key_value(bucket).await {
+        Ok(store) => return Ok(Some(store)),
+        Err(error) if fault::code(&error) == Some(ErrorCode::STREAM_NOT_FOUND) => !make,
+        Err(error) => return Err(server.fault(&error)),
+    };
+    if missing {
+        return Ok(None);
+    }
+    let config = kv::Config { bucket: bucket.to_string(), history: 1, ..kv::Config::default() };
+    match wire.jetstream.create_key_value(config).await {
+        Ok(store) => Ok(Some(store)),
+        // Somebody else was quicker.
+        Err(_) => match wire.jetstream.get_key_value(bucket).await {
+            Ok(store) => Ok(Some(store)),
+            Err(error) => Err(server.fault(&error)),
+        },
+    }
+}
+
+/// Does something in a bucket. One that was known and has gone is looked for once more.
+async fn within<T, F: Future<Output = Result<T>>>(
+    server: &Rc<Server>,
+    bucket: &str,
+    make: bool,
+    deadline: Instant,
+    act: impl FnOnce(Rc<Wire>, kv::Store) -> F,
+) -> Result<Option<T>> {
+    server
+        .with(deadline, |wire| async move {
+            match open(server, &wire, bucket, make).await? {
+                Some(store) => act(wire, store).await.map(Some),
+                None => Ok(None),
+            }
+        })
+        .await
+}
+
+/// What is at a key now: live or the mark of something deleted.
+async fn entry(server: &Server, store: &kv::Store, key: &str) -> Result<Option<Entry>> {
+    store.entry(key).await.map_err(|error| server.fault(&error))
+}
+
+fn is_live(entry: &Option<Entry>) -> bool {
+    entry.as_ref().is_some_and(|entry| entry.operation == Operation::Put)
+}
+
+pub(super) async fn get(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    known: Option<EntityTag>,
+    deadline: Instant,
+) -> Result<Option<Content>> {
+    let key = names::key(path)?;
+    let found = within(server, bucket, false, deadline, |_, store| async move {
+        entry(server, &store, &key).await
+    });
+    let Some(found) = found.await?.flatten().filter(|entry| entry.operation == Operation::Put)
+    else {
+        return Ok(None);
+    };
+    Ok(Some(content(found, known)))
+}
+
+/// The content of an entry; short for one who knows it.
+pub(super) fn content(entry: Entry, known: Option<EntityTag>) -> Content {
+    // A bucket that was deleted and made again counts from the beginning: the time tells them
+    // apart.
+    let created = SystemTime::from(entry.created);
+    let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let tag = EntityTag::strong(format!("{}-{:x}", entry.revision, since.as_nanos()));
+    let content =
+        if known.as_ref() == Some(&tag) { Content::default() } else { plain(entry.value) };
+    Content { entity_tag: Some(tag), modified: Some(created), ..content }
+}
+
+/// Bytes as text where they are.
+pub(super) fn plain(bytes: Bytes) -> Content {
+    match Text::from_utf8(bytes) {
+        Ok(text) => Content::text(text),
+        Err(bytes) => Content::bytes(bytes),
+    }
+}
+
+pub(super) async fn put(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    content: Content,
+    context: &Context,
+) -> Result<bool> {
+    if matches!(content.body, Body::Value(Value::Nil)) {
+        let deadline = wait::deadline(context, server.options.operation_time);
+        delete(server, bucket, path, deadline).await?;
+        return Ok(false);
+    }
+    let bytes = read(server, content, context).await?;
+    let made = change(server, bucket, path, true, context, |_| Ok(bytes.clone())).await?;
+    Ok(made)
+}
+
+pub(super) async fn post(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    content: Content,
+    context: &Context,
+) -> Result<()> {
+    let bytes = read(server, content, context).await?;
+    let added = change(server, bucket, path, true, context, |before| {
+        Ok(match before {
+            Some(before) => [before.as_ref(), &bytes].concat().into(),
+            None => bytes.clone(),
+        })
+    });
+    added.await.map(|_| ())
+}
+
+pub(super) async fn merge(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    content: Content,
+    context: &Context,
+) -> Result<()> {
+    let limit = limit(server, context).await?;
+    let part = Part::of(content, limit).await?;
+    let merged = change(server, bucket, path, false, context, |before| match before {
+        Some(before) => Ok(part.applied_to(before)),
+        None => {
+            let message = "there is nothing to merge into; put creates it";
+            Err(Error::new(Kind::NotFound, message))
+        }
+    });
+    merged.await.map(|_| ())
+}
+
+pub(super) async fn delete(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    deadline: Instant,
+) -> Result<bool> {
+    let key = names::key(path)?;
+    let deleted = within(server, bucket, false, deadline, |_, store| async move {
+        for _ in 0..ATTEMPTS {
+            let found = entry(server, &store, &key).await?;
+            let Some(live) = found.filter(|entry| entry.operation == Operation::Put) else {
+                return Ok(false);
+            };
+            match store.delete_expect_revision(&key, Some(live.revision)).await {
+                Ok(()) => return Ok(true),
+                Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
+                Err(error) => return Err(server.fault(&error)),
+            }
+        }
+        Err(contended())
+    });
+    Ok(deleted.await?.unwrap_or(false))
+}
+
+/// Replaces what is at a key by what is made of it, unless somebody else changes it meanwhile: then
+/// it is made once more. Answers whether nothing was there.
+async fn change(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    make: bool,
+    context: &Context,
+    after: impl Fn(Option<&Bytes>) -> Result<Bytes>,
+) -> Result<bool> {
+    let key = names::key(path)?;
+    let deadline = wait::deadline(context, server.options.operation_time);
+    let after = &after;
+    let changed = within(server, bucket, make, deadline, |_, store| async move {
+        for _ in 0..ATTEMPTS {
+            let found = entry(server, &store, &key).await?;
+            let live = is_live(&found);
+            let revision = found.as_ref().map_or(0, |entry| entry.revision);
+            let before = found.as_ref().filter(|_| live).map(|entry| &entry.value);
+            match store.update(&key, after(before)?, revision).await {
+                Ok(_) => return Ok(!live),
+                Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
+                Err(error) => return Err(server.fault(&error)),
+            }
+        }
+        Err(contended())
+    });
+    match changed.await? {
+        Some(created) => Ok(created),
+        None => after(None).map(|_| true),
+    }
+}
+
+/// How large a value may be.
+async fn limit(server: &Rc<Server>, context: &Context) -> Result<usize> {
+    let deadline = wait::deadline(context, server.options.operation_time);
+    Ok(server.wire(deadline).await?.client.max_payload())
+}
+
+async fn read(server: &Rc<Server>, content: Content, context: &Context) -> Result<Bytes> {
+    let limit = limit(server, context).await?;
+    content.read(limit).await
+}
+
+fn contended() -> Error {
+    let message = format!("others changed it {ATTEMPTS} times in a row meanwhile");
+    Error::new(Kind::Conflict, message).with_temporary(true)
+}
+
+/// How the streams behind buckets are called.
+pub(super) fn stream_prefix(kinds: Kinds) -> &'static str {
+    match kinds {
+        Kinds::Keys => "KV_",
+        Kinds::Objects => "OBJ_",
+    }
+}

@@ -1,0 +1,170 @@
+//! The names in buckets, and the buckets.
+
+use super::server::{Server, Wire};
+use super::store::Kinds;
+use super::{bucket, names, objects};
+use crate::LISTING_LIMIT;
+use async_nats::jetstream::consumer::DeliverPolicy;
+use async_nats::jetstream::consumer::push::OrderedConfig;
+use async_nats::jetstream::kv;
+use futures_util::{StreamExt, TryStreamExt};
+use runnel_store::{Entry, Error, Kind, Result};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// How long the next name is waited for before the server is asked whether there is one.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Names and whether something lies below them, in order.
+#[derive(Default)]
+struct Names(BTreeMap<String, bool>);
+
+impl Names {
+    /// Adds the name of what is below a path, which ends in a slash or is empty.
+    fn add(&mut self, path: &str, above: &str) -> Result<()> {
+        let Some(rest) = path.strip_prefix(above) else { return Ok(()) };
+        let (name, collection) = match rest.split_once('/') {
+            Some((name, _)) => (name, true),
+            None => (rest, false),
+        };
+        if !name.is_empty() {
+            *self.0.entry(name.to_string()).or_default() |= collection;
+        }
+        if self.0.len() > LISTING_LIMIT {
+            let message = format!("what is there has more than {LISTING_LIMIT} names");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        Ok(())
+    }
+
+    /// As a listing; below the root of a bucket nothing is no collection.
+    fn listing(self, root: bool) -> Option<Vec<Entry>> {
+        let entry = |(name, collection)| Entry { name, collection };
+        let entries: Vec<Entry> = self.0.into_iter().map(entry).collect();
+        (root || !entries.is_empty()).then_some(entries)
+    }
+}
+
+fn above(path: &str) -> String {
+    let parts: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+    if parts.is_empty() { String::new() } else { format!("{}/", parts.join("/")) }
+}
+
+pub(super) async fn keys(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    deadline: Instant,
+) -> Result<Option<Vec<Entry>>> {
+    let key = names::key(path)?;
+    server
+        .with(deadline, |wire| async move {
+            let Some(store) = bucket::open(server, &wire, bucket, false).await? else {
+                return Ok(None);
+            };
+            let below = if key.is_empty() { ">".to_string() } else { format!("{key}.>") };
+            let mut found = Names::default();
+            let above = above(path);
+            live_keys(server, &wire, &store, &below, |key| match names::path(key) {
+                Some(path) => found.add(&path, &above),
+                None => Ok(()),
+            })
+            .await?;
+            Ok(found.listing(above.is_empty()))
+        })
+        .await
+}
+
+/// Each key that a subject selects and that is not deleted.
+async fn live_keys(
+    server: &Server,
+    wire: &Wire,
+    store: &kv::Store,
+    below: &str,
+    mut found: impl FnMut(&str) -> Result<()>,
+) -> Result<()> {
+    let consumer = store.stream.create_consumer(OrderedConfig {
+        deliver_subject: wire.client.new_inbox(),
+        filter_subject: format!("{}{below}", store.prefix),
+        headers_only: true,
+        deliver_policy: DeliverPolicy::LastPerSubject,
+        ..OrderedConfig::default()
+    });
+    let consumer = consumer.await.map_err(|error| server.fault(&error))?;
+    let info = consumer.cached_info().clone();
+    if info.num_pending == 0 {
+        return Ok(());
+    }
+    let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
+    loop {
+        let message = match tokio::time::timeout(QUIET, messages.next()).await {
+            Ok(Some(Ok(message))) => message,
+            // It looks for its place again by itself.
+            Ok(Some(Err(_))) => continue,
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                // What was counted at the beginning may have been deleted meanwhile.
+                let now = store.stream.consumer_info(&info.name).await;
+                if now.is_ok_and(|now| now.num_pending == 0) {
+                    return Ok(());
+                }
+                continue;
+            }
+        };
+        let headers = message.headers.as_ref();
+        let is_gone = headers.is_some_and(|headers| {
+            headers.get("KV-Operation").is_some() || headers.get("Nats-Marker-Reason").is_some()
+        });
+        if let Some(key) = message.subject.strip_prefix(&store.prefix).filter(|_| !is_gone) {
+            found(key)?;
+        }
+        if message.info().map_err(|error| server.fault(&*error))?.pending == 0 {
+            return Ok(());
+        }
+    }
+}
+
+pub(super) async fn objects(
+    server: &Rc<Server>,
+    bucket: &str,
+    path: &str,
+    deadline: Instant,
+) -> Result<Option<Vec<Entry>>> {
+    server
+        .with(deadline, |wire| async move {
+            let Some(store) = objects::open(server, &wire, bucket, false).await? else {
+                return Ok(None);
+            };
+            let above = above(path);
+            let mut found = Names::default();
+            let mut objects = store.list().await.map_err(|error| server.fault(&error))?;
+            while let Some(info) = objects.next().await {
+                let info = info.map_err(|error| server.fault(&error))?;
+                found.add(&info.name, &above)?;
+            }
+            Ok(found.listing(above.is_empty()))
+        })
+        .await
+}
+
+/// The buckets of a kind.
+pub(super) async fn buckets(
+    server: &Rc<Server>,
+    kinds: Kinds,
+    deadline: Instant,
+) -> Result<Vec<Entry>> {
+    server
+        .with(deadline, |wire| async move {
+            let prefix = bucket::stream_prefix(kinds);
+            let mut streams = wire.jetstream.stream_names();
+            let mut found = Names::default();
+            while let Some(name) = streams.try_next().await.map_err(|error| server.fault(&error))? {
+                if let Some(name) = name.strip_prefix(prefix) {
+                    found.add(&format!("{name}/"), "")?;
+                }
+            }
+            Ok(found.listing(true).unwrap_or_default())
+        })
+        .await
+}

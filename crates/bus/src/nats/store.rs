@@ -1,0 +1,261 @@
+//! One server as a store.
+
+use super::server::Server;
+use super::{bucket, listing, names, objects, subjects, watch};
+use crate::address::Address;
+use crate::{Options, wait};
+use runnel_store::{
+    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store, Verb,
+    Verbs,
+};
+use std::rc::Rc;
+
+/// A NATS server.
+///
+/// - `kv/BUCKET/key`: **keys and values** (JetStream). A bucket is made by the first put or watch,
+///   with a history of one; others are used as they are. The parts of a path are the parts of the
+///   key between dots, and characters that a key cannot have are escaped, so that every path has a
+///   key of its own (`a.txt` is `a=2Etxt`); keys of other programs that are written differently are
+///   not listed. Values are text and bytes; anything else is kept as what a person reads, records
+///   and lists as JSON text. The entity tag is the revision. A put of nil deletes; a post adds
+///   bytes to bytes; a merge sets fields of a record kept as JSON text. What several do at the same
+///   time is done one after the other. A value is no larger than a message of the server (1 MiB
+///   unless it says otherwise).
+/// - `objects/BUCKET/name`: **objects** (JetStream), streamed both ways, with their media type and
+///   an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
+///   object. Reading a large one fails when it is replaced meanwhile.
+/// - `subjects/a/b` or `subjects/a.b`: **subjects**. A post publishes; with the query `?reply` it
+///   waits for one reply and answers it. A get is a request without content, and answers nothing
+///   when nobody listens. A watch is told of every message at the subject and below it, with its
+///   content; where the path has `*` or ends in `>` it is what NATS means by that.
+/// - A **watch** of keys and objects goes on after the connection broke, without a gap; one of
+///   subjects is told that messages were lost.
+pub struct Nats {
+    server: Rc<Server>,
+}
+
+/// Where a path leads.
+enum Place<'a> {
+    Root,
+    /// The buckets of keys, or those of objects.
+    Buckets(Kinds),
+    /// A bucket, and what is in it; the path is empty at its root.
+    In(Kinds, &'a str, &'a str),
+    Subject(&'a str),
+}
+
+/// The kinds of bucket.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kinds {
+    Keys,
+    Objects,
+}
+
+impl Nats {
+    /// The server of a URL: `nats://user:password@host:port`, `nats://token@host`, or `tls:` where
+    /// the connection has to be encrypted; `?credentials=FILE` names a file of credentials.
+    /// Nothing is connected yet.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a URL that is none of these.
+    pub fn open(url: &str, options: &Options) -> Result<Rc<Nats>> {
+        let (address, credentials) = of_url(url)?;
+        Ok(Nats::at(address, credentials, options))
+    }
+
+    pub(super) fn at(address: Address, credentials: Option<String>, options: &Options) -> Rc<Nats> {
+        Rc::new(Nats { server: Rc::new(Server::new(address, credentials, options.clone())) })
+    }
+
+    fn answer<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        future: impl Future<Output = Result<T>> + 'static,
+    ) -> Answer<T> {
+        Answer::later(future).on(verb, reference)
+    }
+
+    fn deadline(&self, context: &Context) -> std::time::Instant {
+        wait::deadline(context, self.server.options.operation_time)
+    }
+}
+
+/// The address and the credentials of a URL.
+pub(super) fn of_url(url: &str) -> Result<(Address, Option<String>)> {
+    const SCHEMES: [(&str, bool); 2] = [("nats", false), ("tls", true)];
+    let (address, _, query) = Address::of_url(url, &SCHEMES, 4222)?;
+    let credentials = query.as_deref().and_then(|query| query.strip_prefix("credentials="));
+    Ok((address, credentials.map(str::to_string)))
+}
+
+fn place(path: &str) -> Result<Place<'_>> {
+    let path = path.trim_start_matches('/');
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let rest = rest.trim_start_matches('/');
+    let kinds = match first {
+        "" => return Ok(Place::Root),
+        "subjects" => return Ok(Place::Subject(rest)),
+        "kv" => Kinds::Keys,
+        "objects" => Kinds::Objects,
+        _ => {
+            let message = "a path begins with kv, objects or subjects, as in nats:kv/tasks/7";
+            return Err(Error::new(Kind::Invalid, message));
+        }
+    };
+    if rest.is_empty() {
+        return Ok(Place::Buckets(kinds));
+    }
+    let (bucket, inside) = rest.split_once('/').unwrap_or((rest, ""));
+    Ok(Place::In(kinds, names::bucket(bucket)?, inside.trim_matches('/')))
+}
+
+impl Store for Nats {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let (reference_here, known) = (reference.clone(), context.known.clone());
+        self.answer(Verb::Get, reference, async move {
+            match place(reference_here.path())? {
+                Place::Subject(subject) if !subject.is_empty() => {
+                    subjects::request(&server, subject, None, deadline).await
+                }
+                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                    bucket::get(&server, bucket, path, known, deadline).await
+                }
+                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                    objects::get(&server, bucket, path, known, deadline).await
+                }
+                _ => Ok(None),
+            }
+        })
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
+        self.answer(Verb::Put, reference, async move {
+            match place(at.path())? {
+                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                    bucket::put(&server, bucket, path, content, &context).await
+                }
+                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                    objects::put(&server, bucket, path, content, &context).await
+                }
+                _ => Err(Error::not_allowed(Verb::Put, &at)),
+            }
+        })
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
+        self.answer(Verb::Post, reference, async move {
+            match place(at.path())? {
+                Place::Subject(subject) if !subject.is_empty() => {
+                    let reply = at.query().is_some_and(|query| query.split('&').any(is_reply));
+                    subjects::post(&server, subject, content, reply, &context).await
+                }
+                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                    bucket::post(&server, bucket, path, content, &context).await?;
+                    Ok(Posted::default())
+                }
+                _ => Err(Error::not_allowed(Verb::Post, &at)),
+            }
+        })
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
+        self.answer(Verb::Merge, reference, async move {
+            match place(at.path())? {
+                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                    bucket::merge(&server, bucket, path, content, &context).await
+                }
+                _ => Err(Error::not_allowed(Verb::Merge, &at)),
+            }
+        })
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let at = reference.clone();
+        self.answer(Verb::Delete, reference, async move {
+            match place(at.path())? {
+                Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
+                    bucket::delete(&server, bucket, path, deadline).await
+                }
+                Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                    objects::delete(&server, bucket, path, deadline).await
+                }
+                _ => Err(Error::not_allowed(Verb::Delete, &at)),
+            }
+        })
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let at = reference.clone();
+        self.answer(Verb::List, reference, async move {
+            match place(at.path())? {
+                Place::Root => {
+                    let entry = |name: &str| Entry { name: name.to_string(), collection: true };
+                    Ok(Some(["kv", "objects", "subjects"].map(entry).into()))
+                }
+                Place::Buckets(kinds) => {
+                    Ok(Some(listing::buckets(&server, kinds, deadline).await?))
+                }
+                Place::In(Kinds::Keys, bucket, path) => {
+                    listing::keys(&server, bucket, path, deadline).await
+                }
+                Place::In(Kinds::Objects, bucket, path) => {
+                    listing::objects(&server, bucket, path, deadline).await
+                }
+                Place::Subject(_) => Err(Error::not_allowed(Verb::List, &at)),
+            }
+        })
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let (server, deadline) = (self.server.clone(), self.deadline(context));
+        let at = reference.clone();
+        self.answer(Verb::Watch, reference, async move {
+            match place(at.path())? {
+                Place::Subject(subject) => watch::subject(&server, &at, subject, deadline).await,
+                Place::In(Kinds::Keys, bucket, path) => {
+                    watch::keys(&server, &at, bucket, path, deadline).await
+                }
+                Place::In(Kinds::Objects, bucket, path) => {
+                    watch::objects(&server, &at, bucket, path, deadline).await
+                }
+                _ => Err(Error::not_allowed(Verb::Watch, &at)),
+            }
+        })
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let none = Verbs::NONE;
+        match place(reference.path()) {
+            Err(_) => none,
+            Ok(Place::Root | Place::Buckets(_)) => none.with(Verb::List),
+            Ok(Place::Subject("")) => none.with(Verb::Watch),
+            Ok(Place::Subject(_)) => none.with(Verb::Get).with(Verb::Post).with(Verb::Watch),
+            Ok(Place::In(kinds, _, path)) => {
+                let reading = none.with(Verb::Get).with(Verb::List).with(Verb::Watch);
+                match (path.is_empty(), kinds) {
+                    (true, _) => reading,
+                    (false, Kinds::Objects) => reading.with(Verb::Put).with(Verb::Delete),
+                    (false, Kinds::Keys) => {
+                        let writing = reading.with(Verb::Put).with(Verb::Delete);
+                        writing.with(Verb::Post).with(Verb::Merge)
+                    }
+                }
+            }
+        }
+    }
+
+    fn describe(&self) -> String {
+        format!("nats {}", self.server.address)
+    }
+}
+
+fn is_reply(part: &str) -> bool {
+    part == "reply" || part == "reply=true"
+}

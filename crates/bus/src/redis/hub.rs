@@ -1,0 +1,319 @@
+//! The one connection on which a server tells of changes, for all who watch.
+//!
+//! A task keeps it while somebody watches. When it breaks the task connects again, more patiently
+//! each time, and tells every watcher that changes were lost.
+
+use super::server::{Server, Transport};
+use super::{fault, notifications};
+use crate::feed::Feed;
+use crate::wait;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use redis::aio::{PubSub, PubSubSink, PubSubStream};
+use redis::{Msg, RedisResult, Value};
+use runnel_store::{Change, Changes, Error, Kind, Result};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// Watchers of one server.
+const WATCHERS: usize = 10_000;
+
+/// How often the server is asked whether it is still there.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The first and the longest pause before connecting again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// What the server can be asked to tell: the messages of one channel, or of all that a pattern
+/// matches.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Topic {
+    Channel(Vec<u8>),
+    Pattern(Vec<u8>),
+}
+
+/// Makes a change of a message: the channel and what was said.
+pub(super) type Translate = Box<dyn Fn(&[u8], Bytes) -> Option<Change>>;
+
+/// One watcher of some topics.
+struct Watcher {
+    feed: Rc<Feed>,
+    translate: Translate,
+}
+
+/// The watchers of one server.
+pub(super) struct Hub {
+    pub(super) server: Rc<Server>,
+    topics: RefCell<HashMap<Topic, Vec<Rc<Watcher>>>>,
+    /// To the task, while there is one.
+    orders: RefCell<Option<mpsc::UnboundedSender<Order>>>,
+}
+
+enum Order {
+    /// The server shall tell of these, and somebody waits until it does.
+    Begin(Vec<Topic>, oneshot::Sender<Result<()>>),
+    /// Nobody watches these any more.
+    End(Vec<Topic>),
+}
+
+/// Ends a watch when it is dropped.
+struct Watching {
+    hub: Rc<Hub>,
+    watcher: Rc<Watcher>,
+    topics: Vec<Topic>,
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let mut all = self.hub.topics.borrow_mut();
+        let mut over = Vec::new();
+        for topic in &self.topics {
+            let Some(watchers) = all.get_mut(topic) else { continue };
+            watchers.retain(|watcher| !Rc::ptr_eq(watcher, &self.watcher));
+            if watchers.is_empty() {
+                all.remove(topic);
+                over.push(topic.clone());
+            }
+        }
+        drop(all);
+        if let Some(orders) = &*self.hub.orders.borrow() {
+            // A task that has ended needs no order.
+            let _ = orders.send(Order::End(over));
+        }
+    }
+}
+
+impl Hub {
+    pub(super) fn new(server: Rc<Server>) -> Rc<Hub> {
+        Rc::new(Hub { server, topics: RefCell::default(), orders: RefCell::default() })
+    }
+
+    /// Watches topics; answers when the server tells of them.
+    pub(super) async fn watch(
+        self: &Rc<Hub>,
+        feed: Rc<Feed>,
+        topics: Vec<Topic>,
+        translate: Translate,
+        deadline: Instant,
+    ) -> Result<Changes> {
+        let watcher = Rc::new(Watcher { feed: feed.clone(), translate });
+        let watchers: usize = self.topics.borrow().values().map(Vec::len).sum();
+        if watchers >= WATCHERS {
+            let message = format!("{} is watched {WATCHERS} times already", self.server.address);
+            return Err(Error::new(Kind::Unavailable, message));
+        }
+        for topic in &topics {
+            self.topics.borrow_mut().entry(topic.clone()).or_default().push(watcher.clone());
+        }
+        let watching = Watching { hub: self.clone(), watcher, topics: topics.clone() };
+        let (done, begun) = oneshot::channel();
+        self.order(Order::Begin(topics, done));
+        let ended = || Error::new(Kind::Unavailable, "the watch ended before it began");
+        let begun = async { begun.await.unwrap_or_else(|_| Err(ended())) };
+        wait::by(deadline, &self.server.address, begun).await?;
+        Ok(feed.changes(watching))
+    }
+
+    fn order(self: &Rc<Hub>, order: Order) {
+        let mut orders = self.orders.borrow_mut();
+        let sender = orders.get_or_insert_with(|| {
+            let (sender, receiver) = mpsc::unbounded_channel();
+            tokio::task::spawn_local(run(self.clone(), receiver));
+            sender
+        });
+        // The task ends by taking the sender away, so it is still there.
+        let _ = sender.send(order);
+    }
+
+    /// Whether nobody watches; the task then ends, and the next watcher starts another.
+    fn is_over(&self) -> bool {
+        let over = self.topics.borrow().is_empty();
+        if over {
+            self.orders.borrow_mut().take();
+        }
+        over
+    }
+
+    fn tell(&self, message: &Msg) {
+        let channel = message.get_channel::<Vec<u8>>().unwrap_or_default();
+        let topic = match message.get_pattern::<Option<Vec<u8>>>() {
+            Ok(Some(pattern)) => Topic::Pattern(pattern),
+            _ => Topic::Channel(channel.clone()),
+        };
+        let Some(watchers) = self.topics.borrow().get(&topic).cloned() else { return };
+        let said = Bytes::copy_from_slice(message.get_payload_bytes());
+        for watcher in watchers {
+            if let Some(change) = (watcher.translate)(&channel, said.clone()) {
+                watcher.feed.tell(change);
+            }
+        }
+    }
+
+    fn each_feed(&self, act: impl Fn(&Feed)) {
+        let mut told: Vec<*const Feed> = Vec::new();
+        for watcher in self.topics.borrow().values().flatten() {
+            let feed = Rc::as_ptr(&watcher.feed);
+            if !told.contains(&feed) {
+                told.push(feed);
+                act(&watcher.feed);
+            }
+        }
+    }
+}
+
+/// The task: connects, tells, and connects again.
+async fn run(hub: Rc<Hub>, mut orders: mpsc::UnboundedReceiver<Order>) {
+    let mut pause = PAUSES.0;
+    let mut gap = false;
+    while !hub.is_over() {
+        match connect(&hub).await {
+            Ok(session) => {
+                pause = PAUSES.0;
+                if gap {
+                    hub.each_feed(Feed::lose);
+                }
+                session.serve(&hub, &mut orders).await;
+                gap = true;
+            }
+            Err(error) if !error.temporary && gap => {
+                // The server is there and does not tell any more.
+                hub.each_feed(|feed| feed.fail(error.clone()));
+                fail_orders(&mut orders, &error);
+                hub.topics.borrow_mut().clear();
+            }
+            Err(error) => {
+                fail_orders(&mut orders, &error);
+                // A new watcher does not wait for the end of the pause.
+                let order = tokio::time::timeout(pause, orders.recv()).await;
+                if let Ok(Some(Order::Begin(topics, done))) = order {
+                    let again = Order::Begin(topics, done);
+                    if let Some(orders) = &*hub.orders.borrow() {
+                        let _ = orders.send(again);
+                    }
+                }
+                pause = (pause * 2).min(PAUSES.1);
+                gap = true;
+            }
+        }
+    }
+}
+
+/// Answers those who wait for the beginning of their watch.
+fn fail_orders(orders: &mut mpsc::UnboundedReceiver<Order>, error: &Error) {
+    while let Ok(order) = orders.try_recv() {
+        if let Order::Begin(_, done) = order {
+            // Whoever does not wait any more needs no answer.
+            let _ = done.send(Err(error.clone()));
+        }
+    }
+}
+
+/// A connection on which the server tells.
+struct Session {
+    sink: PubSubSink,
+    messages: PubSubStream,
+}
+
+/// Connects and asks for everything that is watched.
+async fn connect(hub: &Rc<Hub>) -> Result<Session> {
+    let server = &hub.server;
+    let deadline = Instant::now() + server.options.connect_time;
+    if hub.topics.borrow().keys().any(notifications::is_of_keys) {
+        notifications::enable(server, deadline).await?;
+    }
+    wait::by(deadline, &server.address, async {
+        let stream: Box<dyn Transport> = server.stream().await?;
+        let opened = PubSub::new(&server.login(), stream).await;
+        let (mut sink, messages) =
+            opened.map_err(|error| fault::of(&error, &server.address))?.split();
+        let topics: Vec<Topic> = hub.topics.borrow().keys().cloned().collect();
+        let begun = begin(&mut sink, &topics).await;
+        begun.map_err(|error| fault::of(&error, &server.address))?;
+        Ok(Session { sink, messages })
+    })
+    .await
+}
+
+async fn begin(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
+    for topic in topics {
+        match topic {
+            Topic::Channel(name) => sink.subscribe(name).await?,
+            Topic::Pattern(pattern) => sink.psubscribe(pattern).await?,
+        }
+    }
+    // The confirmations are one thing; that messages are told to us from now on is sure when a
+    // later command was answered.
+    sink.ping::<Value>().await.map(|_| ())
+}
+
+async fn end(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
+    for topic in topics {
+        match topic {
+            Topic::Channel(name) => sink.unsubscribe(name).await?,
+            Topic::Pattern(pattern) => sink.punsubscribe(pattern).await?,
+        }
+    }
+    Ok(())
+}
+
+impl Session {
+    /// Tells until the connection breaks or nobody watches.
+    async fn serve(mut self, hub: &Rc<Hub>, orders: &mut mpsc::UnboundedReceiver<Order>) {
+        let mut heartbeat = tokio::time::interval(HEARTBEAT);
+        loop {
+            let alive = tokio::select! {
+                message = self.messages.next() => match message {
+                    Some(message) => {
+                        hub.tell(&message);
+                        true
+                    }
+                    None => false,
+                },
+                order = orders.recv() => match order {
+                    Some(order) => self.follow(hub, order).await,
+                    None => false,
+                },
+                _ = heartbeat.tick() => {
+                    let time = hub.server.options.connect_time;
+                    let asked = tokio::time::timeout(time, self.sink.ping::<Value>()).await;
+                    matches!(asked, Ok(Ok(_)))
+                }
+            };
+            if !alive || hub.topics.borrow().is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Follows an order. Answers whether the connection can still be used.
+    async fn follow(&mut self, hub: &Rc<Hub>, order: Order) -> bool {
+        let address = &hub.server.address;
+        let time = hub.server.options.connect_time;
+        let (topics, done) = match order {
+            Order::Begin(topics, done) => (topics, Some(done)),
+            Order::End(mut topics) => {
+                topics.retain(|topic| !hub.topics.borrow().contains_key(topic));
+                (topics, None)
+            }
+        };
+        let followed = tokio::time::timeout(time, async {
+            match done {
+                Some(_) => begin(&mut self.sink, &topics).await,
+                None => end(&mut self.sink, &topics).await,
+            }
+        });
+        let (result, usable) = match followed.await {
+            Ok(Ok(())) => (Ok(()), true),
+            Ok(Err(error)) => (Err(fault::of(&error, address)), !fault::is_broken(&error)),
+            Err(_) => (Err(wait::too_late(address)), false),
+        };
+        if let Some(done) = done {
+            // Whoever does not wait any more needs no answer.
+            let _ = done.send(result);
+        }
+        usable
+    }
+}

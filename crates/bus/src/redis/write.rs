@@ -1,0 +1,173 @@
+//! Changing a key.
+
+use super::read::{Found, find};
+use super::server::{Again, Server};
+use super::{VALUE_LIMIT, fault};
+use crate::merge::Part;
+use crate::wait;
+use redis::{Cmd, Value as Reply, cmd};
+use runnel_store::{Body, Content, Context, Error, Form, Kind, Reference, Result, Value};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// How often a change is tried when others change the same key at the same time.
+const ATTEMPTS: usize = 32;
+
+/// The longest time after which a key may vanish: a hundred years, in seconds.
+const LONGEST_EXPIRY: f64 = 3_155_760_000.0;
+
+/// Replaces a string if it still is what was read, and keeps the time at which it vanishes.
+const REPLACE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
+     redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1 end return 0";
+
+/// Sets and removes fields of a hash that is there.
+const SET_FIELDS: &str = "if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 0 end \
+     local set = tonumber(ARGV[1]) \
+     for at = 2, set * 2, 2 do redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1]) end \
+     for at = set * 2 + 2, #ARGV do redis.call('HDEL', KEYS[1], ARGV[at]) end return 1";
+
+/// The milliseconds of `?expires=SECONDS`.
+pub(super) fn expiry(reference: &Reference) -> Result<Option<u64>> {
+    let query = reference.query().unwrap_or_default();
+    let Some(text) = query.split('&').find_map(|part| part.strip_prefix("expires=")) else {
+        return Ok(None);
+    };
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds >= 0.001 && seconds <= LONGEST_EXPIRY => {
+            Ok(Some((seconds * 1000.0) as u64))
+        }
+        _ => {
+            let message = "expires is a number of seconds greater than 0, as in ?expires=60";
+            Err(Error::new(Kind::Invalid, message))
+        }
+    }
+}
+
+pub(super) async fn put(
+    server: &Rc<Server>,
+    key: &str,
+    content: Content,
+    expiry: Option<u64>,
+    context: &Context,
+) -> Result<bool> {
+    let usual = server.options.operation_time;
+    if matches!(content.body, Body::Value(Value::Nil)) {
+        delete(server, key, wait::deadline(context, usual)).await?;
+        return Ok(false);
+    }
+    let bytes = content.read(VALUE_LIMIT).await?;
+    let mut commands = redis::pipe();
+    commands.atomic().cmd("EXISTS").arg(key);
+    commands.cmd("SET").arg(key).arg(bytes.as_ref());
+    if let Some(milliseconds) = expiry {
+        commands.arg("PX").arg(milliseconds);
+    }
+    let replies = server.ask_all(&commands, Again::Yes, wait::deadline(context, usual)).await?;
+    Ok(matches!(replies.first(), Some(Reply::Int(0))))
+}
+
+pub(super) async fn delete(server: &Rc<Server>, key: &str, deadline: Instant) -> Result<bool> {
+    let reply = server.ask(cmd("UNLINK").arg(key), Again::Yes, deadline).await?;
+    Ok(reply != Reply::Int(0))
+}
+
+pub(super) async fn post(
+    server: &Rc<Server>,
+    key: &str,
+    content: Content,
+    context: &Context,
+) -> Result<()> {
+    let fields = match &content.body {
+        Body::Value(Value::Record(fields)) => Some(fields.clone()),
+        _ => None,
+    };
+    let bytes = content.read(VALUE_LIMIT).await?;
+    let deadline = wait::deadline(context, server.options.operation_time);
+    let mut command = cmd("RPUSH").arg(key).arg(bytes.as_ref()).to_owned();
+    for _ in 0..ATTEMPTS {
+        match server.ask_for(&command, Again::No, deadline).await? {
+            Ok(_) => return Ok(()),
+            Err(error) if error.code() == Some("WRONGTYPE") => {}
+            Err(error) => return Err(fault::of(&error, &server.address)),
+        }
+        let kind = server.ask(cmd("TYPE").arg(key), Again::Yes, deadline).await?;
+        let Reply::SimpleString(kind) = kind else { continue };
+        command = match kind.as_str() {
+            "string" => cmd("APPEND").arg(key).arg(bytes.as_ref()).to_owned(),
+            "set" => cmd("SADD").arg(key).arg(bytes.as_ref()).to_owned(),
+            "stream" => added_entry(key, fields.as_deref())?,
+            "list" | "none" => cmd("RPUSH").arg(key).arg(bytes.as_ref()).to_owned(),
+            _ => {
+                let message = format!("a {kind} of Redis cannot be added to; merge sets fields");
+                return Err(Error::new(Kind::Conflict, message));
+            }
+        };
+    }
+    Err(contended())
+}
+
+fn added_entry(key: &str, fields: Option<&[(String, Value)]>) -> Result<Cmd> {
+    let Some(fields) = fields.filter(|fields| !fields.is_empty()) else {
+        let message = "what is added to a stream of Redis is a record with fields";
+        return Err(Error::new(Kind::Unsupported, message));
+    };
+    let mut command = cmd("XADD").arg(key).arg("*").to_owned();
+    for (name, value) in fields {
+        command.arg(name).arg(value.encode(Form::Text));
+    }
+    Ok(command)
+}
+
+pub(super) async fn merge(
+    server: &Rc<Server>,
+    key: &str,
+    content: Content,
+    context: &Context,
+) -> Result<()> {
+    let part = Part::of(content, VALUE_LIMIT).await?;
+    let deadline = wait::deadline(context, server.options.operation_time);
+    for _ in 0..ATTEMPTS {
+        let (change, again) = match (find(server, key, deadline).await?, &part) {
+            (Found::Nothing, _) => {
+                let message = "there is nothing to merge into; put creates it";
+                return Err(Error::new(Kind::NotFound, message));
+            }
+            (Found::Text(before), part) => {
+                let after = part.applied_to(&before);
+                let script = cmd("EVAL").arg(REPLACE).arg(1).arg(key).to_owned();
+                (script.clone().arg(before).arg(after.as_ref()).to_owned(), Again::No)
+            }
+            (Found::Structure(kind), Part::Fields(fields)) if kind == "hash" => {
+                (set_fields(key, fields), Again::Yes)
+            }
+            (Found::Structure(kind), _) => {
+                let message = format!(
+                    "only fields can be merged into a hash, and nothing into \
+                                       another {kind} of Redis; put replaces it"
+                );
+                return Err(Error::new(Kind::Conflict, message));
+            }
+        };
+        if server.ask(&change, again, deadline).await? == Reply::Int(1) {
+            return Ok(());
+        }
+    }
+    Err(contended())
+}
+
+fn set_fields(key: &str, fields: &[(String, Value)]) -> Cmd {
+    let (removed, set): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| value.is_nil());
+    let mut script = cmd("EVAL").arg(SET_FIELDS).arg(1).arg(key).arg(set.len()).to_owned();
+    for (name, value) in set {
+        script.arg(name).arg(value.encode(Form::Text));
+    }
+    for (name, _) in removed {
+        script.arg(name);
+    }
+    script
+}
+
+fn contended() -> Error {
+    let message = format!("others changed it {ATTEMPTS} times in a row meanwhile");
+    Error::new(Kind::Conflict, message).with_temporary(true)
+}
