@@ -223,17 +223,18 @@ pub(crate) async fn delete(
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
 }
 
-/// Whether a failed insertion may have met a number that the database gave and somebody had taken
-/// before: rows with keys of their own do not move the sequence on.
+/// Whether a failed insertion met a number that the database gave and somebody had taken before:
+/// rows with keys of their own do not move the sequence on.
 pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &Fault) -> bool {
-    let numbered = table.key().is_some_and(|column| column.numbered);
+    let Some(key) = table.key().filter(|key| key.numbered) else { return false };
     let named = table.key.is_some_and(|key| columns.contains(&key));
-    numbered && !named && fault.cause == Cause::Constraint && fault.kind == Kind::Conflict
+    let same = format!("has the same {}", key.name);
+    !named && fault.cause == Cause::Constraint && fault.message.ends_with(&same)
 }
 
-/// Moves the sequence of a table's numbers behind its largest. Answers whether it was before.
-pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Result<bool, Fault> {
-    let Some(key) = table.key() else { return Ok(false) };
+/// Moves the sequence of a table's numbers behind its largest.
+pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Result<(), Fault> {
+    let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
     let sequence =
         format!("pg_get_serial_sequence({}, {})", text_literal(sql), text_literal(&key.name));
@@ -241,7 +242,7 @@ pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Resul
     let Some(sequence) =
         rows.first().map(|row| field::<Option<String>>(row, 0)).transpose()?.flatten()
     else {
-        return Ok(false);
+        return Ok(());
     };
     // The name of a sequence comes quoted from the server.
     let moved = format!(
@@ -249,5 +250,5 @@ pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Resul
          {sequence} AS numbers WHERE largest >= numbers.last_value",
         text_literal(&sequence)
     );
-    Ok(!connection.all(&moved, &[]).await?.is_empty())
+    connection.all(&moved, &[]).await.map(drop)
 }

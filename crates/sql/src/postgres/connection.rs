@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     busy: Cell<usize>,
     /// Nobody else may have it: it is in the middle of a transaction.
     entered: Cell<bool>,
+    /// A statement found out that the other side is gone.
+    dead: Cell<bool>,
 }
 
 impl Server {
@@ -104,6 +106,7 @@ impl Connection {
             driver,
             busy: Cell::new(0),
             entered: Cell::new(false),
+            dead: Cell::new(false),
         };
         let limit = server.options.connect_time;
         match tokio::time::timeout(limit, connection.batch(&server.setup())).await {
@@ -114,11 +117,11 @@ impl Connection {
 
     /// Whether somebody else may use it next.
     pub(crate) fn is_clean(&self) -> bool {
-        !self.is_busy() && !self.entered.get() && !self.client.is_closed()
+        !self.is_busy() && !self.entered.get() && !self.is_closed()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.dead.get() || self.client.is_closed()
     }
 
     /// Whether a statement was given up in the middle.
@@ -151,7 +154,11 @@ impl Connection {
     }
 
     pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> Fault {
-        fault::of(error, self.place())
+        let fault = fault::of(error, self.place());
+        if fault.cause == Cause::Closed {
+            self.dead.set(true);
+        }
+        fault
     }
 
     /// Marks it as busy until [`Connection::rest`].

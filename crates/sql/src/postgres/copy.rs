@@ -170,9 +170,7 @@ pub(crate) async fn insert_list(
     match session.run(Repeat::No, inserting).await {
         Err(fault) if change::met_own_number(table, columns, &fault) => {
             let moved = async |connection: &Connection| change::move_on(connection, table).await;
-            if !session.run(Repeat::No, moved).await? {
-                return Err(fault);
-            }
+            session.run(Repeat::No, moved).await?;
             session.run(Repeat::No, inserting).await.map(drop)
         }
         done => done.map(drop),

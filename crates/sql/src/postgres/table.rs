@@ -382,10 +382,8 @@ async fn insert(
     match session.run(Repeat::No, inserting).await {
         Err(fault) if change::met_own_number(info, &row.columns, &fault) => {
             let moving = async |connection: &Connection| change::move_on(connection, info).await;
-            match session.run(Repeat::No, moving).await? {
-                true => session.run(Repeat::No, inserting).await,
-                false => Err(fault),
-            }
+            session.run(Repeat::No, moving).await?;
+            session.run(Repeat::No, inserting).await
         }
         done => done,
     }

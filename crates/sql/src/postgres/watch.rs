@@ -136,8 +136,16 @@ pub(crate) struct Scope {
     pub(crate) table: String,
     /// What stands before the key in the references that are told: `tasks/`.
     pub(crate) prefix: String,
-    /// One row alone.
+    /// One row, and those below it where keys are paths.
     pub(crate) key: Option<String>,
+}
+
+impl Scope {
+    /// Whether a row of the table is in it: at its key, or below, where keys are paths.
+    fn has(&self, key: Option<&str>) -> bool {
+        let (Some(key), Some(own)) = (key, &self.key) else { return true };
+        key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
 }
 
 /// One watcher.
@@ -368,10 +376,7 @@ impl Shared {
         let key = part(3);
         for watcher in self.watchers() {
             let scope = &watcher.scope;
-            let concerns = scope.schema == schema
-                && scope.table == table
-                && (key.is_none() || scope.key.is_none() || scope.key.as_deref() == key);
-            if concerns {
+            if scope.schema == schema && scope.table == table && scope.has(key) {
                 let told = if key.is_none() { Told::Lost } else { told };
                 watcher.tell(told, key.map(str::to_string));
             }
@@ -386,7 +391,7 @@ impl Watcher {
             // Reading again makes up for all that waits.
             state.changes.clear();
             state.lost = true;
-        } else if state.changes.back() != Some(&(told, key.clone())) {
+        } else {
             state.changes.push_back((told, key));
         }
         drop(state);

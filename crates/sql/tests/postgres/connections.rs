@@ -1,0 +1,125 @@
+//! Connections: shared, replaced when they die, stopped when nobody waits any more.
+
+use crate::common::*;
+use crate::support::{count, local, one, open, sql, tasks, with_database};
+use runnel_scratch::{Server, Service};
+use runnel_sql::{Postgres, PostgresOptions};
+use runnel_store::{Context, Kind, Store, Value};
+use std::time::{Duration, Instant};
+
+/// A context whose caller waits so long.
+fn within(limit: Duration) -> Context {
+    Context { deadline: Some(Instant::now() + limit), ..Context::default() }
+}
+
+/// Statements that sleep on the server now.
+const SLEEPING: &str = "select count(*) from pg_stat_activity where state = 'active' \
+                        and datname = current_database() and query like '%pg_sleep%' \
+                        and pid <> pg_backend_pid()";
+
+async fn until_awake(database: &Postgres) {
+    while one(database, SLEEPING).await != Value::Int(0) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
+fn many_verbs_share_few_connections() {
+    with_database(|url| async move {
+        let options = PostgresOptions { connections: 3, ..PostgresOptions::default() };
+        let database = Postgres::open(&url, options).unwrap();
+        let tasks = tasks(&database).await;
+        let posts = (0..200).map(|_| async {
+            tasks.post(&reference(""), content(r#"{"title":"x"}"#), &now()).await
+        });
+        futures_util::future::try_join_all(posts).await.unwrap();
+        assert_eq!(count(&database, "tasks").await, Value::Int(200));
+        let connections =
+            "select count(*) from pg_stat_activity where datname = current_database()";
+        assert_eq!(one(&database, connections).await, Value::Int(3));
+    });
+}
+
+#[test]
+fn a_slow_statement_ends_at_the_deadline() {
+    with_database(|url| async move {
+        let database = open(&url);
+        let sleep = "select pg_sleep(600)";
+        let late = database.run(sleep, vec![], &within(Duration::from_millis(200))).await;
+        let (kind, message) = refused(late);
+        assert!(kind == Kind::Timeout && message.contains("127.0.0.1"), "{message}");
+        until_awake(&database).await;
+        let impatient = PostgresOptions {
+            time_limit: Duration::from_millis(200),
+            ..PostgresOptions::default()
+        };
+        let database = Postgres::open(&url, impatient).unwrap();
+        assert_eq!(refused(database.run(sleep, vec![], &now()).await).0, Kind::Timeout);
+        until_awake(&database).await;
+        let net = PostgresOptions {
+            statement_time: Duration::from_millis(200),
+            ..PostgresOptions::default()
+        };
+        let database = Postgres::open(&url, net).unwrap();
+        assert_eq!(refused(database.run(sleep, vec![], &now()).await).0, Kind::Timeout);
+    });
+}
+
+#[test]
+fn a_statement_that_is_given_up_is_stopped() {
+    with_database(|url| async move {
+        let database = open(&url);
+        for _ in 0..10 {
+            let sleep = database.run("select pg_sleep(600)", vec![], &now());
+            let waited = tokio::time::timeout(Duration::from_millis(50), sleep).await;
+            assert!(waited.is_err());
+        }
+        until_awake(&database).await;
+    });
+}
+
+#[test]
+fn connections_that_died_are_replaced() {
+    with_database(|url| async move {
+        let database = open(&url);
+        let tasks = tasks(&database).await;
+        let other = open(&url);
+        for _ in 0..3 {
+            let kill = "select count(pg_terminate_backend(pid)) from pg_stat_activity \
+                        where datname = current_database() and pid <> pg_backend_pid()";
+            sql(&other, kill).await;
+            assert_eq!(get(&tasks, "").await.unwrap(), "[]");
+        }
+    });
+}
+
+#[test]
+fn a_server_that_dies_and_comes_back() {
+    let Some(mut server) = Server::for_test(Service::Postgres) else { return };
+    local(async {
+        let database = open(&server.url());
+        let tasks = tasks(&database).await;
+        tasks.post(&reference(""), content(r#"{"title":"a"}"#), &now()).await.unwrap();
+        let mut changes = tasks.watch(&reference(""), &now()).await.unwrap();
+        let sleep = database.run("select pg_sleep(600)", vec![], &now());
+        let killed = async {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            server.kill();
+        };
+        let (slept, ()) = tokio::join!(sleep, killed);
+        let error = slept.err().unwrap();
+        assert!(error.kind == Kind::Unavailable && error.temporary, "{error}");
+        for _ in 0..3 {
+            let error = tasks.get(&reference("1"), &now()).await.err().unwrap();
+            assert_eq!(error.kind, Kind::Unavailable, "{error}");
+            assert!(error.to_string().contains("get 1: no connection to PostgreSQL at 127.0.0.1:"));
+            assert!(error.message.ends_with("the connection was refused"), "{error}");
+        }
+        server.restart().unwrap();
+        assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":null,"title":"a"}"#);
+        tasks.post(&reference(""), content(r#"{"title":"b"}"#), &now()).await.unwrap();
+        use futures_util::StreamExt;
+        let told = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
+        assert_eq!(told.unwrap().unwrap().unwrap().kind, runnel_store::ChangeKind::Lost);
+    });
+}
