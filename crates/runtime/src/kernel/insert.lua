@@ -121,9 +121,9 @@ local function insertAll(self, source)
   end
   if source._isReference then return fromReference(self, source) end
   if source._isRows then
-    local inner = rawget(K.contentOf(source), "_native")
+    source = K.contentOf(source)
+    local inner = rawget(source, "_native")
     if inner then return native.postRows(self._native, "", nil, nil, inner) end
-    source = source:asArray()
   end
   if source._isTable then return insertAll(self, source:select()) end
   if source._isStream and source.do_ == nil then throw("typeError", "this stream cannot be read from") end

@@ -34,7 +34,7 @@ end
 -- The content, asked for now.
 local function content(self)
   local inner = rawget(self, "_native")
-  if inner then return inner end
+  if inner or not rawget(self, "_store") then return inner end
   local rows = asked(self)
   inner = type(rows) == "table" and rawget(rows, "_native")
   if inner then
@@ -63,18 +63,22 @@ function K.rowsAt(rows, store, path, query, scheme)
   end
 end
 
+-- Rows that were read already.
+local function read(list, class)
+  return setmetatable({ _loaded = list, _of = class }, methods)
+end
+
 -- What a client gets: rows as of now, however long the program has had them.
 function K.answerOf(rows)
-  if not rawget(rows, "_store") then return rows end
+  if not rawget(rows, "_store") then return K.contentOf(rows) end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
   local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._of, rows._query)
-  return content(fresh) and fresh or fresh._loaded
+  return K.contentOf(fresh)
 end
 
 -- Rows for a store that takes content: `file:open.json ← tasks[{ done = false }]`.
 function K.contentOf(rows)
-  content(rows)
-  return rows
+  return content(rows) and rows or rows._loaded
 end
 
 -- Making queries ----------------------------------------------------------------------------------
@@ -143,9 +147,42 @@ local function limited(self, count)
   return with(self, query)
 end
 
+-- The same conditions on a row in the program: records answer no messages for their fields.
+local tests = {
+  ["="] = function(value, other) return K.eq(value, other) end,
+  ["≠"] = function(value, other) return not K.eq(value, other) end,
+  ["<"] = function(value, other) return K.lt(value, other) end,
+  [">"] = function(value, other) return K.gt(value, other) end,
+  ["≤"] = function(value, other) return K.le(value, other) end,
+  ["≥"] = function(value, other) return K.ge(value, other) end,
+  ["hasPrefix"] = function(value, other) return value:hasPrefix_(other) end,
+  ["hasSuffix"] = function(value, other) return value:hasSuffix_(other) end,
+  ["contains"] = function(value, other) return value:contains_(other) end,
+  ["containsString"] = function(value, other) return value:contains_(other) end,
+  ["in"] = function(value, others) return others:includes_(value) end,
+}
+
+local function holds(row, filter)
+  local operator, field, value = filter[1], filter[2], filter[3]
+  if operator == "and" then return holds(row, field) and holds(row, value) end
+  if operator == "or" then return holds(row, field) or holds(row, value) end
+  if operator == "not" then return not holds(row, field) end
+  local held = K.property(row, field)
+  if value == K.NULL then value = nil end
+  if held == nil and operator ~= "=" and operator ~= "≠" then return false end
+  return tests[operator](held, value) == true
+end
+
+local function pickedInMemory(self, block, data, inMemory)
+  local list = loaded(self)
+  if type(data) == "function" then data = data() end
+  if type(data) == "table" then block = function(row) return holds(row, data) end end
+  return read(list[inMemory](list, block), self._of)
+end
+
 local function picking(selector, wanted, inMemory)
   return function(self, block, data)
-    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), block) end
+    if not grows(self) or cut(self) then return pickedInMemory(self, block, data, inMemory) end
     local filter = condition(block, data, selector)
     return filtered(self, wanted and filter or { "not", filter })
   end
@@ -166,7 +203,9 @@ end
 local function sorted(selector)
   return function(self, by, data)
     if by == nil then throw("typeError", selector .. " of rows needs the name of a field", { i_hint = "write sorted: 'title'" }) end
-    if not grows(self) or cut(self) then return loaded(self):sorted_(by) end
+    if not grows(self) or cut(self) then
+      return read(loaded(self):sorted_(column(self, by, data) or by), self._of)
+    end
     local keys = keysOf(self, by, data, selector)
     -- What was sorted before stays in that order where the new keys are equal.
     local before = self._query.sort
@@ -218,15 +257,15 @@ end
 local function collect(self, block, data)
   local name = grows(self) and not rawget(self, "_loaded") and not self._query.fields and column(self, block, data)
   if name then return columnValues(self, name) end
-  return loaded(self):collect_(block)
+  return loaded(self):collect_(column(self, block, data) or block)
 end
 
 -- The row with the largest or smallest value of a column.
 local function extreme(selector, sign)
   local inMemory = string.gsub(selector, ":", "_")
   return function(self, block, data)
-    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), block) end
     local name = column(self, block, data)
+    if not grows(self) or cut(self) then return loaded(self)[inMemory](loaded(self), name or block) end
     if not name then untranslated(selector, data) end
     local query = copied(filtered(self, { "≠", name, K.NULL })._query)
     query.sort = K.array { sign .. name }
@@ -265,11 +304,11 @@ K.methods(Rows, {
   ["sorted:"] = sorted("sorted:"), ["sortedBy:"] = sorted("sortedBy:"), ["sortBy:"] = sorted("sortBy:"),
   ["first"] = first, ["firstObject"] = first,
   ["first:"] = function(self, number)
-    if not grows(self) then return loaded(self):first_(number) end
+    if not grows(self) then return read(loaded(self):first_(number), self._of) end
     return limited(self, size(number, "first:"))
   end,
   ["skip:"] = function(self, number)
-    if not grows(self) then return loaded(self):allButFirst_(number) end
+    if not grows(self) then return read(loaded(self):allButFirst_(number), self._of) end
     number = size(number, "skip:")
     local query = copied(self._query)
     query.offset = (query.offset or 0) + number
@@ -296,7 +335,8 @@ K.methods(Rows, {
 K.method(Rows, "_elements", loaded)
 -- Within something else that is written as JSON: the text comes from the store as it is.
 K.method(Rows, "_json", function(self, out, n)
-  out[n + 1] = native.lazyText(content(self) or native.json(self._loaded))
+  local inner = content(self)
+  out[n + 1] = inner and native.lazyText(inner) or K.json(self._loaded)
   return n + 1
 end)
 
