@@ -7,10 +7,14 @@ use crate::merge::Part;
 use crate::wait;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::kv::{self, Entry, Operation, UpdateErrorKind};
+use async_nats::jetstream::stream::{self, DiscardPolicy};
 use bytes::Bytes;
 use runnel_store::{Body, Content, Context, EntityTag, Error, Kind, Result, Text, Value};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
+
+/// Revisions of a key that a bucket of ours keeps.
+const HISTORY: i64 = 1;
 
 /// How often a change is tried when others change the same key at the same time.
 const ATTEMPTS: usize = 32;
@@ -22,23 +26,39 @@ pub(super) async fn open(
     bucket: &str,
     make: bool,
 ) -> Result<Option<kv::Store>> {
-    let missing = match wire.jetstream.get_key_value(bucket).await {
-        Ok(store) => return Ok(Some(store)),
-        Err(error) if fault::code(&error) == Some(ErrorCode::STREAM_NOT_FOUND) => !make,
-        Err(error) => return Err(server.fault(&error)),
+    if let Some(store) = wire.buckets.borrow().get(bucket) {
+        return Ok(Some(store.clone()));
+    }
+    let store = match wire.jetstream.get_key_value(bucket).await {
+        Ok(store) => store,
+        Err(error) if fault::code(&error) != Some(ErrorCode::STREAM_NOT_FOUND) => {
+            return Err(server.fault(&error));
+        }
+        Err(_) if !make => return Ok(None),
+        Err(_) => {
+            // The library's own way asks older servers what they cannot answer.
+            let made = wire.jetstream.create_stream(stream::Config {
+                name: format!("{}{bucket}", stream_prefix(Kinds::Keys)),
+                subjects: vec![format!("$KV.{bucket}.>")],
+                max_messages_per_subject: HISTORY,
+                discard: DiscardPolicy::New,
+                allow_rollup: true,
+                deny_delete: true,
+                allow_direct: true,
+                num_replicas: 1,
+                ..stream::Config::default()
+            });
+            let made = made.await;
+            match (wire.jetstream.get_key_value(bucket).await, made) {
+                // Perhaps somebody else was quicker.
+                (Ok(store), _) => store,
+                (Err(_), Err(error)) => return Err(server.fault(&error)),
+                (Err(error), Ok(_)) => return Err(server.fault(&error)),
+            }
+        }
     };
-    if missing {
-        return Ok(None);
-    }
-    let config = kv::Config { bucket: bucket.to_string(), history: 1, ..kv::Config::default() };
-    match wire.jetstream.create_key_value(config).await {
-        Ok(store) => Ok(Some(store)),
-        // Somebody else was quicker.
-        Err(_) => match wire.jetstream.get_key_value(bucket).await {
-            Ok(store) => Ok(Some(store)),
-            Err(error) => Err(server.fault(&error)),
-        },
-    }
+    Wire::remember(&wire.buckets, bucket, &store);
+    Ok(Some(store))
 }
 
 /// Does something in a bucket. One that was known and has gone is looked for once more.
@@ -47,13 +67,21 @@ async fn within<T, F: Future<Output = Result<T>>>(
     bucket: &str,
     make: bool,
     deadline: Instant,
-    act: impl FnOnce(Rc<Wire>, kv::Store) -> F,
+    act: impl Fn(kv::Store) -> F,
 ) -> Result<Option<T>> {
     server
         .with(deadline, |wire| async move {
-            match open(server, &wire, bucket, make).await? {
-                Some(store) => act(wire, store).await.map(Some),
-                None => Ok(None),
+            let known = wire.buckets.borrow().contains_key(bucket);
+            let Some(store) = open(server, &wire, bucket, make).await? else { return Ok(None) };
+            match act(store).await {
+                Err(error) if known && fault::is_missing(&error) => {
+                    wire.buckets.borrow_mut().remove(bucket);
+                    match open(server, &wire, bucket, make).await? {
+                        Some(store) => act(store).await.map(Some),
+                        None => Ok(None),
+                    }
+                }
+                result => result.map(Some),
             }
         })
         .await
@@ -76,8 +104,9 @@ pub(super) async fn get(
     deadline: Instant,
 ) -> Result<Option<Content>> {
     let key = names::key(path)?;
-    let found = within(server, bucket, false, deadline, |_, store| async move {
-        entry(server, &store, &key).await
+    let key = key.as_str();
+    let found = within(server, bucket, false, deadline, |store| async move {
+        entry(server, &store, key).await
     });
     let Some(found) = found.await?.flatten().filter(|entry| entry.operation == Operation::Put)
     else {
@@ -166,13 +195,14 @@ pub(super) async fn delete(
     deadline: Instant,
 ) -> Result<bool> {
     let key = names::key(path)?;
-    let deleted = within(server, bucket, false, deadline, |_, store| async move {
+    let key = key.as_str();
+    let deleted = within(server, bucket, false, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
-            let found = entry(server, &store, &key).await?;
+            let found = entry(server, &store, key).await?;
             let Some(live) = found.filter(|entry| entry.operation == Operation::Put) else {
                 return Ok(false);
             };
-            match store.delete_expect_revision(&key, Some(live.revision)).await {
+            match store.delete_expect_revision(key, Some(live.revision)).await {
                 Ok(()) => return Ok(true),
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
                 Err(error) => return Err(server.fault(&error)),
@@ -195,14 +225,14 @@ async fn change(
 ) -> Result<bool> {
     let key = names::key(path)?;
     let deadline = wait::deadline(context, server.options.operation_time);
-    let after = &after;
-    let changed = within(server, bucket, make, deadline, |_, store| async move {
+    let (key, after) = (key.as_str(), &after);
+    let changed = within(server, bucket, make, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
-            let found = entry(server, &store, &key).await?;
+            let found = entry(server, &store, key).await?;
             let live = is_live(&found);
             let revision = found.as_ref().map_or(0, |entry| entry.revision);
             let before = found.as_ref().filter(|_| live).map(|entry| &entry.value);
-            match store.update(&key, after(before)?, revision).await {
+            match store.update(key, after(before)?, revision).await {
                 Ok(_) => return Ok(!live),
                 Err(error) if error.kind() == UpdateErrorKind::WrongLastRevision => {}
                 Err(error) => return Err(server.fault(&error)),

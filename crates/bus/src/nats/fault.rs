@@ -26,10 +26,13 @@ pub(super) fn code(error: &(dyn Cause + 'static)) -> Option<ErrorCode> {
     })
 }
 
-/// Whether the stream behind a bucket is not there.
-pub(super) fn is_missing_stream(error: &(dyn Cause + 'static)) -> bool {
-    code(error) == Some(ErrorCode::STREAM_NOT_FOUND) || is_unanswered(error)
+/// Whether it is the error of a bucket that is not there: nobody answers for it.
+pub(super) fn is_missing(error: &Error) -> bool {
+    error.kind == Kind::NotFound || error.message.contains(NO_JETSTREAM)
 }
+
+/// What a server without JetStream is told.
+const NO_JETSTREAM: &str = "has no JetStream: it has to be started with -js";
 
 /// Whether nobody listens at the subject of a request.
 fn is_unanswered(error: &(dyn Cause + 'static)) -> bool {
@@ -65,7 +68,7 @@ fn describe(error: &(dyn Cause + 'static), server: &Address) -> (Kind, String) {
         }
     }
     if is_unanswered(error) {
-        let message = format!("{server} has no JetStream: it has to be started with -js");
+        let message = format!("{server} {NO_JETSTREAM}");
         return (Kind::Unavailable, message);
     }
     (Kind::Unavailable, format!("{server} did not do this"))
@@ -74,7 +77,7 @@ fn describe(error: &(dyn Cause + 'static), server: &Address) -> (Kind, String) {
 fn of_code(code: ErrorCode, server: &Address) -> (Kind, String) {
     match code {
         ErrorCode::JETSTREAM_NOT_ENABLED | ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT => {
-            (Kind::Unavailable, format!("{server} has no JetStream: it has to be started with -js"))
+            (Kind::Unavailable, format!("{server} {NO_JETSTREAM}"))
         }
         ErrorCode::STREAM_NOT_FOUND => (Kind::NotFound, "there is no such bucket".to_string()),
         ErrorCode::INSUFFICIENT_RESOURCES

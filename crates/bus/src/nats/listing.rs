@@ -138,7 +138,7 @@ pub(super) async fn objects(
             };
             let above = above(path);
             let mut found = Names::default();
-            let mut objects = store.list().await.map_err(|error| server.fault(&error))?;
+            let mut objects = store.store.list().await.map_err(|error| server.fault(&error))?;
             while let Some(info) = objects.next().await {
                 let info = info.map_err(|error| server.fault(&error))?;
                 found.add(&info.name, &above)?;

@@ -1,14 +1,17 @@
 //! Objects of any size.
 
+use super::bucket::stream_prefix;
 use super::fault;
 use super::reader::Reader;
 use super::server::{Server, Wire};
+use super::store::Kinds;
 use crate::wait;
 use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::object_store::{
     Config, GetErrorKind, InfoErrorKind, Object, ObjectInfo, ObjectMetadata, ObjectStore,
 };
+use async_nats::jetstream::stream::Stream;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use runnel_store::{Body, Content, Context, EntityTag, Error, Form, Kind, Result, Value};
@@ -42,30 +45,71 @@ pub(super) fn name(path: &str) -> Result<String> {
     Ok(name)
 }
 
+/// A bucket, and the stream behind it.
+#[derive(Clone)]
+pub(super) struct Objects {
+    pub(super) store: ObjectStore,
+    stream: Stream<()>,
+}
+
 /// The bucket of a name; `None` where there is none and none is to be made.
 pub(super) async fn open(
     server: &Server,
     wire: &Wire,
     bucket: &str,
     make: bool,
-) -> Result<Option<ObjectStore>> {
-    match wire.jetstream.get_object_store(bucket).await {
-        Ok(store) => return Ok(Some(store)),
-        Err(error) if fault::code(&error) == Some(ErrorCode::STREAM_NOT_FOUND) => {}
-        Err(error) => return Err(server.fault(&error)),
+) -> Result<Option<Objects>> {
+    if let Some(known) = wire.object_buckets.borrow().get(bucket) {
+        return Ok(Some(known.clone()));
     }
-    if !make {
-        return Ok(None);
-    }
-    let config = Config { bucket: bucket.to_string(), ..Config::default() };
-    match wire.jetstream.create_object_store(config).await {
-        Ok(store) => Ok(Some(store)),
-        // Somebody else was quicker.
-        Err(_) => match wire.jetstream.get_object_store(bucket).await {
-            Ok(store) => Ok(Some(store)),
-            Err(error) => Err(server.fault(&error)),
-        },
-    }
+    let store = match wire.jetstream.get_object_store(bucket).await {
+        Ok(store) => store,
+        Err(error) if fault::code(&error) != Some(ErrorCode::STREAM_NOT_FOUND) => {
+            return Err(server.fault(&error));
+        }
+        Err(_) if !make => return Ok(None),
+        Err(_) => {
+            let config = Config { bucket: bucket.to_string(), ..Config::default() };
+            let made = wire.jetstream.create_object_store(config).await;
+            match (wire.jetstream.get_object_store(bucket).await, made) {
+                // Perhaps somebody else was quicker.
+                (Ok(store), _) => store,
+                (Err(_), Err(error)) => return Err(server.fault(&error)),
+                (Err(error), Ok(_)) => return Err(server.fault(&error)),
+            }
+        }
+    };
+    let name = format!("{}{bucket}", stream_prefix(Kinds::Objects));
+    let stream = wire.jetstream.get_stream_no_info(name).await;
+    let stream = stream.map_err(|error| server.fault(&error))?;
+    let opened = Objects { store, stream };
+    Wire::remember(&wire.object_buckets, bucket, &opened);
+    Ok(Some(opened))
+}
+
+/// Does something in a bucket. One that was known and has gone is looked for once more.
+async fn within<T, F: Future<Output = Result<T>>>(
+    server: &Rc<Server>,
+    bucket: &str,
+    deadline: Instant,
+    act: impl Fn(Objects) -> F,
+) -> Result<Option<T>> {
+    server
+        .with(deadline, |wire| async move {
+            let known = wire.object_buckets.borrow().contains_key(bucket);
+            let Some(opened) = open(server, &wire, bucket, false).await? else { return Ok(None) };
+            match act(opened).await {
+                Err(error) if known && fault::is_missing(&error) => {
+                    wire.object_buckets.borrow_mut().remove(bucket);
+                    match open(server, &wire, bucket, false).await? {
+                        Some(opened) => act(opened).await.map(Some),
+                        None => Ok(None),
+                    }
+                }
+                result => result.map(Some),
+            }
+        })
+        .await
 }
 
 pub(super) async fn get(
@@ -76,33 +120,32 @@ pub(super) async fn get(
     deadline: Instant,
 ) -> Result<Option<Content>> {
     let name = name(path)?;
-    server
-        .with(deadline, |wire| async move {
-            let Some(store) = open(server, &wire, bucket, false).await? else { return Ok(None) };
-            for _ in 0..ATTEMPTS {
-                let object = match store.get(&name).await {
-                    Ok(object) => object,
-                    Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
-                    Err(error) => return Err(server.fault(&error)),
-                };
-                let content = described(&object.info);
-                if known.is_some() && known == content.entity_tag {
-                    return Ok(Some(content));
-                }
-                let size = object.info.size;
-                if size > WHOLE {
-                    let time = server.options.operation_time;
-                    let body = streamed(object, server.clone(), time);
-                    return Ok(Some(Content { body, ..content }));
-                }
-                if let Some(bytes) = whole(object, &store, &name).await {
-                    return Ok(Some(Content { body: Body::Bytes(bytes), ..content }));
-                }
+    let (name, known) = (name.as_str(), &known);
+    let found = within(server, bucket, deadline, |opened| async move {
+        for attempt in 0..ATTEMPTS {
+            let object = match opened.store.get(name).await {
+                Ok(object) => object,
+                Err(error) if error.kind() == GetErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(server.fault(&error)),
+            };
+            let content = described(&object.info);
+            if known.is_some() && *known == content.entity_tag {
+                return Ok(Some(content));
             }
-            let message = format!("it was replaced {ATTEMPTS} times while it was read");
-            Err(Error::new(Kind::Conflict, message).with_temporary(true))
-        })
-        .await
+            if object.info.size > WHOLE {
+                let time = server.options.operation_time;
+                let body = streamed(object, server.clone(), time);
+                return Ok(Some(Content { body, ..content }));
+            }
+            if let Some(bytes) = whole(&opened.stream, &object.info).await {
+                return Ok(Some(Content { body: Body::Bytes(bytes), ..content }));
+            }
+            tokio::time::sleep(REPLACED * attempt as u32).await;
+        }
+        let message = format!("it was replaced {ATTEMPTS} times while it was read");
+        Err(Error::new(Kind::Conflict, message).with_temporary(true))
+    });
+    Ok(found.await?.flatten())
 }
 
 /// What is known about an object beside its bytes.
@@ -116,23 +159,24 @@ pub(super) fn described(info: &ObjectInfo) -> Content {
     }
 }
 
-/// How long the bytes of an object are waited for before it is looked whether it was replaced.
-const REPLACED: Duration = Duration::from_millis(200);
+/// How much longer is waited each time before an object that was replaced is read again.
+const REPLACED: Duration = Duration::from_millis(5);
 
-/// All bytes of an object; `None` when it was replaced meanwhile.
-async fn whole(mut object: Object, store: &ObjectStore, name: &str) -> Option<Bytes> {
-    let mut bytes = BytesMut::with_capacity(object.info.size);
-    loop {
-        match tokio::time::timeout(REPLACED, read(&mut object, &mut bytes)).await {
-            Ok(Ok(0)) => return (bytes.len() == object.info.size).then(|| bytes.freeze()),
-            Ok(Ok(_)) => {}
-            Ok(Err(_)) => return None,
-            Err(_) => match store.info(name).await {
-                Ok(info) if info.nuid == object.info.nuid && !info.deleted => {}
-                _ => return None,
-            },
+/// All bytes of a small object; `None` when it was replaced meanwhile. Its few chunks are asked for
+/// one by one, which is much less work for the server than telling them to a consumer.
+async fn whole(stream: &Stream<()>, info: &ObjectInfo) -> Option<Bytes> {
+    let subject = format!("$O.{}.C.{}", info.bucket, info.nuid);
+    let mut bytes = BytesMut::with_capacity(info.size);
+    let mut next = 1;
+    for _ in 0..info.chunks {
+        let chunk = stream.direct_get_next_for_subject(subject.as_str(), Some(next)).await.ok()?;
+        next = chunk.sequence + 1;
+        if info.chunks == 1 && chunk.payload.len() == info.size {
+            return Some(chunk.payload);
         }
+        bytes.extend_from_slice(&chunk.payload);
     }
+    (bytes.len() == info.size).then(|| bytes.freeze())
 }
 
 /// Reads some bytes and answers how many; none is the end.
@@ -204,7 +248,7 @@ pub(super) async fn put(
         let store = open(server, &wire, bucket, true).await?;
         store.ok_or_else(|| Error::new(Kind::Failed, "the bucket could not be made"))
     });
-    let store = opened.await?;
+    let store = opened.await?.store;
     let created = match store.info(&name).await {
         Ok(info) => info.deleted,
         Err(error) if error.kind() == InfoErrorKind::NotFound => true,
@@ -234,17 +278,16 @@ pub(super) async fn delete(
     deadline: Instant,
 ) -> Result<bool> {
     let name = name(path)?;
-    server
-        .with(deadline, |wire| async move {
-            let Some(store) = open(server, &wire, bucket, false).await? else { return Ok(false) };
-            match store.info(&name).await {
-                Ok(info) if info.deleted => return Ok(false),
-                Ok(_) => {}
-                Err(error) if error.kind() == InfoErrorKind::NotFound => return Ok(false),
-                Err(error) => return Err(server.fault(&error)),
-            }
-            store.delete(&name).await.map_err(|error| server.fault(&error))?;
-            Ok(true)
-        })
-        .await
+    let name = name.as_str();
+    let deleted = within(server, bucket, deadline, |opened| async move {
+        match opened.store.info(name).await {
+            Ok(info) if info.deleted => return Ok(false),
+            Ok(_) => {}
+            Err(error) if error.kind() == InfoErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(server.fault(&error)),
+        }
+        opened.store.delete(name).await.map_err(|error| server.fault(&error))?;
+        Ok(true)
+    });
+    Ok(deleted.await?.unwrap_or(false))
 }

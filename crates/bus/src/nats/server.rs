@@ -1,13 +1,16 @@
 //! One server and the connection to it, which everything shares.
 
 use super::fault;
+use super::objects::Objects;
 use crate::address::Address;
 use crate::link::Link;
 use crate::{Options, tls, wait};
 use async_nats::connection::State;
-use async_nats::jetstream::{Context, ContextBuilder};
+use async_nats::jetstream::{Context, ContextBuilder, kv};
 use async_nats::{Client, ConnectOptions, Event, ServerAddr};
 use runnel_store::{Error, Kind, Result};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -24,6 +27,9 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// given up does not stay for ever.
 const GIVEN_UP: Duration = Duration::from_secs(600);
 
+/// Buckets that are remembered for one connection.
+const BUCKETS: usize = 256;
+
 /// A server, and who we are to it.
 pub(super) struct Server {
     pub(super) address: Address,
@@ -39,6 +45,20 @@ pub(super) struct Wire {
     pub(super) jetstream: Context,
     /// Counts what may have lost messages: broken connections, and subscribers that were too slow.
     pub(super) gaps: watch::Receiver<u64>,
+    /// The buckets that were opened here.
+    pub(super) buckets: RefCell<HashMap<String, kv::Store>>,
+    pub(super) object_buckets: RefCell<HashMap<String, Objects>>,
+}
+
+impl Wire {
+    /// Remembers a bucket; when there are too many, all are looked up again.
+    pub(super) fn remember<T: Clone>(buckets: &RefCell<HashMap<String, T>>, name: &str, one: &T) {
+        let mut buckets = buckets.borrow_mut();
+        if buckets.len() >= BUCKETS {
+            buckets.clear();
+        }
+        buckets.insert(name.to_string(), one.clone());
+    }
 }
 
 impl Server {
@@ -86,7 +106,8 @@ async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
         let connected = options.connect(address).await;
         let client = connected.map_err(|error| fault::of_connecting(&error, &server.address))?;
         let jetstream = ContextBuilder::new().timeout(GIVEN_UP).build(client.clone());
-        Ok(Rc::new(Wire { client, jetstream, gaps }))
+        let (buckets, object_buckets) = Default::default();
+        Ok(Rc::new(Wire { client, jetstream, gaps, buckets, object_buckets }))
     };
     wait::by(by, &server.address, connecting).await
 }

@@ -96,7 +96,7 @@ pub(super) async fn objects(
         .with(deadline, |wire| async move {
             let store = object::open(server, &wire, bucket, true).await?;
             let store = store.ok_or_else(|| Error::new(Kind::Failed, "the bucket is gone"))?;
-            let infos = store.watch().await.map_err(|error| server.fault(&error))?;
+            let infos = store.store.watch().await.map_err(|error| server.fault(&error))?;
             Ok((wire, infos))
         })
         .await?;
