@@ -6,9 +6,10 @@ use super::{bucket, names, objects};
 use crate::LISTING_LIMIT;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::push::OrderedConfig;
-use async_nats::jetstream::kv;
+use async_nats::jetstream::Message;
+use async_nats::jetstream::stream::Stream;
 use futures_util::{StreamExt, TryStreamExt};
-use runnel_store::{Entry, Error, Kind, Result};
+use runnel_store::{Entry, Error, Kind, Result, Value, json};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -66,9 +67,17 @@ pub(super) async fn keys(
             let below = if key.is_empty() { ">".to_string() } else { format!("{key}.>") };
             let mut found = Names::default();
             let above = above(path);
-            live_keys(server, &wire, &store, &below, |key| match names::path(key) {
-                Some(path) => found.add(&path, &above),
-                None => Ok(()),
+            let asked = Asked { subject: format!("{}{below}", store.prefix), headers_only: true };
+            each_last(server, &wire, &store.stream, asked, |message| {
+                let headers = message.headers.as_ref();
+                let is_gone = headers.is_some_and(|headers| {
+                    GONE.iter().any(|name| headers.get(*name).is_some())
+                });
+                let key = message.subject.strip_prefix(&store.prefix).filter(|_| !is_gone);
+                match key.and_then(names::path) {
+                    Some(path) => found.add(&path, &above),
+                    None => Ok(()),
+                }
             })
             .await?;
             Ok(found.listing(above.is_empty()))
@@ -76,54 +85,8 @@ pub(super) async fn keys(
         .await
 }
 
-/// Each key that a subject selects and that is not deleted.
-async fn live_keys(
-    server: &Server,
-    wire: &Wire,
-    store: &kv::Store,
-    below: &str,
-    mut found: impl FnMut(&str) -> Result<()>,
-) -> Result<()> {
-    let consumer = store.stream.create_consumer(OrderedConfig {
-        deliver_subject: wire.client.new_inbox(),
-        filter_subject: format!("{}{below}", store.prefix),
-        headers_only: true,
-        deliver_policy: DeliverPolicy::LastPerSubject,
-        ..OrderedConfig::default()
-    });
-    let consumer = consumer.await.map_err(|error| server.fault(&error))?;
-    let info = consumer.cached_info().clone();
-    if info.num_pending == 0 {
-        return Ok(());
-    }
-    let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
-    loop {
-        let message = match tokio::time::timeout(QUIET, messages.next()).await {
-            Ok(Some(Ok(message))) => message,
-            // It looks for its place again by itself.
-            Ok(Some(Err(_))) => continue,
-            Ok(None) => return Ok(()),
-            Err(_) => {
-                // What was counted at the beginning may have been deleted meanwhile.
-                let now = store.stream.consumer_info(&info.name).await;
-                if now.is_ok_and(|now| now.num_pending == 0) {
-                    return Ok(());
-                }
-                continue;
-            }
-        };
-        let headers = message.headers.as_ref();
-        let is_gone = headers.is_some_and(|headers| {
-            headers.get("KV-Operation").is_some() || headers.get("Nats-Marker-Reason").is_some()
-        });
-        if let Some(key) = message.subject.strip_prefix(&store.prefix).filter(|_| !is_gone) {
-            found(key)?;
-        }
-        if message.info().map_err(|error| server.fault(&*error))?.pending == 0 {
-            return Ok(());
-        }
-    }
-}
+/// Headers of what marks a deleted key.
+const GONE: [&str; 2] = ["KV-Operation", "Nats-Marker-Reason"];
 
 pub(super) async fn objects(
     server: &Rc<Server>,
@@ -133,19 +96,80 @@ pub(super) async fn objects(
 ) -> Result<Option<Vec<Entry>>> {
     server
         .with(deadline, |wire| async move {
-            let Some(store) = objects::open(server, &wire, bucket, false).await? else {
+            let Some(opened) = objects::open(server, &wire, bucket, false).await? else {
                 return Ok(None);
             };
             let above = above(path);
             let mut found = Names::default();
-            let mut objects = store.store.list().await.map_err(|error| server.fault(&error))?;
-            while let Some(info) = objects.next().await {
-                let info = info.map_err(|error| server.fault(&error))?;
-                found.add(&info.name, &above)?;
-            }
+            let asked = Asked { subject: format!("$O.{bucket}.M.>"), headers_only: false };
+            each_last(server, &wire, &opened.stream, asked, |message| {
+                let Ok(info) = json::parse(&message.payload) else { return Ok(()) };
+                let is_gone = info.get("deleted") == Some(&Value::Bool(true));
+                match info.get("name").and_then(Value::as_str).filter(|_| !is_gone) {
+                    Some(name) => found.add(name, &above),
+                    None => Ok(()),
+                }
+            })
+            .await?;
             Ok(found.listing(above.is_empty()))
         })
         .await
+}
+
+/// The messages that are wanted.
+struct Asked {
+    subject: String,
+    headers_only: bool,
+}
+
+/// The last message of each subject. The consumer that tells them is removed afterwards: many of
+/// them slow a server down until it notices that nobody listens.
+async fn each_last<I>(
+    server: &Server,
+    wire: &Wire,
+    stream: &Stream<I>,
+    asked: Asked,
+    mut found: impl FnMut(&Message) -> Result<()>,
+) -> Result<()> {
+    let consumer = stream.create_consumer(OrderedConfig {
+        deliver_subject: wire.client.new_inbox(),
+        filter_subject: asked.subject,
+        headers_only: asked.headers_only,
+        deliver_policy: DeliverPolicy::LastPerSubject,
+        ..OrderedConfig::default()
+    });
+    let consumer = consumer.await.map_err(|error| server.fault(&error))?;
+    let info = consumer.cached_info().clone();
+    let read = async {
+        if info.num_pending == 0 {
+            return Ok(());
+        }
+        let mut messages = consumer.messages().await.map_err(|error| server.fault(&error))?;
+        loop {
+            let message = match tokio::time::timeout(QUIET, messages.next()).await {
+                Ok(Some(Ok(message))) => message,
+                // It looks for its place again by itself.
+                Ok(Some(Err(_))) => continue,
+                Ok(None) => return Ok(()),
+                Err(_) => {
+                    // What was counted at the beginning may have been deleted meanwhile.
+                    let now = stream.consumer_info(&info.name).await;
+                    if now.is_ok_and(|now| now.num_pending == 0) {
+                        return Ok(());
+                    }
+                    continue;
+                }
+            };
+            found(&message)?;
+            if message.info().map_err(|error| server.fault(&*error))?.pending == 0 {
+                return Ok(());
+            }
+        }
+    };
+    let result = read.await;
+    // One that is gone already was to be removed anyway.
+    let _ = stream.delete_consumer(&info.name).await;
+    result
 }
 
 /// The buckets of a kind.

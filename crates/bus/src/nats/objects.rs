@@ -49,7 +49,7 @@ pub(super) fn name(path: &str) -> Result<String> {
 #[derive(Clone)]
 pub(super) struct Objects {
     pub(super) store: ObjectStore,
-    stream: Stream<()>,
+    pub(super) stream: Stream<()>,
 }
 
 /// The bucket of a name; `None` where there is none and none is to be made.
