@@ -127,8 +127,11 @@ impl Service {
     /// question means that the server speaks first.
     pub(crate) fn greeting(self) -> (&'static [u8], &'static [u8]) {
         match self {
-            // A request for encryption (protocol 3.0, section 55.7): answered by N or S.
-            Service::Postgres => (&[0, 0, 0, 8, 4, 210, 22, 47], b"N"),
+            // The start of a session (protocol 3.0, section 55.7): an error while it starts up,
+            // and a request for, or the end of, authentication when it is ready.
+            Service::Postgres => {
+                (b"\0\0\0\x27\0\x03\0\0user\0runnel\0database\0postgres\0\0", b"R")
+            }
             Service::Redis => (b"PING\r\n", b"+PONG"),
             Service::Nats => (b"", b"INFO"),
             Service::S3 => (b"GET /moto-api/ HTTP/1.0\r\n\r\n", b"HTTP/1."),
