@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 44] = files![
+const FILES: [(&str, &str); 46] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -50,6 +50,8 @@ const FILES: [(&str, &str); 44] = files![
     "path.lua",
     "store.lua",
     "combine.lua",
+    "combinators.lua",
+    "logging.lua",
     "define.lua",
     "connect.lua",
     "element.lua",

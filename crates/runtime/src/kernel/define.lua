@@ -25,7 +25,7 @@ K.classMethods(Protocol, {
     return class
   end,
 })
-K.nilKeys._followers, K.nilKeys._promised = true, true
+K.nilKeys._followers, K.nilKeys._promised, K.nilKeys._plainName = true, true, true
 
 local roots = {
   class = "Object", extension = "Object", scheme = "Scheme", filter = "Filter", system = "System",
@@ -35,6 +35,8 @@ local roots = {
 -- Begins a definition; answers the class and the method tables of its superclass.
 function K.define(keyword, name, super)
   local class = classes[name]
+  -- Names as plain as `Cache` may be wanted for something else; a program that extends says so.
+  if class and rawget(class, "_plainName") and keyword ~= "extension" then class = nil end
   if class and (keyword == "extension" or super == nil or class._super == super) then
     local above = class._super
     return class, above and above._methods or Object._methods, above and above._meta or Object._meta

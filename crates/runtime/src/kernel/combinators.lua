@@ -1,0 +1,239 @@
+-- The combinators that there are.
+local K = ...
+local type, rawget = type, rawget
+local native, pathOf, throw, take = K.native, K.pathOf, K.throw, K.optionKinds
+local Mapping = K.classes.MappingStore
+local nativeCombinator = K.nativeCombinator
+
+-- A mapping store that maps nothing is its source.
+K.method(Mapping, "_combines", { kind = "pass" })
+K.method(Mapping, "_options", {})
+
+-- Relative: a store seen from a base.
+local Relative = nativeCombinator {
+  name = "RelativeStore", kind = "relative",
+  aliases = { "MPWPathRelativeStore", "MPWRelScheme", "PathRelativeStore" },
+  options = { base = take.text, baseScheme = take.text },
+}
+K.methods(Relative, {
+  ["initWithBaseScheme:baseURL:"] = function(self, source, at)
+    self:setSource_(source)
+    self:setBase_(K.str(at))
+    return self
+  end,
+  ["setBaseReference:"] = function(self, reference)
+    self:setSource_(reference:store())
+    self:setBaseScheme_(reference._scheme)
+    self:setBase_(reference._path)
+  end,
+})
+
+-- `ref:… asScheme`
+function K.relativeStore(store, path, scheme)
+  return native.relative(K.nativeStore(store), path, scheme)
+end
+
+-- Cache: answers from the cache, and fills it from the source.
+local Cache = nativeCombinator {
+  name = "Cache", kind = "cache",
+  aliases = { "CachingStore", "MPWCachingStore", "MPWWriteThroughCache", "WriteThroughCache" },
+  options = { cache = take.store, readOnlySource = take.flag },
+  parts = function(self)
+    return { K.sourceOf(self), self.i_cache }, { "source", self.i_cache and "cache" }
+  end,
+}
+K.methods(Cache, {
+  ["memoryStore"] = function() return K.classes.DictStore:store() end,
+  ["invalidate:"] = function(self, reference)
+    native.invalidate(K.innerStore(self), pathOf(reference))
+    return self
+  end,
+})
+
+-- Several stores, as `stores: [ … ]`: what stands for a store is made one.
+local function listOfStores(self, list)
+  local stores = {}
+  for i = 1, #list do stores[i] = K.noRing(self, K.storeOf(list[i])) end
+  return K.array(stores, #stores)
+end
+
+-- Sequence: the first that has it; writes go to the first.
+local Sequence = nativeCombinator {
+  name = "Sequence", kind = "sequence",
+  aliases = { "SequentialStore", "MPWSequentialStore" },
+  parts = function(self)
+    if self.i_stores == nil then
+      throw("nilValue", "a Sequence has no stores", { i_hint = "give it some: `#Sequence{ stores: [ a, b ] }`" })
+    end
+    return K.copyList(self.i_stores), {}
+  end,
+}
+K.ivar(Sequence, "stores")
+K.classMethods(Sequence, {
+  ["storeWithStores:"] = function(class, list)
+    local store = class:new()
+    store:setStores_(list)
+    return store
+  end,
+})
+K.methods(Sequence, {
+  ["setStores:"] = function(self, list)
+    if type(list) ~= "table" or K.isClass(list) or not list._isArray then
+      throw("typeError", "`stores` of a Sequence must be an array of stores, not " .. K.nameOf(list))
+    end
+    self.i_stores = listOfStores(self, list)
+    K.combinatorChanged(self)
+  end,
+  -- Connecting it adds a store below the others.
+  ["setSource:"] = function(self, source)
+    local stores = K.copyList(self.i_stores or {})
+    stores[#stores + 1] = source
+    self:setStores_(K.array(stores, #stores))
+  end,
+})
+
+-- Route: the first part of the path selects the store.
+local Route = nativeCombinator {
+  name = "Route", kind = "route",
+  aliases = { "SwitchingStore", "MPWSwitchingStore" },
+  options = { otherwise = take.store },
+  parts = function(self)
+    local stores, names = K.copyList(self.i_stores or {}), K.copyList(self.i_names or {})
+    stores[#stores + 1] = self.i_otherwise
+    return stores, names
+  end,
+}
+K.ivar(Route, "stores")
+K.nilKeys.i_names, K.nilKeys._dictionary = true, true
+local function setRoutes(self, dictionary)
+  if type(dictionary) ~= "table" or K.isClass(dictionary) or not dictionary._isDictionary then
+    throw("typeError", "`stores` of a Route must be a dictionary of stores, not " .. K.nameOf(dictionary))
+  end
+  local stores, names, n = {}, {}, 0
+  dictionary:keysAndValuesDo_(function(name, store)
+    n = n + 1
+    names[n], stores[n] = K.str(name), K.noRing(self, K.storeOf(store))
+  end)
+  self.i_stores, self.i_names = K.array(stores, n), names
+  self._dictionary = dictionary
+  K.combinatorChanged(self)
+end
+K.methods(Route, {
+  ["setStores:"] = setRoutes,
+  ["stores"] = function(self) return self._dictionary end,
+  ["setSource:"] = function(self, source)
+    if type(source) == "table" and not K.isClass(source) and source._isDictionary then return setRoutes(self, source) end
+    self:setOtherwise_(source)
+  end,
+})
+
+nativeCombinator { name = "ReadOnly", kind = "readOnly", aliases = { "ReadOnlyStore", "MPWReadOnlyStore" } }
+
+-- JSONConverter: what is read leaves as JSON, what is written is parsed (`up: false`: the other
+-- way round). Rows and objects are written straight into the answer.
+local Converter = nativeCombinator {
+  name = "JSONConverter", kind = "json",
+  aliases = { "MPWJSONConverterStore", "JSONConverterStore" },
+  options = { up = take.flag, class = take.class, converterClass = take.class },
+}
+K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
+
+-- What stands for a store where stores are configured: an array is a sequence, a dictionary whose
+-- values are stores is a route.
+function K.storeOf(thing)
+  if type(thing) == "table" and not K.isClass(thing) then
+    if thing._isArray then
+      local sequence = Sequence:new()
+      sequence:setStores_(thing)
+      return sequence
+    end
+    if thing._isDictionary then
+      local all = #thing > 0
+      thing:keysAndValuesDo_(function(_, value)
+        all = all and type(value) == "table" and (value._isStore or value._isReference
+          or K.isClass(value) and K.isSubclass(value, K.classes.Store))
+      end)
+      if all then
+        local route = Route:new()
+        route:setStores_(thing)
+        return route
+      end
+    end
+  end
+  return K.asStore(thing)
+end
+
+function K.copyList(list)
+  local copy = {}
+  for i = 1, #list do copy[i] = list[i] end
+  return copy
+end
+
+-- MergingStore: a put of an array or a text is added to what is there; everything else replaces.
+local Merging = K.newClass("MergingStore", Mapping)
+K.alias("MPWMergingStore", Merging)
+K.methods(Merging, {
+  ["at:put:"] = function(self, reference, value)
+    local path = pathOf(reference)
+    local held = K.storeGet(K.sourceOf(self), path)
+    local joins = type(value) == "string" and type(held) == "string"
+      or type(value) == "table" and value._isArray and type(held) == "table" and held._isArray
+    if joins then
+      value = type(held) == "string" and held .. value or held:arrayByAddingObjectsFromArray_(value)
+    end
+    K.storePutAt(K.sourceOf(self), path, value)
+    return value
+  end,
+})
+
+-- EnsureNonNilStore: what is missing is an error.
+local Ensure = K.newClass("EnsureNonNilStore", Mapping)
+K.alias("MPWEnsureNonNilStore", Ensure)
+K.method(Ensure, "at_", function(self, reference)
+  local value = Mapping._methods.at_(self, reference)
+  if value == nil then K.throw("notFound", string.format("there is nothing at %s", pathOf(reference))) end
+  return value
+end)
+
+-- ExtensionStore: adds an ending to names on the way down, and takes it off on the way up.
+local Extension = K.newClass("ExtensionStore", Mapping)
+for _, name in ipairs { "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper" } do K.alias(name, Extension) end
+K.ivar(Extension, "extension")
+K.methods(Extension, {
+  ["mapReference:"] = function(self, reference)
+    local path = pathOf(reference)
+    if path == "" or string.sub(path, -1) == "/" then return reference end
+    return K.pathReference(path .. "." .. self.i_extension)
+  end,
+  ["childrenOfReference:"] = function(self, reference)
+    local names = K.storeList(K.sourceOf(self), pathOf(reference))
+    if names == nil then return nil end
+    local ending = "." .. self.i_extension
+    return names:collect_(function(name)
+      if string.sub(name, -#ending) == ending then return string.sub(name, 1, -#ending - 1) end
+      return name
+    end)
+  end,
+})
+
+-- A record that was read for a class becomes an instance of it. Fields that the class does not
+-- have are an error; they would be lost otherwise.
+function K.instantiate(record, name)
+  local class = K.classes[name]
+  if not class or type(record) ~= "table" then return record end
+  if K.isKind(record, K.classes.Array) then
+    for i = 1, #record do record[i] = K.instantiate(record[i], name) end
+    return record
+  end
+  if not K.isKind(record, K.classes.Dictionary) then return record end
+  local object = class:new()
+  local known = {}
+  for _, ivar in ipairs(class._ivars) do known[ivar] = true end
+  record:keysAndValuesDo_(function(key, value)
+    if not known[key] then
+      K.throw("invalid", string.format("%s has no field `%s`", name, K.str(key)))
+    end
+    object[K.ivarKey(key)] = value
+  end)
+  return object
+end
