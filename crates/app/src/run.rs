@@ -10,7 +10,6 @@ use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::future::Future;
 use std::path::Path;
 use std::rc::Rc;
-use tokio::task::LocalSet;
 
 /// An isolate with its world.
 pub(crate) struct Program {
@@ -30,9 +29,9 @@ impl Program {
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        .build()
+        .build_local(tokio::runtime::LocalOptions::default())
         .map_err(|error| format!("the event loop could not be started: {error}"))?;
-    Ok(LocalSet::new().block_on(&runtime, future))
+    Ok(runtime.block_on(future))
 }
 
 /// What both ways of starting say when the engine cannot be set up.
