@@ -10,6 +10,7 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, RowStream, Socket, Statement};
@@ -42,6 +43,8 @@ pub(crate) struct Connection {
     entered: Cell<bool>,
     /// A statement found out that the other side is gone.
     dead: Cell<bool>,
+    /// The place in the pool that it keeps until a statement on it has been stopped.
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Server {
@@ -107,6 +110,7 @@ impl Connection {
             busy: Cell::new(0),
             entered: Cell::new(false),
             dead: Cell::new(false),
+            permit: None,
         };
         let limit = server.options.connect_time;
         match tokio::time::timeout(limit, connection.batch(&server.setup())).await {
@@ -132,6 +136,12 @@ impl Connection {
     /// Says whether it is in the middle of a transaction.
     pub(crate) fn set_entered(&self, entered: bool) {
         self.entered.set(entered);
+    }
+
+    /// Closes it, and gives its place in the pool up when the server has nothing to do with it any
+    /// more.
+    pub(crate) fn close(mut self, permit: Option<OwnedSemaphorePermit>) {
+        self.permit = permit;
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -239,13 +249,14 @@ impl Drop for Connection {
             return;
         }
         let (token, tls) = (self.client.cancel_token(), self.server.tls.clone());
-        let driver = self.driver.abort_handle();
+        let (driver, permit) = (self.driver.abort_handle(), self.permit.take());
         beside(async move {
             if let Ok(Err(error)) = tokio::time::timeout(CANCEL_TIME, token.cancel_query(tls)).await
             {
                 tracing::debug!(%error, "a statement could not be stopped");
             }
             driver.abort();
+            drop(permit);
         });
     }
 }

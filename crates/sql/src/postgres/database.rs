@@ -121,7 +121,7 @@ impl Postgres {
                 (Purpose::Reads, true) => {
                     Rows::content(&session, Rc::new(select), Ahead::Some, &context).await
                 }
-                (_, true) => rows::records(&session, &select).await.and_then(returned),
+                (_, true) => rows::records(&session, &select, reads).await.and_then(returned),
                 (_, false) => {
                     let running = async |connection: &Connection| {
                         connection.execute(&select.sql, &select.parameters).await

@@ -7,7 +7,7 @@ use runnel_store::Kind;
 use std::error::Error as _;
 use std::io;
 use std::time::Duration;
-use tokio_postgres::error::{DbError, SqlState};
+use tokio_postgres::error::DbError;
 
 /// A failure of a statement or a connection; `place` says which server, without any secret.
 pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> Fault {
@@ -25,23 +25,22 @@ pub(crate) fn of(error: &tokio_postgres::Error, place: &str) -> Fault {
         };
         return Fault::new(Kind::Unavailable, message).with(detail, Cause::Closed);
     }
-    let text = error.to_string();
+    let is = |part: &str| detail.contains(part);
     let (kind, message) = if error.is_closed() {
         (Kind::Unavailable, format!("the connection to PostgreSQL at {place} was closed"))
-    } else if text.contains("authentication") || text.contains("password") {
-        (
-            Kind::Denied,
-            format!(
-                "PostgreSQL at {place} and this program do not agree on how to log in; check user and password"
-            ),
-        )
-    } else if text.contains("TLS") {
+    } else if is("authentication") || is("password") {
+        let message = format!(
+            "PostgreSQL at {place} and this program do not agree on how to log in; check the user \
+             and the password"
+        );
+        (Kind::Denied, message)
+    } else if is("TLS") {
         let message = format!(
             "PostgreSQL at {place} does not offer a secure connection; use one that does, or say \
              sslmode=disable"
         );
         (Kind::Unavailable, message)
-    } else if text.contains("serializ") {
+    } else if is("serializ") {
         (Kind::Invalid, "a parameter of the statement cannot be sent".to_string())
     } else {
         (Kind::Unavailable, format!("what answers at {place} does not speak PostgreSQL's protocol"))
@@ -84,103 +83,89 @@ fn tls_words(error: &io::Error) -> Option<String> {
 }
 
 fn of_server(said: &DbError, place: &str) -> Fault {
-    let code = said.code();
-    let detail = format!("{} {}: {}", said.severity(), code.code(), said.message());
-    let fault =
-        |kind, message: String, cause| Fault::new(kind, message).with(detail.clone(), cause);
-    let message = || sentence(said.message());
-    match code.code() {
-        "23505" => fault(Kind::Conflict, duplicate(said), Cause::Constraint),
-        "23502" => {
-            let column = said.column().unwrap_or("a column");
-            fault(Kind::Invalid, format!("{column} must have a value"), Cause::Constraint)
-        }
-        "23503" => fault(
-            Kind::Conflict,
-            "the row refers to one that is not there, or others still refer to it".to_string(),
-            Cause::Constraint,
-        ),
-        "23514" => {
-            let rule = said.constraint().unwrap_or_default();
-            let message = format!("the table does not accept this: {rule} does not hold");
-            fault(Kind::Invalid, message, Cause::Constraint)
+    let fault = |kind, message: &str, cause| {
+        let detail = format!("{} {}: {}", said.severity(), said.code().code(), said.message());
+        Fault::new(kind, message).with(detail, cause)
+    };
+    let message = sentence(said.message());
+    let at = |what: &str| format!("PostgreSQL at {place} {what}");
+    match said.code().code() {
+        "23505" | "23502" | "23503" | "23514" => {
+            let (kind, message) = of_constraint(said);
+            fault(kind, &message, Cause::Constraint)
         }
         "57014" => {
-            let message = format!("PostgreSQL at {place} stopped the statement: it took too long");
-            fault(Kind::Timeout, message, Cause::Other)
+            fault(Kind::Timeout, &at("stopped the statement: it took too long"), Cause::Other)
         }
-        "40001" | "40P01" => fault(
-            Kind::Conflict,
-            "another transaction got in the way; try again".to_string(),
-            Cause::Again,
-        ),
-        "55P03" => fault(
-            Kind::Unavailable,
-            "another transaction holds what this one needs".to_string(),
-            Cause::Other,
-        ),
-        "25P02" => fault(
-            Kind::Conflict,
-            "the transaction has failed before; roll it back".to_string(),
-            Cause::Other,
-        ),
-        "25006" => fault(Kind::Denied, "the database can only be read".to_string(), Cause::Other),
+        "40001" | "40P01" => {
+            fault(Kind::Conflict, "another transaction got in the way; try again", Cause::Again)
+        }
+        "55P03" => {
+            let message = "another transaction holds what this one needs";
+            fault(Kind::Unavailable, message, Cause::Other)
+        }
+        "25P02" => {
+            fault(Kind::Conflict, "the transaction has failed before; roll it back", Cause::Other)
+        }
+        "25006" => fault(Kind::Denied, "the database can only be read", Cause::Other),
         "0A000" if said.message().contains("cached plan") => {
-            fault(Kind::Unavailable, "the tables are being changed".to_string(), Cause::Stale)
+            fault(Kind::Unavailable, "the tables are being changed", Cause::Stale)
         }
-        "26000" => {
-            fault(Kind::Unavailable, "the connection lost its statements".into(), Cause::Stale)
+        "26000" => fault(Kind::Unavailable, "the connection lost its statements", Cause::Stale),
+        "42P01" | "42703" => fault(Kind::Invalid, &message, Cause::Stale),
+        "42601" if said.message().contains("multiple commands") => {
+            let message = "this is more than one statement; run them one by one";
+            fault(Kind::Invalid, message, Cause::Other)
         }
-        "42P01" | "42703" => fault(Kind::Invalid, message(), Cause::Stale),
-        "42601" if said.message().contains("multiple commands") => fault(
-            Kind::Invalid,
-            "this is more than one statement; run them one by one".to_string(),
-            Cause::Other,
-        ),
         "42501" => {
-            let message = format!("the user may not do this: {}", message());
-            fault(Kind::Denied, message, Cause::Other)
+            fault(Kind::Denied, &format!("the user may not do this: {message}"), Cause::Other)
         }
-        "28000" | "28P01" => fault(
-            Kind::Denied,
-            format!("PostgreSQL at {place} refuses the user or the password"),
-            Cause::Other,
-        ),
-        "3D000" => fault(Kind::NotFound, message(), Cause::Other),
-        "53300" => fault(
-            Kind::Unavailable,
-            format!("PostgreSQL at {place} has no connection left"),
-            Cause::Other,
-        ),
-        "57P01" | "57P02" | "57P03" | "25P03" | "57P05" => fault(
-            Kind::Unavailable,
-            format!("PostgreSQL at {place} ended the connection: {}", message()),
-            Cause::Closed,
-        ),
+        "28000" | "28P01" => {
+            fault(Kind::Denied, &at("refuses the user or the password"), Cause::Other)
+        }
+        "3D000" => fault(Kind::NotFound, &message, Cause::Other),
+        "53300" => fault(Kind::Unavailable, &at("has no connection left"), Cause::Other),
+        "57P01" | "57P02" | "57P03" | "25P03" | "57P05" => {
+            let message = at(&format!("ended the connection: {message}"));
+            fault(Kind::Unavailable, &message, Cause::Closed)
+        }
         _ => of_class(said, place, &fault),
     }
 }
 
-fn of_class(said: &DbError, place: &str, fault: &dyn Fn(Kind, String, Cause) -> Fault) -> Fault {
+fn of_constraint(said: &DbError) -> (Kind, String) {
+    match said.code().code() {
+        "23505" => (Kind::Conflict, duplicate(said)),
+        "23502" => {
+            (Kind::Invalid, format!("{} must have a value", said.column().unwrap_or("a column")))
+        }
+        "23503" => (
+            Kind::Conflict,
+            "the row refers to one that is not there, or others still refer to it".to_string(),
+        ),
+        _ => {
+            let rule = said.constraint().unwrap_or_default();
+            (Kind::Invalid, format!("the table does not accept this: {rule} does not hold"))
+        }
+    }
+}
+
+fn of_class(said: &DbError, place: &str, fault: &dyn Fn(Kind, &str, Cause) -> Fault) -> Fault {
     let message = sentence(said.message());
     match said.code().code().get(..2).unwrap_or_default() {
-        "08" => fault(
-            Kind::Unavailable,
-            format!("the connection to PostgreSQL at {place} failed"),
-            Cause::Closed,
-        ),
-        "53" | "58" => fault(
-            Kind::Unavailable,
-            format!("PostgreSQL at {place} has run out of something: {message}"),
-            Cause::Other,
-        ),
-        "54" => fault(Kind::TooLarge, message, Cause::Other),
-        "0A" | "22" | "42" | "P0" => fault(Kind::Invalid, message, Cause::Other),
-        "23" | "2B" | "55" => fault(Kind::Conflict, message, Cause::Constraint),
-        _ if *said.code() == SqlState::INTERNAL_ERROR => {
-            fault(Kind::Failed, "PostgreSQL could not do this".to_string(), Cause::Other)
+        "08" => {
+            let message = format!("the connection to PostgreSQL at {place} failed");
+            fault(Kind::Unavailable, &message, Cause::Closed)
         }
-        _ => fault(Kind::Failed, message, Cause::Other),
+        "53" | "58" => {
+            let message = format!("PostgreSQL at {place} has run out of something: {message}");
+            fault(Kind::Unavailable, &message, Cause::Other)
+        }
+        "54" => fault(Kind::TooLarge, &message, Cause::Other),
+        "0A" | "22" | "42" | "P0" => fault(Kind::Invalid, &message, Cause::Other),
+        "23" | "2B" | "55" => fault(Kind::Conflict, &message, Cause::Constraint),
+        "XX" => fault(Kind::Failed, "PostgreSQL could not do this", Cause::Other),
+        _ => fault(Kind::Failed, &message, Cause::Other),
     }
 }
 

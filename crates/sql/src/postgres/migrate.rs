@@ -10,6 +10,10 @@ use crate::postgres::session::{Repeat, Session};
 use runnel_store::Kind;
 use std::cell::RefCell;
 
+/// How long it is waited for another machine that migrates, and for the locks of others, in
+/// minutes.
+const LOCK_MINUTES: u32 = 10;
+
 /// Applies the steps that were not applied before. A lock of the whole database keeps others from
 /// doing the same at once: they wait, and then find the steps applied.
 pub(crate) async fn migrate(
@@ -25,7 +29,10 @@ pub(crate) async fn migrate(
     let applying = async |connection: &Connection| {
         // The lock and the missing time limit belong to the connection, which ends with this.
         connection.set_entered(true);
-        let begin = format!("SET statement_timeout = 0; SELECT pg_advisory_lock({LOCK})");
+        let begin = format!(
+            "SET statement_timeout = 0; SET lock_timeout = '{LOCK_MINUTES}min'; \
+             SELECT pg_advisory_lock({LOCK})"
+        );
         connection.batch(&begin).await?;
         connection
             .batch(

@@ -35,7 +35,7 @@ pub(crate) struct Lease {
     pool: Rc<Pool>,
     /// Whether others have used it before, so that it may have died meanwhile.
     pub(crate) used: bool,
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Counts one who waits, also when they give up.
@@ -72,7 +72,7 @@ impl Pool {
             Some(connection) => connection,
             None => Connection::open(&self.server).await?,
         };
-        Ok(Lease { connection: Some(connection), pool: self.clone(), used, _permit: permit })
+        Ok(Lease { connection: Some(connection), pool: self.clone(), used, permit: Some(permit) })
     }
 
     async fn wait(&self) -> Result<OwnedSemaphorePermit, Fault> {
@@ -150,10 +150,12 @@ impl Deref for Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(connection) = self.connection.take()
-            && connection.is_clean()
-        {
-            self.pool.idle.borrow_mut().push((connection, Instant::now()));
+        match self.connection.take() {
+            Some(connection) if connection.is_clean() => {
+                self.pool.idle.borrow_mut().push((connection, Instant::now()));
+            }
+            Some(connection) => connection.close(self.permit.take()),
+            None => {}
         }
     }
 }

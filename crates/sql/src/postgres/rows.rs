@@ -46,7 +46,7 @@ struct Running {
 }
 
 /// The rest of a result that nobody has begun to read.
-pub(crate) struct Unread(RefCell<Option<Running>>);
+pub(crate) struct Unread(RefCell<Option<Box<Running>>>);
 
 impl Unread {
     /// Gives the connection back; the statement will run again when its rows are wanted.
@@ -74,8 +74,8 @@ struct Start {
 pub(crate) enum Ahead {
     /// Some; the rest stays on the server.
     Some,
-    /// Everything: the statement must not run twice.
-    All,
+    /// Everything.
+    All(Repeat),
 }
 
 impl Rows {
@@ -129,7 +129,7 @@ pub(crate) async fn one(
     select: &Select,
     context: &Context,
 ) -> Result<Option<Content>, Fault> {
-    let (start, _) = open(session, select, Ahead::All).await?;
+    let (start, _) = open(session, select, Ahead::All(Repeat::Yes)).await?;
     let Some(row) = start.rows.first() else { return Ok(None) };
     let tag = start.tag();
     if let Some(known) = context.known.as_ref().filter(|known| known.text == tag.text) {
@@ -140,8 +140,12 @@ pub(crate) async fn one(
 }
 
 /// All rows of a statement as records.
-pub(crate) async fn records(session: &Session, select: &Select) -> Result<Vec<Value>, Fault> {
-    let (start, _) = open(session, select, Ahead::All).await?;
+pub(crate) async fn records(
+    session: &Session,
+    select: &Select,
+    repeat: Repeat,
+) -> Result<Vec<Value>, Fault> {
+    let (start, _) = open(session, select, Ahead::All(repeat)).await?;
     start.rows.iter().map(|row| record(&start.columns, row)).collect()
 }
 
@@ -170,10 +174,13 @@ async fn open(
     session: &Session,
     select: &Select,
     ahead: Ahead,
-) -> Result<(Start, Option<Running>), Fault> {
-    if session.transaction.is_some() || ahead == Ahead::All {
-        // The transaction has one connection, and others wait for it.
-        let repeat = if ahead == Ahead::All { Repeat::No } else { Repeat::Yes };
+) -> Result<(Start, Option<Box<Running>>), Fault> {
+    // A transaction has one connection, and others wait for it.
+    let whole = match ahead {
+        Ahead::All(repeat) => Some(repeat),
+        Ahead::Some => session.transaction.as_ref().map(|_| Repeat::Yes),
+    };
+    if let Some(repeat) = whole {
         let all = async |connection: &Connection| begin(connection, select, WHOLE).await;
         return match session.run(repeat, all).await? {
             (start, None) => Ok((start, None)),
@@ -189,7 +196,7 @@ async fn open(
                 match begin(&lease, select, POSTGRES_AHEAD).await {
                     Ok((start, None)) => return Ok((start, None)),
                     Ok((start, Some(stream))) => {
-                        return Ok((start, Some(Running { stream, lease })));
+                        return Ok((start, Some(Box::new(Running { stream, lease }))));
                     }
                     Err(fault) if session.helps(&lease, Repeat::Yes, &fault) && again => {
                         again = false;
@@ -267,7 +274,7 @@ enum Source {
     /// There are no more than the beginning.
     End,
     /// The rest is on its way.
-    Running(Running),
+    Running(Box<Running>),
     /// Somebody has had the rest: the statement has to run again, from its beginning.
     Again,
 }
@@ -421,7 +428,7 @@ impl Lazy for Rows {
 impl Feed {
     async fn values(&mut self) -> Result<Vec<Value>, Fault> {
         if let Source::Again = self.source {
-            return records(&self.session, &self.select).await;
+            return records(&self.session, &self.select, Repeat::Yes).await;
         }
         let columns = &self.start.columns;
         let mut values = Vec::new();

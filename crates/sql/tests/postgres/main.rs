@@ -11,6 +11,7 @@ mod define;
 mod faults;
 mod queries;
 mod scheme;
+mod security;
 mod support;
 mod transactions;
 mod values;
