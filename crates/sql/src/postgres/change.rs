@@ -20,13 +20,14 @@ impl RowOf {
     pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, Fault> {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
-        let columns = positions(table, names)?;
-        let values = columns
-            .iter()
-            .zip(fields)
-            .map(|(at, (_, value))| Parameter::for_column(&table.columns[*at], value.clone()))
-            .collect::<Result<_, _>>()?;
-        Ok(RowOf { columns, values })
+        let mut row = RowOf { columns: Vec::new(), values: Vec::new() };
+        for (at, (_, value)) in positions(table, names)?.into_iter().zip(fields) {
+            if !is_own_number(table, at, value) {
+                row.columns.push(at);
+                row.values.push(Parameter::for_column(&table.columns[at], value.clone())?);
+            }
+        }
+        Ok(row)
     }
 
     /// Takes the key out, which has to be the one of the reference when it is there.
@@ -44,6 +45,11 @@ impl RowOf {
         self.values.remove(place);
         Ok(self)
     }
+}
+
+/// Whether a value says that the database shall number the row: nil as its key.
+pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
+    value.is_nil() && table.key == Some(at) && table.columns[at].numbered
 }
 
 pub(crate) fn no_record(value: &Value) -> Fault {
@@ -96,7 +102,7 @@ fn is_key(column: &ColumnInfo, place: usize) -> String {
 
 /// The statement that reads the row of a key.
 pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<Select> {
-    let shown: Vec<&ColumnInfo> = table.columns.iter().collect();
+    let shown = table.shown();
     let condition = is_key(table.key()?, 1);
     let sql = format!("SELECT {} FROM {} WHERE {condition}", list(&shown), table.sql);
     Some(Select { sql, parameters: vec![key] })
@@ -114,7 +120,7 @@ pub(crate) async fn insert(
     table: &TableInfo,
     row: &RowOf,
 ) -> Result<Inserted, Fault> {
-    let shown: Vec<&ColumnInfo> = table.columns.iter().collect();
+    let shown = table.shown();
     let mut returned = list(&shown);
     if let Some(key) = table.key() {
         returned.push_str(&format!(", {}::text", quoted(&key.name)));

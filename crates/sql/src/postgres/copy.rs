@@ -1,6 +1,6 @@
 //! Many rows at once: COPY, with the records read as they are sent.
 
-use crate::postgres::change::{self, names, no_record, positions};
+use crate::postgres::change::{self, RowOf, is_own_number, names, no_record, positions};
 use crate::postgres::connection::Connection;
 use crate::postgres::fault::Fault;
 use crate::postgres::parameter::Parameter;
@@ -10,29 +10,38 @@ use bytes::Bytes;
 use futures_util::SinkExt;
 use runnel_store::{Records, Value};
 use std::cell::RefCell;
-use std::rc::Rc;
 
 /// Rows are sent in pieces of about so many bytes.
 const PIECE: usize = 64 << 10;
 
-/// Inserts the records of a source, all or none. Answers how many.
+/// Inserts the records of a source, all or none. Answers how many. Where the first has nil as its
+/// key the database numbers all of them.
 pub(crate) async fn insert(
     session: &Session,
     table: &TableInfo,
     source: &RefCell<Box<dyn Records>>,
 ) -> Result<u64, Fault> {
     let fields = source.borrow().fields();
-    let columns = positions(table, fields.iter().map(String::as_str))?;
-    if columns.is_empty() {
+    let positions = positions(table, fields.iter().map(String::as_str))?;
+    if positions.is_empty() {
         return Err(Fault::invalid("records without fields cannot be inserted"));
     }
+    let first = source.borrow_mut().next();
+    let first = first.await.map_err(|error| source_fault(&error))?.unwrap_or_default();
+    let own = |(at, value): &(&usize, &Value)| is_own_number(table, **at, value);
+    let left_out = positions.iter().zip(&first).position(|pair| own(&pair));
+    let mut columns = positions;
+    if let Some(place) = left_out {
+        columns.remove(place);
+    }
+    let source = RefCell::new(Lines { first: Some(first), rest: source, left_out });
     let copying = async |connection: &Connection| {
         let alone = session.transaction.is_none();
         // A long copy is no statement gone wrong: it moves as long as its source does.
         let begin = if alone { "BEGIN; " } else { "" };
         connection.set_entered(true);
         connection.batch(&format!("{begin}SET LOCAL statement_timeout = 0")).await?;
-        let done = copy(connection, table, &columns, source).await;
+        let done = copy(connection, table, &columns, &mut *source.borrow_mut()).await;
         if alone {
             connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
             connection.set_entered(false);
@@ -42,31 +51,70 @@ pub(crate) async fn insert(
     session.unhurried(Repeat::No, copying).await
 }
 
+/// Where the values of the lines come from, batch by batch.
+trait Values {
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault>;
+
+    /// Which value of each record is nil and left out.
+    fn left_out(&self) -> Option<usize>;
+}
+
+/// A source whose first batch was looked at.
+struct Lines<'a> {
+    first: Option<Vec<Value>>,
+    rest: &'a RefCell<Box<dyn Records>>,
+    left_out: Option<usize>,
+}
+
+impl Values for Lines<'_> {
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault> {
+        match self.first.take() {
+            Some(first) => Ok(Some(first)),
+            None => {
+                let batch = self.rest.borrow_mut().next();
+                batch.await.map_err(|error| source_fault(&error))
+            }
+        }
+    }
+
+    fn left_out(&self) -> Option<usize> {
+        self.left_out
+    }
+}
+
 async fn copy(
     connection: &Connection,
     table: &TableInfo,
     columns: &[usize],
-    source: &RefCell<Box<dyn Records>>,
+    source: &mut impl Values,
 ) -> Result<u64, Fault> {
-    let sql = format!("COPY {} ({}) FROM STDIN", table.sql, names(table, columns));
+    let sql = match columns {
+        [] => return Err(Fault::invalid("a record in a list of them needs a value")),
+        _ => format!("COPY {} ({}) FROM STDIN", table.sql, names(table, columns)),
+    };
     let sink = connection.ask(connection.client().copy_in::<_, Bytes>(&sql)).await?;
     let mut sink = Box::pin(sink);
     connection.work();
     let mut out = Vec::with_capacity(PIECE * 2);
     let mut count = 0_u64;
+    let left_out = source.left_out();
+    let width = columns.len() + usize::from(left_out.is_some());
     let sent = async {
         loop {
-            let batch = source.borrow_mut().next();
-            let Some(batch) = batch.await.map_err(|error| source_fault(&error))? else {
-                return Ok(());
-            };
-            if batch.len() % columns.len() != 0 {
+            let Some(batch) = source.next().await? else { return Ok(()) };
+            if batch.len() % width != 0 {
                 return Err(Fault::invalid("a record has more or fewer values than fields"));
             }
             let mut values = batch.into_iter();
             while values.len() > 0 {
                 count += 1;
-                line(table, columns, values.by_ref(), count, &mut out)?;
+                let mut record: Vec<Value> = values.by_ref().take(width).collect();
+                if left_out.is_some_and(|place| !record.remove(place).is_nil()) {
+                    return Err(Fault::invalid(format!(
+                        "record {count}: it has a key, and those before have none"
+                    )));
+                }
+                line(table, columns, record, count, &mut out)?;
                 if out.len() >= PIECE {
                     let piece = std::mem::replace(&mut out, Vec::with_capacity(PIECE * 2));
                     sink.send(piece.into()).await.map_err(|error| connection.fault(&error))?;
@@ -120,11 +168,11 @@ fn source_fault(error: &runnel_store::Error) -> Fault {
 fn line(
     table: &TableInfo,
     columns: &[usize],
-    values: impl Iterator<Item = Value>,
+    values: Vec<Value>,
     number: u64,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    for (index, (at, value)) in columns.iter().zip(values.take(columns.len())).enumerate() {
+    for (index, (at, value)) in columns.iter().zip(values).enumerate() {
         if index > 0 {
             out.push(b'\t');
         }
@@ -153,9 +201,8 @@ pub(crate) async fn insert_list(
         }
         let mut done = Ok(0);
         for (columns, from, count) in &groups {
-            let rows = records[*from..from + count].to_vec();
-            let source: Box<dyn Records> = Box::new(Listed { rows: Some(rows) });
-            done = copy(connection, table, columns, &RefCell::new(source)).await;
+            let mut source = Listed { rows: Some(&records[*from..from + count]), table };
+            done = copy(connection, table, columns, &mut source).await;
             if done.is_err() {
                 break;
             }
@@ -183,6 +230,8 @@ type Group = (Vec<usize>, usize, usize);
 fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, Fault> {
     let mut groups: Vec<Group> = Vec::new();
     let mut known: &[(String, Value)] = &[];
+    // A key that is nil is left out, so that it makes a difference.
+    let key = table.key().map(|key| key.name.as_str());
     for (index, value) in records.iter().enumerate() {
         let place = |fault: Fault| Fault {
             message: format!("record {}: {}", index + 1, fault.message),
@@ -193,43 +242,48 @@ fn groups(table: &TableInfo, records: &[Value]) -> Result<Vec<Group>, Fault> {
             return Err(place(Fault::invalid("an empty record in a list of them")));
         }
         let same = fields.len() == known.len()
-            && fields.iter().zip(known).all(|(field, known)| field.0 == known.0);
+            && fields.iter().zip(known).all(|(field, known)| {
+                let alike = field.1.is_nil() == known.1.is_nil();
+                field.0 == known.0 && (alike || Some(field.0.as_str()) != key)
+            });
         match groups.last_mut() {
             Some(group) if same => group.2 += 1,
             _ => {
                 let names = fields.iter().map(|(name, _)| name.as_str());
-                groups.push((positions(table, names).map_err(place)?, index, 1));
+                let mut columns = positions(table, names).map_err(place)?;
+                let mut values = fields.iter().map(|(_, value)| value);
+                columns.retain(|at| {
+                    values.next().is_some_and(|value| !is_own_number(table, *at, value))
+                });
+                groups.push((columns, index, 1));
                 known = fields;
             }
         }
-        for ((_, value), at) in fields.iter().zip(&groups[groups.len() - 1].0) {
-            Parameter::for_column(&table.columns[*at], value.clone()).map_err(place)?;
-        }
+        RowOf::of(table, value).map_err(place)?;
     }
     Ok(groups)
 }
 
 /// Records that are there already.
-struct Listed {
-    rows: Option<Vec<Value>>,
+struct Listed<'a> {
+    rows: Option<&'a [Value]>,
+    table: &'a TableInfo,
 }
 
-impl Records for Listed {
-    fn fields(&self) -> Rc<[String]> {
-        let first = self.rows.as_ref().and_then(|rows| rows.first()).and_then(Value::as_record);
-        first.unwrap_or_default().iter().map(|(name, _)| name.clone()).collect()
+impl Values for Listed<'_> {
+    async fn next(&mut self) -> Result<Option<Vec<Value>>, Fault> {
+        let Some(rows) = self.rows.take() else { return Ok(None) };
+        let mut values = Vec::new();
+        for (name, value) in rows.iter().filter_map(Value::as_record).flatten() {
+            let at = self.table.position(name)?;
+            if !is_own_number(self.table, at, value) {
+                values.push(value.clone());
+            }
+        }
+        Ok(Some(values))
     }
 
-    fn next(&mut self) -> runnel_store::Answer<Option<Vec<Value>>> {
-        let rows = self.rows.take();
-        runnel_store::Answer::ok(rows.map(|rows| {
-            rows.into_iter()
-                .flat_map(|row| match row {
-                    Value::Record(fields) => fields,
-                    _ => Vec::new(),
-                })
-                .map(|(_, value)| value)
-                .collect()
-        }))
+    fn left_out(&self) -> Option<usize> {
+        None
     }
 }

@@ -212,11 +212,8 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fau
     if key.is_none()
         && let Some(column) = table.key()
     {
-        let message = format!(
-            "{} needs the field {}: it is the key of the table {}",
-            shape.name, column.name, table.name
-        );
-        return Err(Fault::new(Kind::Conflict, message));
+        key = Some(columns.len());
+        columns.push(ColumnInfo { hidden: true, ..column.clone() });
     }
     Ok(TableInfo { columns, key, ..table.clone() })
 }

@@ -111,6 +111,11 @@ impl Pool {
         self.idle.borrow_mut().clear();
     }
 
+    /// Closes the connections that nobody has heard of since: the network may have lost them too.
+    pub(crate) fn distrust_before(&self, moment: Instant) {
+        self.idle.borrow_mut().retain(|(_, since)| *since >= moment);
+    }
+
     /// Forgets statements that were prepared for other tables.
     pub(crate) fn forget(&self) {
         self.idle.borrow().iter().for_each(|(connection, _)| connection.forget());

@@ -37,6 +37,9 @@ pub(crate) struct ColumnInfo {
     /// Whether the database numbers it by itself.
     pub(crate) numbered: bool,
     pub(crate) required: bool,
+    /// Whether it is there for its conditions and as the key alone, and not shown: the class has
+    /// no such field.
+    pub(crate) hidden: bool,
 }
 
 /// What the types come to for programs.
@@ -174,6 +177,7 @@ impl TableInfo {
                 generated: field(row, 7)?,
                 numbered: field(row, 8)?,
                 required: field(row, 9)?,
+                hidden: false,
             });
         }
         primary.sort_unstable();
@@ -208,10 +212,15 @@ impl TableInfo {
         let alike = |column: &ColumnInfo| column.name.eq_ignore_ascii_case(name);
         let found = self.columns.iter().position(same);
         found.or_else(|| self.columns.iter().position(alike)).ok_or_else(|| {
-            let names: Vec<&str> = self.columns.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = self.shown().iter().map(|one| one.name.as_str()).collect();
             let names = names.join(", ");
             Fault::invalid(format!("{} has no column '{name}'; its columns are {names}", self.name))
         })
+    }
+
+    /// The columns that a row shows when nothing else is said.
+    pub(crate) fn shown(&self) -> Vec<&ColumnInfo> {
+        self.columns.iter().filter(|column| !column.hidden).collect()
     }
 
     pub(crate) fn key(&self) -> Option<&ColumnInfo> {

@@ -27,7 +27,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
         shown.push(table.column(name)?);
     }
     if query.fields.is_empty() {
-        shown.extend(&table.columns);
+        shown = table.shown();
     }
     let within = query.limit.is_some() || query.offset > 0;
     let mut sql = match (query.count, within) {

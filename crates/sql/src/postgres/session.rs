@@ -52,10 +52,13 @@ impl Session {
         &self,
         work: impl Future<Output = Result<T, Fault>>,
     ) -> Result<T, Fault> {
-        let patience = self.patience();
+        let (patience, began) = (self.patience(), Instant::now());
         match tokio::time::timeout(patience, work).await {
             Ok(done) => done,
-            Err(_) => Err(fault::late(self.pool.server.place(), patience)),
+            Err(_) => {
+                self.pool.distrust_before(began);
+                Err(fault::late(self.pool.server.place(), patience))
+            }
         }
     }
 

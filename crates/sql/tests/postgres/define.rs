@@ -118,6 +118,7 @@ struct Tasks {
     next: i64,
     last: i64,
     fails: Option<i64>,
+    numbered: bool,
 }
 
 impl Records for Tasks {
@@ -136,7 +137,7 @@ impl Records for Tasks {
                 return Error::new(Kind::Failed, "the source ended").into();
             }
             values.push(Value::Text(format!("task\t{number}")));
-            values.push(Value::Int(number));
+            values.push(if self.numbered { Value::Int(number) } else { Value::Nil });
         }
         self.next = end + 1;
         Answer::ok(Some(values))
@@ -149,7 +150,7 @@ fn many_records_are_inserted_all_or_none() {
         let database = open(&url);
         let tasks = tasks(&database).await;
         let insert = async |next, last, fails| {
-            let records = Box::new(Tasks { next, last, fails });
+            let records = Box::new(Tasks { next, last, fails, numbered: true });
             tasks.insert(&reference(""), records, &now()).await
         };
         assert_eq!(insert(1, 50_000, None).await.unwrap(), 50_000);
@@ -167,6 +168,9 @@ fn many_records_are_inserted_all_or_none() {
         // Numbers go on behind those that were given.
         let posted = tasks.post(&reference(""), content("{}"), &now()).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "50001");
+        let records = Tasks { next: 1, last: 2500, fails: None, numbered: false };
+        let count_ = tasks.insert(&reference(""), Box::new(records), &now()).await.unwrap();
+        assert_eq!((count_, get(&tasks, "52501").await.is_some()), (2500, true));
     });
 }
 

@@ -115,9 +115,9 @@ fn nothing_is_left_behind() {
                 }
             }
         };
-        round(250).await;
+        round(200).await;
         let before = usage();
-        round(1500).await;
+        round(1000).await;
         // The other side of the last connections closes when it is its turn.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let after = usage();

@@ -80,6 +80,35 @@ fn numbers_go_on_behind_keys_that_were_given() {
 }
 
 #[test]
+fn nil_as_the_key_asks_for_a_number() {
+    with_database(|url| async move {
+        let database = open(&url);
+        let tasks = tasks(&database).await;
+        let row = r#"{"id":null,"title":"a"}"#;
+        let posted = tasks.post(&reference(""), content(row), &now()).await.unwrap();
+        assert_eq!(posted.reference.unwrap().path(), "1");
+        let list = r#"[{"id":null,"title":"b"},{"id":7,"title":"c"},{"title":"d","id":null}]"#;
+        tasks.post(&reference(""), content(list), &now()).await.unwrap();
+        assert!(!tasks.put(&reference("7"), content(row), &now()).await.unwrap());
+        let rows = get(&tasks, "?fields=id,title").await.unwrap();
+        assert_eq!(
+            rows,
+            r#"[{"id":1,"title":"a"},{"id":2,"title":"b"},{"id":7,"title":"a"},{"id":8,"title":"d"}]"#
+        );
+        // A class without the key still addresses the rows by it.
+        let titles = define(&database, "Task", &[("title", FieldType::Text)]).await;
+        assert_eq!(get(&titles, "2").await.unwrap(), r#"{"title":"b"}"#);
+        assert!(!titles.put(&reference("2"), content(r#"{"title":"x"}"#), &now()).await.unwrap());
+        let posted =
+            titles.post(&reference(""), content(r#"{"title":"y"}"#), &now()).await.unwrap();
+        assert_eq!(posted.reference.unwrap().path(), "9");
+        assert_eq!(text(posted.content.unwrap(), Form::Json).await, r#"{"title":"y"}"#);
+        let query = get(&titles, "?id=9").await.unwrap();
+        assert_eq!(query, r#"[{"title":"y"}]"#);
+    });
+}
+
+#[test]
 fn what_the_caller_knows_is_not_sent_again() {
     with_database(|url| async move {
         let database = open(&url);
