@@ -23,9 +23,15 @@ const KEYS: Abilities = Abilities {
     ..Abilities::ALL
 };
 
-/// What a bucket of objects keeps.
-const OBJECTS: Abilities =
-    Abilities { posting: Posting::Other, media_types: true, large: 3 << 20, ..KEYS };
+/// What a bucket of objects keeps. Older servers take long to list a bucket in which much was
+/// replaced, so that listings have a test of their own.
+const OBJECTS: Abilities = Abilities {
+    posting: Posting::Other,
+    media_types: true,
+    listing: false,
+    large: 3 << 20,
+    ..KEYS
+};
 
 fn with_server<F: Future<Output = ()>>(test: impl FnOnce(Rc<Nats>, async_nats::Client) -> F) {
     let Some(url) = url(Service::Nats) else { return };
@@ -75,6 +81,26 @@ fn buckets_are_made_by_the_first_put() {
             let found = nats.get(&at(wrong), &Context::default()).await;
             assert_eq!(found.err().unwrap().kind, Kind::Invalid, "{wrong}");
         }
+    });
+}
+
+#[test]
+fn objects_are_listed() {
+    with_server(|nats, _| async move {
+        for path in ["list/b", "list/a-c", "list/a/y", "list/Z", "list/a/x", "list/é", "list"] {
+            put(&*nats, &format!("objects/listed/{path}"), "x").await;
+        }
+        let listed = |path: &'static str| {
+            let nats = nats.clone();
+            async move { names(&*nats, path).await }
+        };
+        assert_eq!(listed("objects/listed/list").await.unwrap(), ["Z", "a/", "a-c", "b", "é"]);
+        assert_eq!(listed("objects/listed/list/a/").await.unwrap(), ["x", "y"]);
+        assert_eq!(listed("objects/listed").await.unwrap(), ["list/"]);
+        assert_eq!(listed("objects/listed/list/b").await, None);
+        delete(&*nats, "objects/listed/list/a/x").await;
+        delete(&*nats, "objects/listed/list/a/y").await;
+        assert_eq!(listed("objects/listed/list/a").await, None);
     });
 }
 

@@ -105,9 +105,14 @@ pub(super) async fn get(
 ) -> Result<Option<Content>> {
     let key = names::key(path)?;
     let key = key.as_str();
-    let found = within(server, bucket, false, deadline, |store| async move {
-        entry(server, &store, key).await
-    });
+    let found =
+        within(
+            server,
+            bucket,
+            false,
+            deadline,
+            |store| async move { entry(server, &store, key).await },
+        );
     let Some(found) = found.await?.flatten().filter(|entry| entry.operation == Operation::Put)
     else {
         return Ok(None);

@@ -4,9 +4,9 @@ use super::server::{Server, Wire};
 use super::store::Kinds;
 use super::{bucket, names, objects};
 use crate::LISTING_LIMIT;
+use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::DeliverPolicy;
 use async_nats::jetstream::consumer::push::OrderedConfig;
-use async_nats::jetstream::Message;
 use async_nats::jetstream::stream::Stream;
 use futures_util::{StreamExt, TryStreamExt};
 use runnel_store::{Entry, Error, Kind, Result, Value, json};
@@ -67,12 +67,11 @@ pub(super) async fn keys(
             let below = if key.is_empty() { ">".to_string() } else { format!("{key}.>") };
             let mut found = Names::default();
             let above = above(path);
-            let asked = Asked { subject: format!("{}{below}", store.prefix), headers_only: true };
-            each_last(server, &wire, &store.stream, asked, |message| {
+            let asked = (format!("{}{below}", store.prefix), DeliverPolicy::LastPerSubject);
+            each_message(server, &wire, &store.stream, asked, |message| {
                 let headers = message.headers.as_ref();
-                let is_gone = headers.is_some_and(|headers| {
-                    GONE.iter().any(|name| headers.get(*name).is_some())
-                });
+                let is_gone = headers
+                    .is_some_and(|headers| GONE.iter().any(|name| headers.get(*name).is_some()));
                 let key = message.subject.strip_prefix(&store.prefix).filter(|_| !is_gone);
                 match key.and_then(names::path) {
                     Some(path) => found.add(&path, &above),
@@ -101,8 +100,9 @@ pub(super) async fn objects(
             };
             let above = above(path);
             let mut found = Names::default();
-            let asked = Asked { subject: format!("$O.{bucket}.M.>"), headers_only: false };
-            each_last(server, &wire, &opened.stream, asked, |message| {
+            // What describes an object replaces what did before (a roll-up), so all are the last.
+            let asked = (format!("$O.{bucket}.M.>"), DeliverPolicy::All);
+            each_message(server, &wire, &opened.stream, asked, |message| {
                 let Ok(info) = json::parse(&message.payload) else { return Ok(()) };
                 let is_gone = info.get("deleted") == Some(&Value::Bool(true));
                 match info.get("name").and_then(Value::as_str).filter(|_| !is_gone) {
@@ -116,26 +116,20 @@ pub(super) async fn objects(
         .await
 }
 
-/// The messages that are wanted.
-struct Asked {
-    subject: String,
-    headers_only: bool,
-}
-
-/// The last message of each subject. The consumer that tells them is removed afterwards: many of
+/// The messages of a subject. The consumer that tells them is removed afterwards: many of
 /// them slow a server down until it notices that nobody listens.
-async fn each_last<I>(
+async fn each_message<I>(
     server: &Server,
     wire: &Wire,
     stream: &Stream<I>,
-    asked: Asked,
+    (subject, deliver_policy): (String, DeliverPolicy),
     mut found: impl FnMut(&Message) -> Result<()>,
 ) -> Result<()> {
     let consumer = stream.create_consumer(OrderedConfig {
         deliver_subject: wire.client.new_inbox(),
-        filter_subject: asked.subject,
-        headers_only: asked.headers_only,
-        deliver_policy: DeliverPolicy::LastPerSubject,
+        filter_subject: subject,
+        headers_only: deliver_policy == DeliverPolicy::LastPerSubject,
+        deliver_policy,
         ..OrderedConfig::default()
     });
     let consumer = consumer.await.map_err(|error| server.fault(&error))?;
