@@ -106,14 +106,6 @@ local function fromReference(self, source, mediaType)
   return native.postFrom(self._native, "", nil, store, source._path, source._scheme, mediaType)
 end
 
--- Objects with references to others are given as records with keys.
-local function keyed(self, source)
-  if not self._keys or #self._keys == 0 then return source end
-  local list = {}
-  for i = 1, #source do list[i] = K.storedIn(self, source[i]) end
-  return K.array(list)
-end
-
 local function insertAll(self, source)
   if type(source) == "function" then return inserting(self, nil, fromBlock, source) end
   if type(source) ~= "table" then
@@ -128,7 +120,7 @@ local function insertAll(self, source)
   if source._isTable then return insertAll(self, source:select()) end
   if source._isStream and source.do_ == nil then throw("typeError", "this stream cannot be read from") end
   if not source._isArray and source._isCollection then source = source:asArray() end
-  if source._isArray then return inserting(self, #source, fromArray, keyed(self, source)) end
+  if source._isArray then return inserting(self, #source, fromArray, K.storedAll(self, source)) end
   return inserting(self, nil, each, source, function(record) return record end)
 end
 

@@ -124,7 +124,14 @@ local function stored(self, object)
   end
   return stored(self, record)
 end
-K.storedIn = stored
+
+-- The elements of an array so; the array itself where there is nothing to do.
+function K.storedAll(self, list)
+  if not self._keys or #self._keys == 0 then return list end
+  local all = {}
+  for i = 1, #list do all[i] = stored(self, list[i]) end
+  return K.array(all)
+end
 
 -- Shapes ------------------------------------------------------------------------------------------
 
@@ -172,7 +179,7 @@ end
 
 -- The table of that name as it is: its rows are records.
 function K.recordsOf(database, path, scheme)
-  local inner = (K.relativeStore or native.relative)(database, path, scheme)
+  local inner = K.relativeStore(database, path, scheme)
   return setmetatable({ _native = inner._native, i_db = database, i_name = path }, Table._methods)
 end
 
@@ -197,7 +204,9 @@ local places = setmetatable({}, { __mode = "k" })
 function K.placeOf(object) return places[object] end
 
 local function insert(self, object)
-  if type(object) == "table" and object._isArray then return self:insertAll_(object) end
+  if type(object) == "table" and object._isArray then
+    return native.post(self._native, "", nil, nil, K.storedAll(self, object))
+  end
   local row = native.post(self._native, "", nil, nil, stored(self, object))
   row = dated(self, row)
   if type(row) == "table" and not row._isBig then
