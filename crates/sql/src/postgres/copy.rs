@@ -8,7 +8,7 @@ use crate::postgres::schema::TableInfo;
 use crate::postgres::session::{Repeat, Session};
 use bytes::Bytes;
 use futures_util::SinkExt;
-use runnel_store::{Records, Value};
+use runnel_store::{Kind, Records, Value};
 use std::cell::RefCell;
 
 /// Rows are sent in pieces of about so many bytes.
@@ -34,14 +34,18 @@ pub(crate) async fn insert(
     if let Some(place) = left_out {
         columns.remove(place);
     }
-    let source = RefCell::new(Lines { first: Some(first), rest: source, left_out });
+    let lines = RefCell::new(Some(Lines { first: Some(first), rest: source, left_out }));
     let copying = async |connection: &Connection| {
         let alone = session.transaction.is_none();
         // A long copy is no statement gone wrong: it moves as long as its source does.
         let begin = if alone { "BEGIN; " } else { "" };
         connection.set_entered(true);
         connection.batch(&format!("{begin}SET LOCAL statement_timeout = 0")).await?;
-        let done = copy(connection, table, &columns, &mut *source.borrow_mut()).await;
+        let Some(mut source) = lines.take() else {
+            return Err(Fault::new(Kind::Failed, "the records are being inserted already"));
+        };
+        let done = copy(connection, table, &columns, &mut source).await;
+        lines.replace(Some(source));
         if alone {
             connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
             connection.set_entered(false);
