@@ -9,8 +9,8 @@ use support::{Folder, Process, examples, free_port, http, run_with, runnel};
 
 /// The arguments and the standard input of programs that want some. What a program says is in
 /// `expected/NAME.out`.
-const ARGUMENTS: [(&str, &[&str], &str); 2] =
-    [("sieve", &["50"], ""), ("upper", &[], "shout\nGrüße\n")];
+const ARGUMENTS: [(&str, &[&str], &str); 3] =
+    [("shop", &["sqlite::memory:"], ""), ("sieve", &["50"], ""), ("upper", &[], "shout\nGrüße\n")];
 
 /// A program that serves, and a request that it answers.
 struct Serving {
@@ -35,8 +35,8 @@ const SERVING: [Serving; 6] = [
     Serving { name: "tasks", arguments: &["sqlite:FOLDER/t.db"], target: "/tasks", body: "[]" },
 ];
 
-/// Tested where its port can be changed: `seed_server.rs`.
-const ELSEWHERE: [&str; 1] = ["memory-server"];
+/// Tested where its port can be changed, `seed_server.rs`, and where figures are read, `database.rs`.
+const ELSEWHERE: [&str; 3] = ["insert", "insert-columns", "memory-server"];
 
 fn names() -> BTreeSet<String> {
     std::fs::read_dir(examples())
