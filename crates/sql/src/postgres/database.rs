@@ -32,7 +32,10 @@ use std::rc::Rc;
 ///   is given up is stopped on the server.
 /// - A connection that has died is replaced; a verb that only reads is tried once more then.
 /// - Transactions have a connection to themselves. A verb that fails within one has done nothing,
-///   and the transaction goes on. One within another is a savepoint.
+///   and the transaction goes on. One within another is a savepoint. A commit whose connection
+///   breaks is an error, although the server may have done it.
+/// - Statements are prepared on their connections: between here and the server there may be a
+///   proxy that pools sessions, but none that pools transactions.
 /// - Passwords appear in no message, description or log.
 ///
 /// It has to be used within a runtime of tokio.

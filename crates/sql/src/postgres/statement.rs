@@ -43,6 +43,18 @@ const REFUSED: [&str; 24] = [
     "checkpoint",
 ];
 
+/// Functions that would do the same from within a statement.
+const LASTING: [&str; 8] = [
+    "set_config",
+    "pg_advisory_lock",
+    "pg_advisory_lock_shared",
+    "pg_try_advisory_lock",
+    "pg_try_advisory_lock_shared",
+    "pg_advisory_unlock",
+    "pg_advisory_unlock_all",
+    "pg_advisory_unlock_shared",
+];
+
 /// Finds out what a statement is for.
 pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
     if sql.contains('\0') {
@@ -59,6 +71,10 @@ pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
             ),
         ));
     }
+    if let Some(name) = LASTING.iter().find(|name| words(sql).any(|word| word == **name)) {
+        let message = format!("{name} would outlast the statement; locks of a transaction do not");
+        return Err(Fault::new(Kind::NotAllowed, message));
+    }
     Ok(match word.as_str() {
         "select" | "with" if changes_rows(sql) => Purpose::Writes,
         "select" | "with" | "values" | "table" | "show" => Purpose::Reads,
@@ -70,12 +86,9 @@ pub(crate) fn purpose(sql: &str) -> Result<Purpose, Fault> {
 /// Whether a statement that begins like one that reads might do more. Being wrong costs that its
 /// rows are read at once.
 fn changes_rows(sql: &str) -> bool {
-    let lower = sql.to_ascii_lowercase();
-    let words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
-    let mut words = words.filter(|word| !word.is_empty());
-    words.any(|word| {
+    words(sql).any(|word| {
         matches!(
-            word,
+            word.as_str(),
             "insert"
                 | "update"
                 | "delete"
@@ -87,6 +100,12 @@ fn changes_rows(sql: &str) -> bool {
                 | "share"
         )
     })
+}
+
+/// The words of a statement in lower case, also those within texts and comments.
+fn words(sql: &str) -> impl Iterator<Item = String> {
+    let words = sql.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    words.filter(|word| !word.is_empty()).map(str::to_ascii_lowercase)
 }
 
 /// The first word after blanks, comments (which nest) and brackets.
@@ -141,7 +160,13 @@ mod tests {
         ] {
             assert_eq!(purpose(sql).unwrap(), expected, "{sql}");
         }
-        for refused in ["begin", "; COMMIT", "/**/set x = 1", "copy t from '/etc/passwd'"] {
+        for refused in [
+            "select SET_CONFIG('a', 'b', false)",
+            "begin",
+            "; COMMIT",
+            "/**/set x = 1",
+            "copy t from '/etc/passwd'",
+        ] {
             assert_eq!(purpose(refused).unwrap_err().kind, Kind::NotAllowed, "{refused}");
         }
     }

@@ -5,7 +5,12 @@ use crate::support::{count, local, one, open, sql, tasks, with_database};
 use runnel_scratch::{Server, Service};
 use runnel_sql::{Postgres, PostgresOptions};
 use runnel_store::{Context, Kind, Store, Value};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
 
 /// A context whose caller waits so long.
 fn within(limit: Duration) -> Context {
@@ -75,6 +80,63 @@ fn a_statement_that_is_given_up_is_stopped() {
             assert!(waited.is_err());
         }
         until_awake(&database).await;
+        // The server ends their connections when it is its turn.
+        let connections =
+            "select count(*) from pg_stat_activity where datname = current_database()";
+        while one(&database, connections).await != Value::Int(1) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+}
+
+/// Something between the database and us that can stop moving bytes without a word.
+async fn proxy(to: String, frozen: Rc<Cell<bool>>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::task::spawn_local(async move {
+        loop {
+            let (near, _) = listener.accept().await.unwrap();
+            let far = TcpStream::connect(&to).await.unwrap();
+            let (near, far) = (near.into_split(), far.into_split());
+            tokio::task::spawn_local(carry(near.0, far.1, frozen.clone()));
+            tokio::task::spawn_local(carry(far.0, near.1, frozen.clone()));
+        }
+    });
+    port
+}
+
+/// What was frozen once stays so.
+async fn carry(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, frozen: Rc<Cell<bool>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        if frozen.get() {
+            std::future::pending::<()>().await;
+        }
+        if to.write_all(&buffer[..count]).await.is_err() {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_network_that_falls_silent() {
+    with_database(|url| async move {
+        let (start, rest) = url.split_once("@").unwrap();
+        let (to, name) = rest.split_once('/').unwrap();
+        let frozen = Rc::new(Cell::new(false));
+        let port = proxy(to.to_string(), frozen.clone()).await;
+        let through = open(&format!("{start}@127.0.0.1:{port}/{name}?sslmode=disable"));
+        let tasks = tasks(&through).await;
+        // Several connections, all of which are lost.
+        let gets = (0..8).map(|_| get(&tasks, ""));
+        futures_util::future::join_all(gets).await;
+        frozen.set(true);
+        let late = tasks.get(&reference("1"), &within(Duration::from_millis(200))).await;
+        assert_eq!(refused(late).0, Kind::Timeout);
+        frozen.set(false);
+        // At once, and not after each of the others was found silent.
+        assert_eq!(get(&tasks, "").await.unwrap(), "[]");
+        tasks.post(&reference(""), content("{}"), &now()).await.unwrap();
     });
 }
 
