@@ -24,6 +24,6 @@ mod tls;
 mod wait;
 
 pub use nats::{BUCKET_NAME_LIMIT, NATS_KEY_LIMIT, Nats, OBJECT_NAME_LIMIT, nats_scheme};
-pub use options::{CONNECT_TIME, OPERATION_TIME, Options};
+pub use options::{CONNECT_TIME, OPERATION_TIME, Options, Variable};
 pub use redis::{ELEMENTS_LIMIT, KEY_LIMIT, Redis, RedisChannels, VALUE_LIMIT, redis_scheme};
 pub use scheme::{LISTING_LIMIT, SERVERS};

@@ -9,13 +9,16 @@ pub const OPERATION_TIME: Duration = Duration::from_secs(5);
 /// How long it may take until a server has been reached and has greeted us.
 pub const CONNECT_TIME: Duration = Duration::from_secs(5);
 
+/// Looks a variable of the environment up.
+pub type Variable = Rc<dyn Fn(&str) -> Option<String>>;
+
 /// What a scheme is told by the program around it.
 #[derive(Clone)]
 pub struct Options {
     /// Looks a variable of the environment up: `REDIS_URL` and `NATS_URL` are the servers of
     /// references without a host, `NATS_CREDS` is a file of credentials for `NATS_URL`, and
     /// `SSL_CERT_FILE` holds more authorities that may vouch for a server.
-    pub variable: Rc<dyn Fn(&str) -> Option<String>>,
+    pub variable: Variable,
     /// How long a verb may take where its caller sets no deadline: [`OPERATION_TIME`].
     pub operation_time: Duration,
     /// How long it may take to reach a server: [`CONNECT_TIME`].

@@ -9,8 +9,7 @@ use crate::feed::Feed;
 use crate::wait;
 use redis::cmd;
 use runnel_store::{
-    Answer, Change, Changes, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb,
-    Verbs,
+    Answer, Change, Changes, Content, Context, Error, Kind, Posted, Reference, Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -77,7 +76,7 @@ impl Store for RedisChannels {
                 Some(Change { content, ..Change::changed(named.with_path(name)) })
             };
             let feed = Feed::new(watched);
-            Result::Ok(hub.watch(feed, topics(&name), Box::new(translate), deadline).await?)
+            hub.watch(feed, topics(&name), Box::new(translate), deadline).await
         };
         Answer::later(watching).on(Verb::Watch, reference)
     }

@@ -33,7 +33,7 @@ pub(super) fn expiry(reference: &Reference) -> Result<Option<u64>> {
         return Ok(None);
     };
     match text.parse::<f64>() {
-        Ok(seconds) if seconds >= 0.001 && seconds <= LONGEST_EXPIRY => {
+        Ok(seconds) if (0.001..=LONGEST_EXPIRY).contains(&seconds) => {
             Ok(Some((seconds * 1000.0) as u64))
         }
         _ => {
