@@ -83,6 +83,7 @@ fn a_remote_store_is_a_store() {
             merge: false,
             query: false,
             cancels_at_once: false,
+            watch: false,
             ..Abilities::ALL
         };
         check(Rc::new(Remote { web, here }), abilities).await;

@@ -82,6 +82,7 @@ fn rows_are_content_as_in_every_store() {
         media_types: false,
         // The writer may have begun.
         cancels_at_once: false,
+        watch: false,
         ..Abilities::ALL
     };
     run(async {

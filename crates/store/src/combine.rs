@@ -9,6 +9,7 @@
 //! | [`Sequence`] | the first store that has it |
 //! | [`Cache`] | a quick store in front of a slow one |
 //! | [`Log`] | tells of what is written |
+//! | [`Polling`] | tells of changes of a store that cannot, by asking |
 //! | [`ReadOnly`] | refuses to write |
 //!
 //! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
@@ -18,6 +19,7 @@ mod cache;
 mod json;
 mod log;
 mod map;
+mod polling;
 mod readonly;
 mod relative;
 mod route;
@@ -27,6 +29,7 @@ pub use cache::Cache;
 pub use json::Json;
 pub use log::Log;
 pub use map::Map;
+pub use polling::{POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling};
 pub use readonly::ReadOnly;
 pub use relative::Relative;
 pub use route::Route;

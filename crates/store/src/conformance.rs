@@ -1,8 +1,10 @@
 //! The suite that every store has to pass.
 //!
 //! [`check`] runs directed checks, one for each behaviour that the documentation of [`Store`]
-//! promises, and then random lists of operations, on the store and on a [`crate::Memory`] beside
-//! it, which have to agree after each step. The random lists are the same in every run.
+//! promises: among them clients that write at the same time, and verbs that are given up in the
+//! middle. Then it runs random lists of operations, on the store and on a [`crate::Memory`] beside
+//! it, which have to agree after each step, and a watcher of the store who follows the changes has
+//! to arrive at the same content. The random lists are the same in every run.
 //!
 //! ```no_run
 //! # use runnel_store::{Disk, conformance::{Abilities, Keeps, Posting, check}};
@@ -19,13 +21,18 @@
 //! # }
 //! ```
 
+mod cancel;
+mod chance;
 mod change;
+mod concurrent;
 mod random;
 mod read;
 mod subject;
+mod watch;
 
 use crate::Store;
 use std::rc::Rc;
+use std::time::Duration;
 use subject::Subject;
 
 /// What a store can do beyond the least that every store can: get, put and delete text at paths of
@@ -61,6 +68,17 @@ pub struct Abilities {
     /// A put that is given up does nothing any more. Without, the work may be done elsewhere and
     /// go on.
     pub cancels_at_once: bool,
+    /// Changes are told. Without, a watch is refused.
+    pub watch: bool,
+    /// Every change is told, each for itself, in the order in which they happened. Without, they
+    /// may come in another order, and what was changed twice may be told once.
+    pub watch_in_order: bool,
+    /// A watcher that does not listen can be overrun: more changes than wait for one are made in
+    /// a moment.
+    pub watch_overruns: bool,
+    /// How long a change may take to be told before the store fails: generous, because nothing
+    /// waits longer than it has to.
+    pub watch_delay: Duration,
     /// The largest content that is tried, in bytes.
     pub large: usize,
 }
@@ -104,6 +122,10 @@ impl Abilities {
         entity_tags: true,
         odd_names: true,
         cancels_at_once: true,
+        watch: true,
+        watch_in_order: true,
+        watch_overruns: true,
+        watch_delay: Duration::from_secs(30),
         large: 3 << 20,
     };
 }
@@ -117,5 +139,8 @@ pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
     let subject = Subject::new(store, abilities);
     read::check(&subject).await;
     change::check(&subject).await;
+    watch::check(&subject).await;
+    concurrent::check(&subject).await;
+    cancel::check(&subject).await;
     random::check(&subject).await;
 }

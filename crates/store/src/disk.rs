@@ -1,5 +1,6 @@
 //! Files and directories as a store.
 
+mod append;
 mod place;
 mod read;
 mod tree;
@@ -28,8 +29,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old
 ///   one and no temporary file. Missing directories are made. Values are written as what a person
 ///   reads ([`crate::Form::Text`]). Putting nil makes a directory.
-/// - A post appends to the file, or creates it. A machine that fails in the middle may leave a
-///   part of what was appended.
+/// - A post appends to the file, or creates it, in one step for readers within this process. Readers
+///   elsewhere may see a part of it, and a machine that fails in the middle may leave one.
 /// - What is written, and the directories that it is written in, are flushed before the answer:
 ///   what was answered well is there after a failure of the machine, as far as its disk keeps its
 ///   own promises. A process that is killed leaves the old file or the new one, and perhaps a

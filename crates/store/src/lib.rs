@@ -35,7 +35,10 @@ mod watchers;
 
 pub use answer::Answer;
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
-pub use combine::{Cache, Json, Log, Map, ReadOnly, Relative, Route, Sequence};
+pub use combine::{
+    Cache, Json, Log, Map, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling, ReadOnly,
+    Relative, Route, Sequence,
+};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;

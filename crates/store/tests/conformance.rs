@@ -1,13 +1,16 @@
 //! Each store and combinator against the laws of a store.
 #![allow(clippy::unwrap_used)]
 
+use futures_util::{StreamExt, stream};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, Body, Cache, Content, Context, Disk, EntityTag, Entry, Error, Json, Kind, Log, Map,
-    Memory, Posted, Query, Reference, Relative, Route, Sequence, Store, Value, Verb, Verbs,
+    Answer, Body, Cache, Change, ChangeKind, Changes, Content, Context, Disk, EntityTag, Entry,
+    Error, Json, Kind, Log, Map, Memory, Polling, Posted, Query, Reference, Relative, Route,
+    Sequence, Store, Value, Verb, Verbs,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::time::Duration;
 
 fn run(store: Rc<dyn Store>, abilities: Abilities) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -27,6 +30,9 @@ const DISK: Abilities = Abilities {
     merge: false,
     query: false,
     media_types: false,
+    // What the system tells is looked at later, and how fast it is written is the disk's affair.
+    watch_in_order: false,
+    watch_overruns: false,
     ..Abilities::ALL
 };
 
@@ -38,6 +44,12 @@ fn memory_dictionary() {
 #[test]
 fn memory_site() {
     run(memory(), Abilities::ALL);
+}
+
+#[test]
+fn memory_named() {
+    let memory = Memory::named("conformance").unwrap();
+    run(Rc::new(memory), Abilities::ALL);
 }
 
 #[test]
@@ -117,8 +129,14 @@ fn without_listing() {
         }
     }
     let posting = Posting::Other;
-    let abilities =
-        Abilities { listing: false, posting, merge: false, query: false, ..Abilities::ALL };
+    let abilities = Abilities {
+        listing: false,
+        posting,
+        merge: false,
+        query: false,
+        watch: false,
+        ..Abilities::ALL
+    };
     run(Rc::new(Unlisted(Memory::site())), abilities);
 }
 
@@ -157,16 +175,68 @@ fn sequence() {
     run(Rc::new(Sequence::new(vec![memory(), memory()])), Abilities::ALL);
 }
 
+/// A store whose changes are found by looking again and again.
+#[test]
+fn polling() {
+    struct Silent(Memory);
+    impl Store for Silent {
+        fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+            self.0.get(reference, context)
+        }
+        fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+            self.0.put(reference, content, context)
+        }
+        fn post(
+            &self,
+            reference: &Reference,
+            content: Content,
+            context: &Context,
+        ) -> Answer<Posted> {
+            self.0.post(reference, content, context)
+        }
+        fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+            self.0.merge(reference, content, context)
+        }
+        fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+            self.0.delete(reference, context)
+        }
+        fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+            self.0.list(reference, context)
+        }
+        fn query(
+            &self,
+            reference: &Reference,
+            query: &Query,
+            context: &Context,
+        ) -> Answer<Content> {
+            self.0.query(reference, query, context)
+        }
+        fn describe(&self) -> String {
+            "silent".to_string()
+        }
+    }
+    let polling = Polling::new(Rc::new(Silent(Memory::site())), Duration::from_millis(1));
+    let abilities = Abilities { watch_in_order: false, watch_overruns: false, ..Abilities::ALL };
+    run(Rc::new(polling), abilities);
+}
+
+#[test]
+fn polling_of_a_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk = Rc::new(Disk::new(folder.path()).unwrap());
+    run(Rc::new(Polling::new(disk, Duration::from_millis(5))), DISK);
+}
+
 #[test]
 fn cache_of_memory() {
-    run(Rc::new(Cache::in_memory(memory())), Abilities::ALL);
+    run(Rc::new(Cache::in_memory(memory())), Abilities { watch: false, ..Abilities::ALL });
 }
 
 #[test]
 fn cache_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Rc::new(Disk::new(folder.path()).unwrap());
-    run(Rc::new(Cache::in_memory(disk)), DISK);
+    run(Rc::new(Cache::in_memory(disk)), Abilities { watch: false, ..DISK });
 }
 
 /// A memory store with one thing wrong.
@@ -191,6 +261,14 @@ enum Wrong {
     IgnoresQuery,
     RefusesWhatItClaims,
     LosesANeighbour,
+    TellsNothing,
+    TellsEverything,
+    TellsTheLastFirst,
+    TellsDeletionsAsChanges,
+    TellsNoLoss,
+    ForgetsToTellOne,
+    LosesAPost,
+    PutsInHalves,
 }
 
 struct Broken {
@@ -226,6 +304,14 @@ impl Store for Broken {
                 }
                 self.memory.put(reference, Content { body, ..content }, &context)
             }
+            (Wrong::PutsInHalves, Body::Value(Value::Text(text))) if text.starts_with("put 1") => {
+                Answer::later(async move {
+                    let half = Content::value(text[..text.len() / 2].into());
+                    memory.put(&on, half, &context).await?;
+                    tokio::task::yield_now().await;
+                    memory.put(&on, Content::value(text.into()), &context).await
+                })
+            }
             (Wrong::AlwaysCreates, body) => {
                 self.memory.put(reference, Content { body, ..content }, &context).map(|_| true)
             }
@@ -252,6 +338,20 @@ impl Store for Broken {
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
         if self.wrong == Wrong::PostReplaces {
             return self.memory.put(reference, content, context).map(|_| Posted::default());
+        }
+        if self.wrong == Wrong::LosesAPost {
+            let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
+            return Answer::later(async move {
+                let there = memory.get(&on, &context).await?.unwrap_or_default();
+                let mut elements = match there.into_value(1 << 20).await? {
+                    Value::List(elements) => elements,
+                    _ => Vec::new(),
+                };
+                tokio::task::yield_now().await;
+                elements.push(content.into_value(1 << 20).await?);
+                memory.put(&on, Content::value(Value::List(elements)), &context).await?;
+                Ok(Posted::default())
+            });
         }
         self.memory.post(reference, content, context)
     }
@@ -311,9 +411,41 @@ impl Store for Broken {
         }
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let wrong = self.wrong;
+        if wrong == Wrong::TellsNothing {
+            return Answer::ok(Box::pin(stream::pending()));
+        }
+        let watched = match wrong {
+            Wrong::TellsEverything => &Reference::default(),
+            _ => reference,
+        };
+        self.memory.watch(watched, context).map(move |changes| match wrong {
+            Wrong::TellsTheLastFirst => Box::pin(changes.ready_chunks(100).flat_map(|mut all| {
+                all.reverse();
+                stream::iter(all)
+            })),
+            _ => told_wrong(changes, wrong),
+        })
+    }
+
     fn describe(&self) -> String {
         format!("{:?}", self.wrong)
     }
+}
+
+fn told_wrong(changes: Changes, wrong: Wrong) -> Changes {
+    Box::pin(changes.filter_map(move |change| async move {
+        let change = change.unwrap();
+        match (wrong, change.kind) {
+            (Wrong::TellsDeletionsAsChanges, ChangeKind::Deleted) => {
+                Some(Ok(Change::changed(change.reference)))
+            }
+            (Wrong::TellsNoLoss, ChangeKind::Lost) => None,
+            (Wrong::ForgetsToTellOne, _) if change.reference.path() == "random/c/e" => None,
+            _ => Some(Ok(change)),
+        }
+    }))
 }
 
 /// A suite that lets a broken store pass is worth nothing: each of these has to be caught, by the
@@ -322,7 +454,10 @@ impl Store for Broken {
 fn the_suite_finds_what_is_wrong() {
     let caught = |wrong: Wrong| {
         let store = Rc::new(Broken { memory: Rc::new(Memory::site()), wrong });
-        let failure = catch_unwind(AssertUnwindSafe(|| run(store, Abilities::ALL)));
+        // What is never told is waited for that long.
+        let watch_delay = Duration::from_millis(200);
+        let abilities = Abilities { watch_delay, ..Abilities::ALL };
+        let failure = catch_unwind(AssertUnwindSafe(|| run(store, abilities)));
         let message = failure.expect_err(&format!("{wrong:?} was not found"));
         message.downcast_ref::<String>().expect("a message").clone()
     };
@@ -346,6 +481,14 @@ fn the_suite_finds_what_is_wrong() {
         (Wrong::PostReplaces, "a post adds"),
         (Wrong::MergeReplaces, "a merge changes the fields"),
         (Wrong::LosesANeighbour, "random operations"),
+        (Wrong::TellsNothing, "each change is told"),
+        (Wrong::TellsEverything, "beside"),
+        (Wrong::TellsTheLastFirst, "in their order"),
+        (Wrong::TellsDeletionsAsChanges, "each change is told"),
+        (Wrong::TellsNoLoss, "loses changes"),
+        (Wrong::ForgetsToTellOne, "random operations"),
+        (Wrong::LosesAPost, "posts at the same time"),
+        (Wrong::PutsInHalves, "as a whole or not at all"),
     ] {
         let message = caught(wrong);
         assert!(message.contains(check), "{wrong:?}: {message}");

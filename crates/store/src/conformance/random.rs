@@ -1,10 +1,12 @@
 //! Random lists of operations, on the store and on the memory store beside it.
 
+use super::chance::Random;
 use super::subject::{Subject, at, streamed};
+use super::watch::Following;
 use super::{Keeps, Posting};
-use crate::{Content, Context, Entry, Kind, Memory, Result, Store, Value};
+use crate::{ChangeKind, Content, Context, Entry, Kind, Memory, Result, Store, Value};
 use bytes::Bytes;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How many lists of operations are run, and how many operations there are in one.
 const LISTS: u64 = 20;
@@ -26,9 +28,16 @@ pub(super) async fn check(subject: &Subject) {
             random: Random(seed),
             done: Vec::new(),
         };
+        let following = match subject.abilities.watch {
+            true => Some(Following::begin(subject, "").await),
+            false => None,
+        };
         for _ in 0..OPERATIONS {
             run.step().await;
             run.compare().await;
+        }
+        if let Some(following) = following {
+            run.follow(following).await;
         }
         run.clean().await;
     }
@@ -183,6 +192,46 @@ impl Run<'_> {
         }
     }
 
+    /// Whoever reads again what is told has what the store has.
+    async fn follow(&self, mut following: Following<'_>) {
+        let mut seen = BTreeMap::new();
+        for change in following.all("random-end").await {
+            let changed = change.reference.relative_path().trim_end_matches('/');
+            let lost = change.kind == ChangeKind::Lost;
+            for path in LEAVES.iter().chain(&INNER) {
+                let below = path.strip_prefix(changed);
+                let concerned = match below {
+                    Some("") => true,
+                    Some(rest) => lost && (changed.is_empty() || rest.starts_with('/')),
+                    None => false,
+                };
+                if !concerned {
+                    continue;
+                }
+                match change.kind {
+                    ChangeKind::Deleted => drop(seen.remove(path)),
+                    _ => match self.subject.get(path).await {
+                        Some(value) => drop(seen.insert(path, value)),
+                        None => drop(seen.remove(path)),
+                    },
+                }
+            }
+        }
+        for path in LEAVES.iter().chain(&INNER) {
+            let expected = self.model_value(path).await;
+            // A collection may have content that is not ours: see `compare`.
+            if expected.is_none() && INNER.contains(path) {
+                continue;
+            }
+            let seen = seen.remove(path);
+            if seen != expected {
+                self.fail(&format!(
+                    "who follows the changes has {seen:?} at {path}, expected {expected:?}"
+                ));
+            }
+        }
+    }
+
     async fn model_value(&self, path: &str) -> Option<Value> {
         let content = now(self.model.get(&at(path), &Context::default()).await)?;
         if self.subject.abilities.keeps == Keeps::Text {
@@ -227,47 +276,4 @@ impl Run<'_> {
 /// What the memory store answers, which does not fail where this is used.
 fn now<T>(result: Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("the memory store failed: {error}"))
-}
-
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): small,
-/// and the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len() as u64) as usize]
-    }
-
-    /// A value that any store can hold: no nil at the top, no bytes.
-    fn value(&mut self, depth: usize) -> Value {
-        const TEXTS: [&str; 6] = ["", "x", "héllo wörld", "a,\"b\"\r\n", "\\u0041", "{\"a\":1}"];
-        match self.below(if depth == 0 { 5 } else { 8 }) {
-            0 => Value::Bool(self.below(2) == 0),
-            1 => Value::Int(self.next() as i64),
-            2 => Value::Float(self.next() as i64 as f64 / 1024.0),
-            3 => Value::Big(format!("{}{}", 1 + self.next() / 2, self.next()).into()),
-            4 => Value::from(self.of(&TEXTS)),
-            5 => {
-                let length = self.below(4);
-                Value::List((0..length).map(|_| self.value(depth - 1)).collect())
-            }
-            _ => {
-                let length = self.below(4);
-                let names = ["a", "b", "c\"d", ""];
-                Value::record((0..length).map(|_| (self.of(&names), self.value(depth - 1))))
-            }
-        }
-    }
 }

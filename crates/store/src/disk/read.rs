@@ -1,5 +1,6 @@
 //! Reading files and directories.
 
+use super::append::Reading;
 use super::blocking;
 use super::place::{Fault, Found, Place, Root};
 use crate::{
@@ -38,6 +39,7 @@ pub(super) fn file(
     if context.known.as_ref() == Some(&tag) && metadata.len() > 0 {
         return Ok(Some(Content { entity_tag: Some(tag), ..content }));
     }
+    let _whole = Reading::begin(&place.path);
     let opened = open(&place.path, OpenOptions::new().read(true))?;
     // What was opened counts, should the file have been replaced in between.
     let Some((mut file, metadata)) = opened else { return Ok(None) };

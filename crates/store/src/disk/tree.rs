@@ -3,11 +3,13 @@
 use super::place::Fault;
 use super::write::is_temporary;
 use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
-use notify::event::{CreateKind, EventKind, ModifyKind, RenameMode};
+use notify::event::{EventKind, ModifyKind};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::ops::Bound;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -16,6 +18,9 @@ use std::sync::mpsc::{Receiver, Sender};
 /// Events of the system that wait for this thread. When there are more, what they would have told
 /// is told as lost.
 const WAITING_EVENTS: usize = 16 << 10;
+
+/// How often a directory may be exchanged for another while it is about to be watched.
+const EXCHANGES: usize = 8;
 
 pub(super) enum Message {
     /// Something has happened.
@@ -40,8 +45,12 @@ pub(super) struct Tree {
     watchers: Watchers,
     /// The watched places: how often, and the directories above them.
     bases: BTreeMap<PathBuf, (usize, Vec<PathBuf>)>,
-    directories: BTreeSet<PathBuf>,
+    /// The directories that are watched, with what tells each from another in its place.
+    directories: BTreeMap<PathBuf, Identity>,
 }
+
+/// Device and inode.
+type Identity = (u64, u64);
 
 #[derive(Default)]
 struct EventQueue {
@@ -66,7 +75,7 @@ impl Tree {
             let _ = thread.send(Message::Event(event));
         });
         let system = system.map_err(fault)?;
-        Ok(Tree { system, queue, watchers, bases: BTreeMap::new(), directories: BTreeSet::new() })
+        Ok(Tree { system, queue, watchers, bases: BTreeMap::new(), directories: BTreeMap::new() })
     }
 
     /// Works until it is told to stop.
@@ -103,11 +112,10 @@ impl Tree {
         *count -= 1;
         if *count == 0 {
             self.bases.remove(base);
-            let (kept, left) = std::mem::take(&mut self.directories)
-                .into_iter()
-                .partition(|directory| self.is_concerned(directory));
-            self.directories = kept;
+            let mut left: Vec<_> = self.directories.keys().cloned().collect();
+            left.retain(|directory| !self.is_concerned(directory));
             for directory in left {
+                self.directories.remove(&directory);
                 let _ = self.system.unwatch(&directory);
             }
         }
@@ -162,27 +170,36 @@ impl Tree {
     }
 
     fn add(&mut self, directory: &Path) -> Result<(), Fault> {
-        if self.directories.contains(directory) || directory.to_str().is_none() {
+        if self.directories.contains_key(directory) || directory.to_str().is_none() {
             return Ok(());
         }
         if self.directories.len() >= WATCHED_DIRECTORIES {
             let message = "there are too many directories to watch; watch a smaller part";
             return Err(Fault::Refused(Kind::TooLarge, message));
         }
-        match self.system.watch(directory, RecursiveMode::NonRecursive) {
-            Ok(()) => {
-                self.directories.insert(directory.to_path_buf());
-                Ok(())
+        // What is watched is what was there before and after; should it be exchanged ever again,
+        // what it was exchanged for is told by the directory above.
+        for _ in 0..EXCHANGES {
+            let Some(before) = identity(directory) else { return Ok(()) };
+            match self.system.watch(directory, RecursiveMode::NonRecursive) {
+                Ok(()) => {}
+                // Gone, or not to be read by us: then there is nothing that could be told.
+                Err(error) if is_out_of_reach(&error) => return Ok(()),
+                Err(error) => return Err(fault(error)),
             }
-            // Gone, or not to be read by us: then there is nothing that could be told.
-            Err(error) if is_out_of_reach(&error) => Ok(()),
-            Err(error) => Err(fault(error)),
+            if identity(directory) == Some(before) {
+                self.directories.insert(directory.to_path_buf(), before);
+                return Ok(());
+            }
+            let _ = self.system.unwatch(directory);
         }
+        Ok(())
     }
 
+    /// Ends the watch of a directory and those below it. Answers whether there was one.
     fn forget(&mut self, path: &Path) -> bool {
         let from = (Bound::Included(path), Bound::Unbounded);
-        let below = self.directories.range::<Path, _>(from);
+        let below = self.directories.range::<Path, _>(from).map(|(directory, _)| directory);
         let below: Vec<_> = below.take_while(|one| one.starts_with(path)).cloned().collect();
         for directory in &below {
             self.directories.remove(directory);
@@ -209,9 +226,17 @@ impl Tree {
             }
             Err(_) => self.tell(path, Watchers::lost),
             Ok(metadata) if metadata.is_dir() => {
-                if appeared(kind) || !self.directories.contains(path) {
-                    self.forget(path);
-                    self.find(path);
+                let removed = matches!(kind, EventKind::Remove(_));
+                match self.directories.get(path) {
+                    None => self.find(path),
+                    // A removed one may have left its number to its successor.
+                    Some(known) if *known == identity_of(&metadata) && !removed => {}
+                    Some(_) => {
+                        self.forget(path);
+                        self.find(path);
+                        // What was done in between was not heard.
+                        self.tell(path, Watchers::lost);
+                    }
                 }
             }
             Ok(metadata) => {
@@ -245,8 +270,7 @@ impl Tree {
     /// After events were lost: what is there is watched, and everything may have changed.
     fn begin_again(&mut self) {
         let bases: Vec<_> = self.bases.keys().cloned().collect();
-        let everything: Vec<_> = std::mem::take(&mut self.directories).into_iter().collect();
-        for directory in everything {
+        for directory in std::mem::take(&mut self.directories).into_keys() {
             let _ = self.system.unwatch(&directory);
         }
         for base in bases {
@@ -271,10 +295,13 @@ impl Tree {
     }
 }
 
-fn appeared(kind: &EventKind) -> bool {
-    use ModifyKind::Name;
-    matches!(kind, EventKind::Create(CreateKind::Folder | CreateKind::Any))
-        || matches!(kind, EventKind::Modify(Name(RenameMode::To | RenameMode::Both)))
+fn identity(directory: &Path) -> Option<Identity> {
+    let metadata = directory.symlink_metadata().ok()?;
+    metadata.is_dir().then(|| identity_of(&metadata))
+}
+
+fn identity_of(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
 }
 
 fn is_missing(kind: ErrorKind) -> bool {

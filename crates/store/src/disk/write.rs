@@ -1,5 +1,6 @@
 //! Writing files: whole or not at all.
 
+use super::append::Appending;
 use super::blocking;
 use super::place::{Fault, Found, Place, Root};
 use super::read::{self, CHUNK};
@@ -64,8 +65,8 @@ pub(super) async fn put(
     blocking(finish).await?.map_err(fault)
 }
 
-/// Whether the caller of a put has gone. Dropping it waits for a renaming in progress, which is
-/// short, so that afterwards the put has happened or never will.
+/// Whether the caller of a put or a post has gone. Dropping it waits for a renaming or an appending
+/// in progress, which is short, so that afterwards it has happened or never will.
 #[derive(Default)]
 struct GivenUp(Arc<Mutex<bool>>);
 
@@ -241,6 +242,8 @@ pub(super) async fn append(
 ) -> Result<Posted, Error> {
     let bytes = content.read(COLLECT_LIMIT).await?;
     let on = reference.clone();
+    let given_up = GivenUp::default();
+    let wanted = given_up.0.clone();
     let write = move || -> Result<(), Fault> {
         let place = root.place(&on, true)?;
         if place.slash && !place.is_directory() {
@@ -257,7 +260,14 @@ pub(super) async fn append(
         }
         let file = read::open(&place.path, OpenOptions::new().append(true).create(true))?;
         let (mut file, _) = file.ok_or(Fault::Io(ErrorKind::NotFound.into()))?;
-        file.write_all(&bytes)?;
+        {
+            let given_up = wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            if *given_up {
+                return Err(Fault::Refused(Kind::Cancelled, "the post was given up"));
+            }
+            let _alone = Appending::begin(&place.path);
+            file.write_all(&bytes)?;
+        }
         file.sync_data()?;
         if new { flush_directory(above(&place.path)) } else { Ok(()) }
     };

@@ -1,0 +1,36 @@
+//! Appending as one step, for the readers of this process.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::sync::{LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Files share this many locks; two that share one wait for each other, for a moment.
+const LOCKS: usize = 64;
+
+static FILES: [RwLock<()>; LOCKS] = [const { RwLock::new(()) }; LOCKS];
+
+/// The system lets a reader see a part of what is appended, page by page. While this is held no
+/// reader of this process looks at the file; it must not be held while the disk is waited for.
+pub(super) struct Appending(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'static, ()>);
+
+/// While this is held nobody of this process appends to the file.
+pub(super) struct Reading(#[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>);
+
+impl Appending {
+    /// `path` is without links.
+    pub(super) fn begin(path: &Path) -> Self {
+        Appending(lock(path).write().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Reading {
+    /// `path` is without links.
+    pub(super) fn begin(path: &Path) -> Self {
+        Reading(lock(path).read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn lock(path: &Path) -> &'static RwLock<()> {
+    static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    &FILES[HASHER.hash_one(path) as usize % LOCKS]
+}
