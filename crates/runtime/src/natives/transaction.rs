@@ -17,14 +17,20 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
 
 /// A transaction in the hands of the program, until it is committed or given up: the engine frees
 /// what a program no longer needs at some later time, and a transaction must end now.
-struct Held(RefCell<Option<Rc<dyn Transaction>>>);
+struct Held {
+    transaction: RefCell<Option<Rc<dyn Transaction>>>,
+    /// What the fiber was in before it entered this one.
+    before: RefCell<Option<Rc<dyn Transaction>>>,
+}
 
 /// `(store, path, scheme or nil)`: begins a transaction; the fiber is not in it yet.
 fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let answer = store.begin(&reference_at(arguments, 2, 3), &inner_call(isolate));
-    let give: fn(Rc<dyn Transaction>) -> Given =
-        |transaction| Given::Native(Rc::new(Held(RefCell::new(Some(transaction)))));
+    let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
+        let transaction = RefCell::new(Some(transaction));
+        Given::Native(Rc::new(Held { transaction, before: RefCell::default() }))
+    };
     Reply::from((answer, give))
 }
 
@@ -42,7 +48,8 @@ fn over() -> Error {
 /// From now on the verbs of this fiber are part of the transaction.
 fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
-    let transaction = attempt!(held.0.borrow().clone().ok_or_else(over));
+    let transaction = attempt!(held.transaction.borrow().clone().ok_or_else(over));
+    held.before.replace(isolate.call().transaction);
     isolate.set_transaction(Some(transaction));
     Reply::Now(Given::Nil)
 }
@@ -50,14 +57,13 @@ fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// The verbs of this fiber are part of what was around the transaction again.
 fn leave(isolate: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
-    let outer = held.0.borrow().as_ref().and_then(|transaction| transaction.outer().cloned());
-    isolate.set_transaction(outer);
+    isolate.set_transaction(held.before.take());
     Reply::Now(Given::Nil)
 }
 
 fn commit(_: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
-    let transaction = attempt!(held.0.take().ok_or_else(over));
+    let transaction = attempt!(held.transaction.take().ok_or_else(over));
     let answer = transaction.commit();
     Reply::later(async move {
         answer.await?;
@@ -69,7 +75,7 @@ fn commit(_: &Isolate, arguments: Arguments) -> Reply {
 /// Gives the transaction up; one that has ended already is left alone.
 fn roll_back(_: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
-    let Some(transaction) = held.0.take() else { return Reply::Now(Given::Nil) };
+    let Some(transaction) = held.transaction.take() else { return Reply::Now(Given::Nil) };
     let answer = transaction.roll_back();
     Reply::later(async move {
         answer.await?;
