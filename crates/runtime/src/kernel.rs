@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 46] = files![
+const FILES: [(&str, &str); 47] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -54,6 +54,7 @@ const FILES: [(&str, &str); 46] = files![
     "logging.lua",
     "define.lua",
     "connect.lua",
+    "changes.lua",
     "element.lua",
     "rows.lua",
     "table.lua",

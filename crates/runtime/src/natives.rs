@@ -11,6 +11,7 @@ mod system;
 mod tasks;
 mod text;
 mod transaction;
+mod watch;
 
 use crate::native::Native;
 
@@ -28,5 +29,6 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(tasks::NATIVES);
     all.extend(numbers::NATIVES);
     all.extend(text::NATIVES);
+    all.extend(watch::NATIVES);
     all
 }

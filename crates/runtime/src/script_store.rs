@@ -5,7 +5,8 @@ use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use runnel_store::{
-    Answer, Body, Content, Context as Call, Entry, Posted, Reference, Store, Value, Verb, Verbs,
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Posted, Reference, Store, Value,
+    Verb, Verbs, Watchers,
 };
 use std::future::Future;
 use std::os::raw::c_int;
@@ -27,6 +28,19 @@ impl ScriptStore {
     /// The object on top of the stack, which is popped.
     pub(crate) fn of_top(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
         Rc::new(ScriptStore { isolate: isolate.clone(), object: stack.keep(), name })
+    }
+
+    /// Asks a function of the kernel about the object, at once; nothing where that fails.
+    fn ask<T>(&self, name: &str, read: impl FnOnce(Stack) -> Option<T>) -> Option<T> {
+        let stack = self.isolate.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.isolate.slots().kernel);
+        stack.field(-1, name);
+        stack.push_kept(self.object);
+        let found = stack.protected_call(1, 1).then(|| read(stack)).flatten();
+        stack.set_top(top);
+        found
     }
 
     fn run<T: 'static>(
@@ -194,8 +208,41 @@ impl Store for ScriptStore {
         verbs
     }
 
+    fn watch(&self, reference: &Reference, _: &Call) -> Answer<Changes> {
+        let watchers = self.ask("watchersOf", |stack| stack.native(-1));
+        match watchers.as_ref().and_then(|native| native.downcast_ref::<Watchers>()) {
+            Some(watchers) => Answer::ok(watchers.watch(reference)),
+            None => Error::not_allowed(Verb::Watch, reference).into(),
+        }
+    }
+
     fn describe(&self) -> String {
-        self.name.clone()
+        let text = |stack: Stack| Some(String::from_utf8_lossy(stack.bytes(-1)).into_owned());
+        self.ask("describeStore", text).unwrap_or_else(|| self.name.clone())
+    }
+
+    /// The stores in its instance variables.
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let read = |stack: Stack| {
+            let mut sources = Vec::new();
+            let list = stack.top();
+            for position in (1..=stack.length(list)).step_by(2) {
+                stack.get_element(list, position);
+                let label = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+                stack.pop(1);
+                stack.get_element(list, position + 1);
+                let store = match crate::value::native_store(stack, stack.top()) {
+                    Some(store) => {
+                        stack.pop(1);
+                        store
+                    }
+                    None => ScriptStore::of_top(&self.isolate, stack, self.name.clone()),
+                };
+                sources.push((label, store));
+            }
+            Some(sources)
+        };
+        self.ask("storesIn", read).unwrap_or_default()
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -120,14 +120,16 @@ end
 local function plain(path) return (string.gsub(path, "^/+", "")) end
 
 local function follow(left, right)
-  local store = tellingStore(right)
-  if not store then return end
   local path = plain(right._path)
-  store:follow_(function(changed)
-    if plain(changed) ~= path then return end
+  local function update()
     -- What is the same already is not written again: two ends that follow each other come to rest.
     local value = right:value()
     if not K.eq(left:value(), value) then left:setValue_(value) end
+  end
+  local store = tellingStore(right)
+  if not store then return K.followWatched(right, update) end
+  store:follow_(function(changed)
+    if plain(changed) == path then update() end
   end)
 end
 

@@ -283,6 +283,8 @@ local function alone(block)
   end
 end
 
+K.alone = alone
+
 -- After a time, once; every time, until it is cancelled: an error of one time is not the end.
 function K.after(time, block)
   return K.fork(function() K.wait(time) return alone(block) end)

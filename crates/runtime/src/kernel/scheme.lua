@@ -74,6 +74,25 @@ function K.storeGet(store, path, scheme)
   return store:at_(K.pathReference(path, scheme))
 end
 
+-- A store of the program tells its watchers of what was written through it. Watchers that nobody
+-- asked for do not exist, so others pay for one look.
+local function tell(store, kind, path)
+  local watchers = type(store) == "table" and rawget(store, "_watchers")
+  if watchers then native.publish(watchers, kind, (split(path))) end
+end
+K.tellWatchers = tell
+
+-- For Rust: where a store of the program tells of its changes.
+function K.watchersOf(store)
+  if type(store) ~= "table" or K.isClass(store) or not store._isStore then return nil end
+  local watchers = rawget(store, "_watchers")
+  if not watchers then
+    watchers = native.watchers()
+    store._watchers = watchers
+  end
+  return watchers
+end
+
 -- A verb that carries a value.
 local function carrying(verb, send)
   return function(store, path, value, scheme)
@@ -83,7 +102,9 @@ local function carrying(verb, send)
       if type(value) == "table" and value._isRows then value = K.contentOf(value) end
       return native[verb](inner, at, query, scheme, value)
     end
-    return send(store, K.pathReference(path, scheme), value)
+    local answer = send(store, K.pathReference(path, scheme), value)
+    tell(store, "changed", path)
+    return answer
   end
 end
 
@@ -97,7 +118,9 @@ function K.storeDelete(store, path, scheme)
     local at, query = split(path)
     return native.delete(inner, at, query, scheme)
   end
-  return store:deleteAt_(K.pathReference(path, scheme))
+  local answer = store:deleteAt_(K.pathReference(path, scheme))
+  tell(store, "deleted", path)
+  return answer
 end
 
 function K.storeList(store, path, scheme)

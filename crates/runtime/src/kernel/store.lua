@@ -87,7 +87,8 @@ K.methods(Store, {
     K.storePost(self, "", operation)
     return self
   end,
-  ["graphViz"] = function(self) return K.graphOf(self) end,
+  ["graphViz"] = function(self) return native.drawGraph(K.nativeStore(self)) end,
+  ["graph"] = function(self) return native.drawGraph(K.nativeStore(self)) end,
   ["serveOnPort:"] = function(self, port) return K.serveOn(self, port) end,
 })
 
@@ -282,6 +283,11 @@ function K.serve(object, verb, path, query, value)
   local reference = K.pathReference(query and path .. "?" .. query or path)
   local found, answer = K.tryPath(object, verb, path, value, reference)
   if not found then answer = otherwise[verb](object, path, value) end
+  if verb == "delete" then
+    K.tellWatchers(object, "deleted", path)
+  elseif verb ~= "get" and verb ~= "list" then
+    K.tellWatchers(object, "changed", path)
+  end
   if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
   if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
     native.respond("status", 302)
@@ -319,6 +325,37 @@ function K.serveVerbs(object, path)
     if type(object) == "table" and not K.isClass(object) then verbs[#verbs + 1] = "put" end
   end
   return table.concat(verbs, " ")
+end
+
+-- The stores in an object's instance variables, by name: a plain list of name, store, name, …
+function K.storesIn(object)
+  local list = {}
+  local class = type(object) == "table" and not K.isClass(object) and K.classOf(object)
+  for _, name in ipairs(class and class._ivars or {}) do
+    local value = rawget(object, K.ivarKey(name))
+    local there = type(value) == "table" and not K.isClass(value)
+    if there and value._isArray then
+      for i = 1, #value do
+        local one = value[i]
+        if type(one) == "table" and not K.isClass(one) and one._isStore then
+          list[#list + 1] = name .. " " .. i
+          list[#list + 1] = K.nativeStore(one)
+        end
+      end
+    elseif there and value._isStore then
+      list[#list + 1] = name
+      list[#list + 1] = K.nativeStore(value)
+    end
+  end
+  return list
+end
+
+-- What graphs and logs call a store of the program.
+function K.describeStore(object)
+  local class = K.classOf(object)
+  if type(object) == "function" then return "block" end
+  if type(object) ~= "table" then return "value" end
+  return (object._isStore and "scheme " or "object ") .. (class and class._name or "")
 end
 
 -- A store as Rust should hold it: combinators of native stores stay native.

@@ -116,11 +116,7 @@ fn combined(store: &Rc<dyn Store>) -> Option<&Combined> {
 }
 
 /// The stores of an array.
-fn stores(
-    isolate: &Isolate,
-    arguments: Arguments,
-    at: c_int,
-) -> Result<Vec<Rc<dyn Store>>, Error> {
+fn stores(isolate: &Isolate, arguments: Arguments, at: c_int) -> Result<Vec<Rc<dyn Store>>, Error> {
     let stack = arguments.0;
     let mut stores = Vec::new();
     for position in 1..=stack.length(at) {

@@ -1,0 +1,134 @@
+-- Changes of stores: `ref:file:notes changes` is a source of what is written there from then on.
+local K = ...
+local type, rawget, setmetatable = type, rawget, setmetatable
+local native, throw = K.native, K.throw
+
+for _, key in ipairs { "_watch", "_fiber", "_watched", "_of" } do K.nilKeys[key] = true end
+
+-- A change: its kind (`changed`, `deleted`, `lost`), where, and what is there now.
+local Change = K.newClass("Change", K.classes.Object)
+K.ivar(Change, "kind")
+K.ivar(Change, "path")
+K.methods(Change, {
+  ["reference"] = function(self)
+    local reference = K.pathReference(self.i_path, self._of._scheme)
+    reference._store = rawget(self._of, "_store")
+    return reference
+  end,
+  -- The content that came with the change, or else what is there when asked.
+  ["value"] = function(self)
+    local value = rawget(self, "_value")
+    if value ~= nil then return value end
+    if self.i_kind == "deleted" then return nil end
+    return self:reference():value()
+  end,
+  ["isDeletion"] = function(self) return self.i_kind == "deleted" end,
+  ["isLost"] = function(self) return self.i_kind == "lost" end,
+  ["description"] = function(self) return self.i_kind .. " " .. self.i_path end,
+  ["stringValue"] = function(self) return self:description() end,
+  -- Repeats the change in another store, at the same path.
+  ["applyTo:"] = function(self, target)
+    local path = self.i_path
+    if self.i_kind == "lost" then
+      K.copyStore(self._of:store(), target, path)
+      return target
+    end
+    local value = self:value()
+    if value == nil then K.storeDelete(target, path) else K.storePutAt(target, path, value) end
+    return target
+  end,
+})
+K.nilKeys._value = true
+rawset(Change._methods, "_isOperation", true)
+
+-- The source of them.
+local Changes = K.newClass("Changes", K.classes.Source)
+
+local function open(reference)
+  if reference._get then
+    throw("unsupported", string.format("%s cannot tell of changes: it is a variable", reference:stringValue()),
+      { i_hint = "keep it in a store: `scheme:model ← #DictStore{ }`" })
+  end
+  local path, query = K.splitPath(reference._path)
+  return native.watch(K.nativeStore(reference:store()), path, query, reference._scheme)
+end
+
+local function nextOf(self)
+  local told = native.nextChange(self._watch)
+  if told == nil then return nil end
+  local change = setmetatable({ i_kind = told[1], i_path = told[2], _of = self._watched }, Change._methods)
+  change._value = native.changeContent(self._watch)
+  return change
+end
+
+local function each(self, block)
+  while true do
+    local change = nextOf(self)
+    if change == nil then return self end
+    block(change)
+  end
+end
+
+K.methods(Changes, {
+  ["next"] = nextOf,
+  ["nextObject"] = nextOf,
+  ["do:"] = each,
+  ["produce"] = function(self) each(self, function(change) self:forward_(change) end) end,
+  ["stop"] = function(self)
+    native.unwatch(self._watch)
+    return self
+  end,
+  -- In a fiber of its own: to a store, which repeats each change, or to a stream.
+  ["connect:"] = function(self, target)
+    if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
+    if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
+    local deliver
+    if type(target) == "table" and target._isStore then
+      deliver = function(change) change:applyTo_(target) end
+    elseif type(target) == "table" and target._isDictionary then
+      local store = K.asStore(target)
+      deliver = function(change) change:applyTo_(store) end
+    elseif K.isKind(target, K.classes.ByteStream) then
+      deliver = function(change) target:println_(change) end
+    else
+      deliver = function(change) target:writeObject_(change) end
+    end
+    self._fiber = K.fork(function()
+      return K.alone(function() each(self, deliver) end)
+    end)
+    return self
+  end,
+  ["description"] = function(self) return "changes of " .. self._watched:stringValue() end,
+})
+
+local function changesOf(reference)
+  local source = Changes:new()
+  source._watched = reference
+  source._watch = open(reference)
+  return source
+end
+
+K.methods(K.classes.Reference, { ["changes"] = changesOf })
+K.methods(K.classes.Store, {
+  ["changes"] = function(self)
+    local reference = K.pathReference("")
+    reference._store = self
+    return changesOf(reference)
+  end,
+})
+K.methods(K.classes.Dictionary, { ["changes"] = function(self) return K.dictionaryView(self):changes() end })
+
+-- For constraints: runs a block whenever a reference changes, where its store can tell.
+function K.followWatched(reference, update)
+  if reference._get or reference._scheme == "var" and not rawget(reference, "_store") then return end
+  local ok, watch = pcall(open, reference)
+  if not ok then
+    if type(watch) == "table" and watch.i_kind == "notAllowed" then return end
+    error(watch, 0)
+  end
+  K.fork(function()
+    return K.alone(function()
+      while native.nextChange(watch) ~= nil do update() end
+    end)
+  end)
+end

@@ -1,0 +1,128 @@
+//! Following the changes of stores.
+
+use super::stores::{any_store, attempt, given, inner_call, reference};
+use crate::isolate::Isolate;
+use crate::native::{Arguments, Given, Native, Reply};
+use futures_util::StreamExt;
+use runnel_store::{
+    Answer, Change, ChangeKind, Changes, Content, Error, Kind, Reference, Value, Watchers,
+};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 6] = [
+    ("watch", watch),
+    ("nextChange", next_change),
+    ("changeContent", change_content),
+    ("unwatch", unwatch),
+    ("watchers", watchers),
+    ("publish", publish),
+];
+
+/// A watch in the hands of the program. Ends when it is told so, or with the last handle.
+struct Watch {
+    /// Absent while somebody waits for the next change, and after the end.
+    changes: RefCell<Option<Changes>>,
+    ended: Cell<bool>,
+    told_to_end: tokio::sync::Notify,
+    /// What came with the last change.
+    content: RefCell<Option<Content>>,
+}
+
+/// `(store, path, query or nil, scheme or nil)`: a watch, from now on.
+fn watch(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let changes = store.watch(&reference(arguments), &inner_call(isolate));
+    let give: fn(Changes) -> Given = |changes| {
+        Given::Native(Rc::new(Watch {
+            changes: RefCell::new(Some(changes)),
+            ended: Cell::new(false),
+            told_to_end: tokio::sync::Notify::new(),
+            content: RefCell::default(),
+        }))
+    };
+    Reply::from((changes, give))
+}
+
+fn watch_of(arguments: Arguments) -> Result<Rc<Watch>, Error> {
+    arguments
+        .native(1)
+        .and_then(|native| native.downcast::<Watch>().ok())
+        .ok_or_else(|| Error::new(Kind::Invalid, "a watch is expected here"))
+}
+
+/// `(watch)`: waits for the next change: a list of its kind, path and scheme; nil at the end.
+fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
+    let watch = attempt!(watch_of(arguments));
+    if watch.ended.get() {
+        return Reply::Now(Given::Nil);
+    }
+    let Some(mut changes) = watch.changes.take() else {
+        let message = "two fibers wait for the changes of one watch; make one for each";
+        return Reply::Failed(Error::new(Kind::Invalid, message));
+    };
+    Reply::later(async move {
+        let next = tokio::select! {
+            next = changes.next() => next,
+            () = watch.told_to_end.notified() => None,
+        };
+        match next {
+            Some(Ok(change)) if !watch.ended.get() => {
+                watch.changes.replace(Some(changes));
+                Ok(told(&watch, change))
+            }
+            Some(Err(error)) => {
+                watch.ended.set(true);
+                Err(error)
+            }
+            _ => {
+                watch.ended.set(true);
+                Ok(Given::Nil)
+            }
+        }
+    })
+}
+
+fn told(watch: &Watch, change: Change) -> Given {
+    let Change { kind, reference, content } = change;
+    watch.content.replace(content);
+    let scheme = reference.scheme().map_or(Value::Nil, |scheme| Value::Text(scheme.into()));
+    let path = Value::Text(reference.path().into());
+    Given::Value(Value::List(vec![Value::Text(kind.name().into()), path, scheme]))
+}
+
+/// `(watch)`: the content that came with the last change, once; nil where it came without.
+fn change_content(_: &Isolate, arguments: Arguments) -> Reply {
+    let watch = attempt!(watch_of(arguments));
+    given(Answer::ok(watch.content.take()))
+}
+
+/// `(watch)`: ends it. Whoever waits for the next change gets nil.
+fn unwatch(_: &Isolate, arguments: Arguments) -> Reply {
+    let watch = attempt!(watch_of(arguments));
+    watch.ended.set(true);
+    watch.changes.take();
+    watch.told_to_end.notify_waiters();
+    Reply::Now(Given::Nil)
+}
+
+/// Where a store of the program tells of its changes.
+fn watchers(_: &Isolate, _: Arguments) -> Reply {
+    Reply::Now(Given::Native(Rc::new(Watchers::new())))
+}
+
+/// `(watchers, kind, path)`: tells of a change.
+fn publish(_: &Isolate, arguments: Arguments) -> Reply {
+    let native = arguments.native(1);
+    let Some(watchers) = native.as_ref().and_then(|native| native.downcast_ref::<Watchers>())
+    else {
+        return Reply::Failed(Error::new(Kind::Invalid, "watchers are expected here"));
+    };
+    let kind = match arguments.text(2).as_str() {
+        "deleted" => ChangeKind::Deleted,
+        "lost" => ChangeKind::Lost,
+        _ => ChangeKind::Changed,
+    };
+    watchers.publish(kind, &Reference::from_path(arguments.text(3)));
+    Reply::Now(Given::Nil)
+}
