@@ -11,29 +11,48 @@
 //! | [`Log`] | tells of what is written |
 //! | [`Polling`] | tells of changes of a store that cannot, by asking |
 //! | [`ReadOnly`] | refuses to write |
+//! | [`Ensure`] | what is missing is an error |
+//! | [`Extension`], [`Rename`] | other names below than above |
+//! | [`Merge`] | what is put is added to what is there |
+//! | [`Timeout`], [`Retry`], [`Limit`] | for stores on the other side of a network |
 //!
 //! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
 //! and answers at once when its sources do (a cache only when it has it).
 
 mod cache;
+mod ensure;
+mod extension;
 mod json;
+mod limit;
 mod log;
 mod map;
+mod merge;
+mod pass;
 mod polling;
 mod readonly;
 mod relative;
+mod rename;
+mod retry;
 mod route;
 mod sequence;
+mod timeout;
 
 pub use cache::Cache;
+pub use ensure::Ensure;
+pub use extension::Extension;
 pub use json::Json;
+pub use limit::{Limit, LimitOptions};
 pub use log::Log;
 pub use map::Map;
+pub use merge::Merge;
 pub use polling::{POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling};
 pub use readonly::ReadOnly;
 pub use relative::Relative;
+pub use rename::Rename;
+pub use retry::{Retry, RetryOptions};
 pub use route::Route;
 pub use sequence::Sequence;
+pub use timeout::Timeout;
 
 use crate::{Answer, Change, Changes, Content, Context, Entry, Reference};
 use futures_util::{StreamExt, future};
