@@ -1,5 +1,6 @@
 //! The natives, by the name under which the kernel calls them.
 
+mod combinators;
 mod combine;
 mod define;
 mod insert;

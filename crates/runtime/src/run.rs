@@ -286,6 +286,22 @@ impl Isolate {
         stack.set_top(top);
     }
 
+    /// What a program has made for others to reach: the roots of its servers, and the schemes that
+    /// it installed, each with a name. For graphs.
+    pub fn installed(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let stack = self.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.slots().kernel);
+        stack.field(-1, "installedStores");
+        let stores = match stack.protected_call(0, 1) {
+            true => crate::script_store::stores_of_top(self, stack),
+            false => Vec::new(),
+        };
+        stack.set_top(top);
+        stores
+    }
+
     /// Installs a scheme in the program.
     pub fn install_scheme(&self, name: &str, store: Rc<dyn Store>) {
         let stack = self.stack();

@@ -223,25 +223,7 @@ impl Store for ScriptStore {
 
     /// The stores in its instance variables.
     fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        let read = |stack: Stack| {
-            let mut sources = Vec::new();
-            let list = stack.top();
-            for position in (1..=stack.length(list)).step_by(2) {
-                stack.get_element(list, position);
-                let label = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
-                stack.pop(1);
-                stack.get_element(list, position + 1);
-                let store = match crate::value::native_store(stack, stack.top()) {
-                    Some(store) => {
-                        stack.pop(1);
-                        store
-                    }
-                    None => ScriptStore::of_top(&self.isolate, stack, self.name.clone()),
-                };
-                sources.push((label, store));
-            }
-            Some(sources)
-        };
+        let read = |stack: Stack| Some(stores_of_top(&self.isolate, stack));
         self.ask("storesIn", read).unwrap_or_default()
     }
 
@@ -254,6 +236,27 @@ impl Drop for ScriptStore {
     fn drop(&mut self) {
         self.isolate.stack().release(self.object);
     }
+}
+
+/// The stores of a list on top of the stack: a name, a store, a name, and so on.
+pub(crate) fn stores_of_top(isolate: &Isolate, stack: Stack) -> Vec<(String, Rc<dyn Store>)> {
+    let list = stack.top();
+    let mut stores = Vec::new();
+    for position in (1..=stack.length(list)).step_by(2) {
+        stack.get_element(list, position);
+        let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+        stack.pop(1);
+        stack.get_element(list, position + 1);
+        let store = match crate::value::native_store(stack, stack.top()) {
+            Some(store) => {
+                stack.pop(1);
+                store
+            }
+            None => ScriptStore::of_top(isolate, stack, "scheme of the program".into()),
+        };
+        stores.push((name, store));
+    }
+    stores
 }
 
 /// The object of the program that a store is, if it is one.

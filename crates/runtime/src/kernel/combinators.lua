@@ -98,13 +98,13 @@ local Route = nativeCombinator {
   aliases = { "SwitchingStore", "MPWSwitchingStore" },
   options = { otherwise = take.store },
   parts = function(self)
-    local stores, names = K.copyList(self.i_stores or {}), K.copyList(self.i_names or {})
+    local stores, names = K.copyList(self.i_stores or {}), K.copyList(self._names or {})
     stores[#stores + 1] = self.i_otherwise
     return stores, names
   end,
 }
 K.ivar(Route, "stores")
-K.nilKeys.i_names, K.nilKeys._dictionary = true, true
+K.nilKeys._names, K.nilKeys._dictionary = true, true
 local function setRoutes(self, dictionary)
   if type(dictionary) ~= "table" or K.isClass(dictionary) or not dictionary._isDictionary then
     throw("typeError", "`stores` of a Route must be a dictionary of stores, not " .. K.nameOf(dictionary))
@@ -114,7 +114,7 @@ local function setRoutes(self, dictionary)
     n = n + 1
     names[n], stores[n] = K.str(name), K.noRing(self, K.storeOf(store))
   end)
-  self.i_stores, self.i_names = K.array(stores, n), names
+  self.i_stores, self._names = K.array(stores, n), names
   self._dictionary = dictionary
   K.combinatorChanged(self)
 end
@@ -128,6 +128,63 @@ K.methods(Route, {
 })
 
 nativeCombinator { name = "ReadOnly", kind = "readOnly", aliases = { "ReadOnlyStore", "MPWReadOnlyStore" } }
+
+-- Merge: a put of an array or a text is added to what is there; everything else replaces.
+nativeCombinator { name = "Merge", kind = "merge", aliases = { "MergingStore", "MPWMergingStore" } }
+
+-- Ensure: what is missing is an error.
+nativeCombinator { name = "Ensure", kind = "ensure", aliases = { "EnsureNonNilStore", "MPWEnsureNonNilStore" } }
+
+-- Extension: adds an ending to names on the way down, and takes it off on the way up.
+nativeCombinator {
+  name = "Extension", kind = "extension",
+  aliases = { "ExtensionStore", "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper" },
+  options = { extension = take.text },
+}
+
+-- Retry: repeats what failed for a reason that may pass.
+nativeCombinator {
+  name = "Retry", kind = "retry", aliases = { "RetryStore" },
+  options = { times = take.count, first = take.seconds, longest = take.seconds, posts = take.flag },
+}
+
+-- Timeout: an answer within a time, or an error.
+nativeCombinator { name = "Timeout", kind = "timeout", aliases = { "TimeoutStore" }, options = { after = take.seconds } }
+
+-- Limit: so many a second, so many at once.
+nativeCombinator {
+  name = "Limit", kind = "limit", aliases = { "LimitStore" },
+  options = { perSecond = take.rate, burst = take.count, concurrent = take.count, waiting = take.count },
+}
+
+-- Names: what lies at some paths below has other names here.
+local Names = nativeCombinator {
+  name = "Names", kind = "names", aliases = { "NameRemappingStore", "MPWNameRemappingStore" },
+  parts = function(self)
+    local names = {}
+    if self.i_names then self.i_names:keysAndValuesDo_(function(name) names[#names + 1] = K.str(name) end) end
+    return { K.sourceOf(self) }, names
+  end,
+  more = function(self, add)
+    local at = 0
+    if not self.i_names then return end
+    self.i_names:keysAndValuesDo_(function(_, below)
+      add(K.str(at), K.str(below))
+      at = at + 1
+    end)
+  end,
+}
+K.ivar(Names, "names")
+K.method(Names, K.mangle("setNames:"), function(self, names)
+  if type(names) ~= "table" or K.isClass(names) or not names._isDictionary then
+    throw("typeError", "`names` of a Names must be a dictionary of names, not " .. K.nameOf(names))
+  end
+  self.i_names = names
+  K.combinatorChanged(self)
+end)
+
+-- Polling: tells of changes of a store that cannot, by looking.
+nativeCombinator { name = "Polling", kind = "polling", options = { every = take.seconds } }
 
 -- JSONConverter: what is read leaves as JSON, what is written is parsed (`up: false`: the other
 -- way round). Rows and objects are written straight into the answer.
@@ -168,53 +225,6 @@ function K.copyList(list)
   for i = 1, #list do copy[i] = list[i] end
   return copy
 end
-
--- MergingStore: a put of an array or a text is added to what is there; everything else replaces.
-local Merging = K.newClass("MergingStore", Mapping)
-K.alias("MPWMergingStore", Merging)
-K.methods(Merging, {
-  ["at:put:"] = function(self, reference, value)
-    local path = pathOf(reference)
-    local held = K.storeGet(K.sourceOf(self), path)
-    local joins = type(value) == "string" and type(held) == "string"
-      or type(value) == "table" and value._isArray and type(held) == "table" and held._isArray
-    if joins then
-      value = type(held) == "string" and held .. value or held:arrayByAddingObjectsFromArray_(value)
-    end
-    K.storePutAt(K.sourceOf(self), path, value)
-    return value
-  end,
-})
-
--- EnsureNonNilStore: what is missing is an error.
-local Ensure = K.newClass("EnsureNonNilStore", Mapping)
-K.alias("MPWEnsureNonNilStore", Ensure)
-K.method(Ensure, "at_", function(self, reference)
-  local value = Mapping._methods.at_(self, reference)
-  if value == nil then K.throw("notFound", string.format("there is nothing at %s", pathOf(reference))) end
-  return value
-end)
-
--- ExtensionStore: adds an ending to names on the way down, and takes it off on the way up.
-local Extension = K.newClass("ExtensionStore", Mapping)
-for _, name in ipairs { "MPWExtensionStore", "MPWExtensionMapper", "ExtensionMapper" } do K.alias(name, Extension) end
-K.ivar(Extension, "extension")
-K.methods(Extension, {
-  ["mapReference:"] = function(self, reference)
-    local path = pathOf(reference)
-    if path == "" or string.sub(path, -1) == "/" then return reference end
-    return K.pathReference(path .. "." .. self.i_extension)
-  end,
-  ["childrenOfReference:"] = function(self, reference)
-    local names = K.storeList(K.sourceOf(self), pathOf(reference))
-    if names == nil then return nil end
-    local ending = "." .. self.i_extension
-    return names:collect_(function(name)
-      if string.sub(name, -#ending) == ending then return string.sub(name, 1, -#ending - 1) end
-      return name
-    end)
-  end,
-})
 
 -- A record that was read for a class becomes an instance of it. Fields that the class does not
 -- have are an error; they would be lost otherwise.

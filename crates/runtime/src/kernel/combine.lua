@@ -68,6 +68,12 @@ local function parts(self)
       keys[n], map[name] = name, read(value, name, self)
     end
   end
+  if kind.more then
+    kind.more(self, function(name, value)
+      n = n + 1
+      keys[n], map[name] = name, value
+    end)
+  end
   local options = K.dictionary(keys, map, n)
   if not kind.parts then return options, { sourceOf(self) }, {} end
   local sources, names = kind.parts(self)

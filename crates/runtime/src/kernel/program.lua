@@ -38,6 +38,8 @@ for _, name in ipairs { "port", "scheme", "address", "timeout", "largestBody" } 
 K.nilKeys._server, K.nilKeys._isServer = true, true
 rawset(Server._methods, "_isServer", true)
 local DEFAULT_PORT = 51001
+local known = setmetatable({}, { __mode = "v" }) -- every server with something to serve, for graphs
+K.nilKeys._known = true
 
 local function rootOf(self)
   if self.i_scheme == nil then
@@ -50,6 +52,10 @@ end
 K.methods(Server, {
   ["setScheme:"] = function(self, store)
     self.i_scheme = K.asStore(store)
+    if not rawget(self, "_known") then
+      self._known = true
+      known[#known + 1] = self
+    end
     if rawget(self, "_server") then native.serverRoot(self._server, rootOf(self)) end
   end,
   ["setDelegate:"] = function(self, store) self:setScheme_(store) end,
@@ -88,6 +94,22 @@ K.classMethods(Server, {
     return server
   end,
 })
+
+-- For Rust: what others can reach, as a plain list of name, store, name, …
+function K.installedStores()
+  local list = {}
+  for i = 1, table.maxn(known) do
+    if known[i] then
+      list[#list + 1] = "server on port " .. K.str(known[i].i_port or DEFAULT_PORT)
+      list[#list + 1] = rootOf(known[i])
+    end
+  end
+  for _, name in ipairs(K.installed) do
+    list[#list + 1] = "scheme:" .. name
+    list[#list + 1] = K.nativeStore(K.schemes[name])
+  end
+  return list
+end
 
 function K.serveOn(store, port)
   local server = Server:new()

@@ -5,6 +5,7 @@ local native, throw = K.native, K.throw
 
 K.schemes = {}
 K.variables = {}
+K.installed = {} -- names of schemes that the program installed, in order
 K.declared = {} -- names that parameters of the script gave
 K.predefined = {}
 K.predefinedNames = {}
@@ -49,6 +50,10 @@ function K.installScheme(name, store)
     return
   end
   schemes[name] = K.asStore(store)
+  for _, known in ipairs(K.installed) do
+    if known == name then return end
+  end
+  K.installed[#K.installed + 1] = name
 end
 
 -- What can stand for a store: a store, a reference (its relative store), a dictionary, a server.

@@ -1,13 +1,11 @@
 //! Making native stores and combinators.
 
+use super::combinators::{Options, Parts, make};
 use super::stores::{any_store, attempt};
-use crate::combined::{Combined, Controls};
+use crate::combined::Combined;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{
-    Cache, Error, Json, Kind, Memory, ReadOnly, Reference, Relative, Route, Sequence, Store, Value,
-    draw_graph,
-};
+use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_graph};
 use std::os::raw::c_int;
 use std::rc::Rc;
 
@@ -42,52 +40,13 @@ fn relative(isolate: &Isolate, arguments: Arguments) -> Reply {
     store(Relative::new(source, base))
 }
 
-/// The options of a combinator, as the kernel has checked them.
-struct Options(Vec<(String, Value)>);
-
-impl Options {
-    fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
-    }
-
-    fn flag(&self, name: &str) -> Option<bool> {
-        self.get(name).and_then(Value::as_bool)
-    }
-
-    fn text(&self, name: &str) -> Option<&str> {
-        match self.get(name) {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-}
-
-/// What a combinator is made of.
-struct Parts {
-    options: Options,
-    sources: Vec<Rc<dyn Store>>,
-    names: Vec<String>,
-}
-
-impl Parts {
-    fn source(&self) -> Result<Rc<dyn Store>, Error> {
-        let missing = || Error::new(Kind::Invalid, "a combinator needs a source");
-        self.sources.first().cloned().ok_or_else(missing)
-    }
-
-    fn named(&self, name: &str) -> Option<Rc<dyn Store>> {
-        let at = self.names.iter().position(|known| known == name)?;
-        self.sources.get(at).cloned()
-    }
-}
-
 /// `(handle or nil, kind, options, sources, their names)`: a combinator, or what the one of
 /// a handle is from now on.
 fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
     let kind = arguments.text(2);
     let options = match attempt!(arguments.value(isolate, 3)) {
-        Value::Record(options) => Options(options),
-        _ => Options(Vec::new()),
+        Value::Record(options) => Options::new(options),
+        _ => Options::new(Vec::new()),
     };
     let sources = attempt!(stores(isolate, arguments, 4));
     let Value::List(names) = attempt!(arguments.value(isolate, 5)) else {
@@ -127,64 +86,6 @@ fn stores(isolate: &Isolate, arguments: Arguments, at: c_int) -> Result<Vec<Rc<d
         stores.push(store?);
     }
     Ok(stores)
-}
-
-fn make(kind: &str, parts: &Parts) -> Result<Controls, Error> {
-    let options = &parts.options;
-    if kind == "cache" {
-        return Ok(cache(parts.source()?, parts));
-    }
-    let made: Rc<dyn Store> = match kind {
-        "pass" => parts.source()?,
-        "relative" => {
-            let base = options.text("base").unwrap_or_default();
-            let mut base = Reference::from_path(base.to_string());
-            if let Some(scheme) = options.text("baseScheme") {
-                base = base.with_scheme(scheme.to_string());
-            }
-            Rc::new(Relative::new(parts.source()?, base))
-        }
-        "sequence" => Rc::new(Sequence::new(parts.sources.clone())),
-        "route" => Rc::new(route(parts)),
-        "readOnly" => Rc::new(ReadOnly::new(parts.source()?)),
-        "json" => Rc::new(json(parts.source()?, options)),
-        _ => return Err(Error::new(Kind::Invalid, format!("there is no combinator `{kind}`"))),
-    };
-    Ok(Controls::plain(made))
-}
-
-/// What is written to a cache whose source is only read stays in the cache, above the source.
-fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
-    let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
-    let cache = Rc::new(Cache::new(kept.clone(), source));
-    let read_only = parts.options.flag("readOnlySource").unwrap_or(false);
-    let store: Rc<dyn Store> = match read_only {
-        true => Rc::new(Sequence::new(vec![kept, cache.clone()])),
-        false => cache.clone(),
-    };
-    Controls { cache: Some(cache), ..Controls::plain(store) }
-}
-
-fn route(parts: &Parts) -> Route {
-    let route = Route::by_segment();
-    for (name, store) in parts.names.iter().zip(&parts.sources) {
-        route.mount(name, store.clone());
-    }
-    // A store more than there are names takes what no name fits.
-    if let Some(otherwise) = parts.sources.get(parts.names.len()) {
-        route.otherwise(otherwise.clone());
-    }
-    route
-}
-
-fn json(source: Rc<dyn Store>, options: &Options) -> Json {
-    let up = options.flag("up").unwrap_or(true);
-    let converter = if up { Json::up(source) } else { Json::down(source) };
-    let class = options.text("class").or_else(|| options.text("converterClass"));
-    match class {
-        Some(class) => converter.with_class(class),
-        None => converter,
-    }
 }
 
 /// `(handle, path)`: a cache forgets a path and everything above it.

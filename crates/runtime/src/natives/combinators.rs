@@ -1,0 +1,179 @@
+//! The combinators by name, made of options and sources.
+
+use crate::combined::Controls;
+use runnel_store::{
+    Cache, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory, Merge, Polling,
+    ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, Store, Timeout,
+    Value,
+};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How often a polling store looks when nothing else is said.
+const POLLING: Duration = Duration::from_secs(2);
+/// How long a source may take when nothing else is said.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The options of a combinator, as the kernel has checked them.
+pub(super) struct Options(Vec<(String, Value)>);
+
+impl Options {
+    pub(super) fn new(options: Vec<(String, Value)>) -> Self {
+        Options(options)
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+
+    fn flag(&self, name: &str) -> Option<bool> {
+        self.get(name).and_then(Value::as_bool)
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        self.get(name).and_then(Value::as_f64)
+    }
+
+    fn time(&self, name: &str) -> Option<Duration> {
+        self.number(name).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+    }
+
+    fn count(&self, name: &str) -> Option<u64> {
+        self.number(name).map(|count| count as u64)
+    }
+
+    fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// What a combinator is made of.
+pub(super) struct Parts {
+    pub(super) options: Options,
+    pub(super) sources: Vec<Rc<dyn Store>>,
+    pub(super) names: Vec<String>,
+}
+
+impl Parts {
+    fn source(&self) -> Result<Rc<dyn Store>, Error> {
+        let missing = || Error::new(Kind::Invalid, "a combinator needs a source");
+        self.sources.first().cloned().ok_or_else(missing)
+    }
+
+    fn named(&self, name: &str) -> Option<Rc<dyn Store>> {
+        let at = self.names.iter().position(|known| known == name)?;
+        self.sources.get(at).cloned()
+    }
+}
+
+/// The combinator of a kind.
+pub(super) fn make(kind: &str, parts: &Parts) -> Result<Controls, Error> {
+    let options = &parts.options;
+    let made: Rc<dyn Store> = match kind {
+        "cache" => return Ok(cache(parts.source()?, parts)),
+        "pass" => parts.source()?,
+        "relative" => Rc::new(relative(parts.source()?, options)),
+        "sequence" => Rc::new(Sequence::new(parts.sources.clone())),
+        "route" => Rc::new(route(parts)),
+        "names" => Rc::new(names(parts)?),
+        "readOnly" => Rc::new(ReadOnly::new(parts.source()?)),
+        "merge" => Rc::new(Merge::new(parts.source()?)),
+        "ensure" => Rc::new(Ensure::new(parts.source()?)),
+        "extension" => {
+            let extension = options.text("extension").unwrap_or_default();
+            Rc::new(Extension::new(parts.source()?, extension))
+        }
+        "json" => Rc::new(json(parts.source()?, options)),
+        "retry" => retry(parts.source()?, options),
+        "timeout" => {
+            let time = options.time("after").unwrap_or(TIMEOUT);
+            Rc::new(Timeout::new(parts.source()?, time))
+        }
+        "limit" => Rc::new(limit(parts.source()?, options)),
+        "polling" => {
+            let every = options.time("every").unwrap_or(POLLING);
+            Rc::new(Polling::new(parts.source()?, every))
+        }
+        _ => return Err(Error::new(Kind::Invalid, format!("there is no combinator `{kind}`"))),
+    };
+    Ok(Controls::plain(made))
+}
+
+fn relative(source: Rc<dyn Store>, options: &Options) -> Relative {
+    let mut base = Reference::from_path(options.text("base").unwrap_or_default().to_string());
+    if let Some(scheme) = options.text("baseScheme") {
+        base = base.with_scheme(scheme.to_string());
+    }
+    Relative::new(source, base)
+}
+
+/// Pairs of names: each name stands for the option of the same number.
+fn names(parts: &Parts) -> Result<runnel_store::Map, Error> {
+    let below = |at: usize| parts.options.text(&at.to_string()).unwrap_or_default().to_string();
+    let pairs = parts.names.iter().enumerate().map(|(at, above)| (above.clone(), below(at)));
+    Ok(Rename::prefixes(parts.source()?, pairs))
+}
+
+fn retry(source: Rc<dyn Store>, options: &Options) -> Rc<dyn Store> {
+    let usual = RetryOptions::default();
+    let asked = RetryOptions {
+        times: options.count("times").map_or(usual.times, |times| times.min(1000) as u32),
+        first: options.time("first").unwrap_or(usual.first),
+        longest: options.time("longest").unwrap_or(usual.longest),
+    };
+    let retry = Retry::new(source, asked);
+    match options.flag("posts") {
+        Some(true) => Rc::new(retry.with_posts()),
+        _ => Rc::new(retry),
+    }
+}
+
+fn limit(source: Rc<dyn Store>, options: &Options) -> Limit {
+    let usual = LimitOptions::default();
+    let count =
+        |name| options.count(name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    // A rate alone limits no more than the rate.
+    let per_second = options.number("perSecond");
+    let concurrent =
+        count("concurrent").or(if per_second.is_some() { None } else { usual.concurrent });
+    let burst = options.count("burst").map_or(usual.burst, |burst| burst.min(1 << 30) as u32);
+    let waiting = count("waiting").unwrap_or(usual.waiting);
+    Limit::new(source, LimitOptions { per_second, burst, concurrent, waiting })
+}
+
+/// What is written to a cache whose source is only read stays in the cache, above the source.
+fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
+    let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
+    let cache = Rc::new(Cache::new(kept.clone(), source));
+    let read_only = parts.options.flag("readOnlySource").unwrap_or(false);
+    let store: Rc<dyn Store> = match read_only {
+        true => Rc::new(Sequence::new(vec![kept, cache.clone()])),
+        false => cache.clone(),
+    };
+    Controls { cache: Some(cache), ..Controls::plain(store) }
+}
+
+fn route(parts: &Parts) -> Route {
+    let route = Route::by_segment();
+    for (name, store) in parts.names.iter().zip(&parts.sources) {
+        route.mount(name, store.clone());
+    }
+    // A store more than there are names takes what no name fits.
+    if let Some(otherwise) = parts.sources.get(parts.names.len()) {
+        route.otherwise(otherwise.clone());
+    }
+    route
+}
+
+fn json(source: Rc<dyn Store>, options: &Options) -> Json {
+    let up = options.flag("up").unwrap_or(true);
+    let converter = if up { Json::up(source) } else { Json::down(source) };
+    let class = options.text("class").or_else(|| options.text("converterClass"));
+    match class {
+        Some(class) => converter.with_class(class),
+        None => converter,
+    }
+}
