@@ -46,7 +46,7 @@ impl Row {
     /// Checks a record against the columns of a table.
     pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, Fault> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
-        let columns = positions(table, &fields)?;
+        let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
             .iter()
             .zip(fields)
@@ -91,7 +91,8 @@ impl Batch {
             let same = fields.len() == names.len()
                 && fields.iter().zip(names).all(|(field, known)| field.0 == known.0);
             if !same {
-                groups.push((positions(table, fields).map_err(place)?, 0));
+                let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()));
+                groups.push((columns.map_err(place)?, 0));
                 names = fields;
             }
             let Some((columns, count)) = groups.last_mut() else { continue };
@@ -102,11 +103,6 @@ impl Batch {
         }
         Ok(Batch { records, groups })
     }
-
-    /// How many rows.
-    pub(crate) fn len(&self) -> usize {
-        self.records.len()
-    }
 }
 
 fn no_record(value: &Value) -> Fault {
@@ -114,9 +110,13 @@ fn no_record(value: &Value) -> Fault {
     Fault::new(Kind::Unsupported, message)
 }
 
-fn positions(table: &TableInfo, fields: &[(String, Value)]) -> Result<Vec<usize>, Fault> {
-    let mut positions = Vec::with_capacity(fields.len());
-    for (name, _) in fields {
+/// The columns of names, each once and none that is computed.
+pub(crate) fn positions<'a>(
+    table: &TableInfo,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<usize>, Fault> {
+    let mut positions = Vec::new();
+    for name in names {
         let found = column(table, name)?;
         if found.generated {
             let message = format!("{name} is computed from other columns and cannot be stored");
@@ -278,7 +278,7 @@ impl Target {
         self.info.key_sql().ok_or_else(|| no_key(&self.info))
     }
 
-    fn insert_sql(&self, columns: &[usize]) -> String {
+    pub(crate) fn insert_sql(&self, columns: &[usize]) -> String {
         let table = quoted(&self.info.name);
         if columns.is_empty() {
             return format!("INSERT INTO {table} DEFAULT VALUES");

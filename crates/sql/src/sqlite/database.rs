@@ -3,6 +3,7 @@
 use crate::sqlite::cell::Cell;
 use crate::sqlite::define;
 use crate::sqlite::fault::Fault;
+use crate::sqlite::migrate;
 use crate::sqlite::options::Options;
 use crate::sqlite::place::Place;
 use crate::sqlite::reader::{Reader, Traits};
@@ -12,9 +13,11 @@ use crate::sqlite::select::Select;
 use crate::sqlite::shared::Shared;
 use crate::sqlite::statement;
 use crate::sqlite::table::Table;
+use crate::sqlite::telling;
+use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Result, Shape, Store,
-    Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
+    Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -130,6 +133,11 @@ impl Database {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
         };
+        if let Some(held) = transaction::of(&self.reader.shared, context) {
+            let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
+            let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);
+            return held.run(context.deadline, work).map(Content::value);
+        }
         let (text, count) = (sql.to_string(), cells.len());
         let traits = self.reader.patiently(context.deadline, move |reader| {
             let traits = reader.snapshot(|_, _| reader.traits(&text))?;
@@ -172,6 +180,9 @@ impl Database {
     }
 
     fn names(&self, context: &Context) -> Answer<Vec<String>> {
+        if let Some(held) = transaction::of(&self.reader.shared, context) {
+            return held.run(context.deadline, TableInfo::names);
+        }
         let names = |connection: &rusqlite::Connection, _| TableInfo::names(connection);
         self.reader.read(context.deadline, names, |_, _, _| {})
     }
@@ -253,6 +264,53 @@ impl Store for Database {
         answer.on(Verb::Query, reference)
     }
 
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => Store::insert(&table, &rest, records, context),
+            None => at_root(Verb::Post),
+        };
+        answer.on(Verb::Post, reference)
+    }
+
+    /// See [`Database::run`]. A statement is about the database, whatever the path.
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        self.run(statement, parameters, context).on(Verb::Query, reference)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        migrate::migrate(&self.reader.shared, steps, context).on(Verb::Define, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        transaction::begin(&self.reader.shared, context).on(Verb::Begin, reference)
+    }
+
+    /// Tells of rows as `tasks/7`: what this process commits, whichever of its threads, row by row;
+    /// what other programs commit as lost at the watched reference, within half a second. As lost
+    /// are told, too: changes of the tables' form, transactions of more than
+    /// [`crate::WATCHED_ROWS`] rows, rows deleted all at once, and rows whose name SQLite does not
+    /// tell (deleted ones with a key that is no integer; tables without row numbers).
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let path = reference.relative_path().trim_end_matches('/');
+        telling::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
+    }
+
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let table = self.define_table(reference, shape);
         table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
@@ -261,7 +319,9 @@ impl Store for Database {
     fn verbs(&self, reference: &Reference) -> Verbs {
         match self.split(reference) {
             Some((table, rest)) => table.verbs(&rest),
-            None => Verbs::NONE.with(Verb::Get).with(Verb::List).with(Verb::Define),
+            None => [Verb::Get, Verb::List, Verb::Define, Verb::Watch, Verb::Begin]
+                .into_iter()
+                .fold(Verbs::NONE, Verbs::with),
         }
     }
 

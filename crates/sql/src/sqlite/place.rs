@@ -207,7 +207,7 @@ pub(crate) fn watch(connection: &mut Connection) -> Result<Volatile, Fault> {
     Ok(volatile)
 }
 
-fn is_allowed(action: &AuthAction<'_>) -> bool {
+pub(crate) fn is_allowed(action: &AuthAction<'_>) -> bool {
     match action {
         AuthAction::Pragma { pragma_name, pragma_value } => {
             let is = |name: &&str| name.eq_ignore_ascii_case(pragma_name);

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// The queue; handles are shared by [`Arc`].
@@ -19,6 +20,16 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     waiting: VecDeque<T>,
     closed: bool,
+}
+
+/// What a thread that does not wait for ever finds.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Next<T> {
+    Item(T),
+    /// The queue has been closed and is empty.
+    Closed,
+    /// Nothing came in time.
+    Late,
 }
 
 /// Why something was not queued.
@@ -90,6 +101,26 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Waits for the next until a moment.
+    pub(crate) fn next_until(&self, moment: Instant) -> Next<T> {
+        let mut state = self.lock();
+        loop {
+            if let Some(item) = state.waiting.pop_front() {
+                self.room.add_permits(1);
+                return Next::Item(item);
+            }
+            if state.closed {
+                return Next::Closed;
+            }
+            let left = moment.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Next::Late;
+            }
+            let waited = self.filled.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Lets nothing in any more; what is in can still be taken.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
@@ -137,5 +168,7 @@ mod tests {
         assert!(matches!(waiting.await, Err(Refused::Closed)));
         assert!(matches!(queue.push(3), Err(Refused::Closed)));
         assert_eq!((queue.next(), queue.next()), (Some(1), None));
+        assert_eq!(queue.next_until(Instant::now()), Next::Closed);
+        assert_eq!(Queue::<i32>::new(1).next_until(Instant::now()), Next::Late);
     }
 }

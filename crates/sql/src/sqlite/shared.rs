@@ -16,7 +16,7 @@ pub(crate) struct Shared {
     pub(crate) place: Place,
     pub(crate) options: Options,
     pub(crate) pool: Arc<Pool>,
-    writer: Writer,
+    pub(crate) writer: Writer,
 }
 
 /// The databases that are open, by their place. There are few, and opening is rare.
@@ -48,11 +48,17 @@ impl Shared {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        if self.options.read_only {
-            let fault = Fault::new(Kind::Denied, "the database is opened for reading only");
-            return Answer::Ready(Err(fault.into()));
+        match self.writable() {
+            Ok(()) => self.writer.write(deadline, work),
+            Err(fault) => Answer::Ready(Err(fault.into())),
         }
-        self.writer.write(deadline, work)
+    }
+
+    pub(crate) fn writable(&self) -> Result<(), Fault> {
+        match self.options.read_only {
+            true => Err(Fault::new(Kind::Denied, "the database is opened for reading only")),
+            false => Ok(()),
+        }
     }
 
     pub(crate) fn commits(&self) -> u64 {

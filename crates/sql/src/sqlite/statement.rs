@@ -1,8 +1,9 @@
 //! Statements that a program writes itself.
 
 use crate::sqlite::cell::Cell;
-use crate::sqlite::encode::{columns, record};
+use crate::sqlite::encode::{columns, record, records};
 use crate::sqlite::fault::Fault;
+use crate::sqlite::guard::Guard;
 use crate::sqlite::reader::Traits;
 use crate::sqlite::select::Select;
 use runnel_store::{Kind, Value};
@@ -21,6 +22,30 @@ pub(crate) fn check(traits: &Traits, given: usize) -> Result<(), Fault> {
         return Err(rusqlite::Error::InvalidParameterCount(given, wanted).into());
     }
     Ok(())
+}
+
+/// Runs a statement in a transaction, on the writer's connection.
+pub(crate) fn within(
+    connection: &Connection,
+    guard: &Guard,
+    sql: &str,
+    cells: &[Cell],
+) -> Result<Value, Fault> {
+    // Not a prepared one: those were let through for whoever prepared them.
+    let prepared = guard.during(|| connection.prepare(sql))?;
+    let traits = Traits {
+        reads_only: prepared.readonly(),
+        columns: prepared.column_count(),
+        parameters: prepared.parameter_count(),
+        steady: false,
+    };
+    drop(prepared);
+    check(&traits, cells.len())?;
+    if traits.reads_only {
+        let select = Select::new(sql.to_string(), cells.to_vec(), None, false);
+        return Ok(Value::List(records(connection, &select)?));
+    }
+    write(connection, sql, cells, traits.columns > 0)
 }
 
 /// Runs a statement that writes, on the writer's connection.

@@ -5,15 +5,17 @@ use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
 use crate::sqlite::define::seen_by;
 use crate::sqlite::fault::Fault;
+use crate::sqlite::insert;
 use crate::sqlite::kept::Kept;
 use crate::sqlite::reader::{Reader, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
 use crate::sqlite::schema::{Key, TableInfo, quoted};
 use crate::sqlite::select::{Columns, Select, column, list, translate};
+use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Reference, Shape,
-    Store, Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Records,
+    Reference, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -46,12 +48,12 @@ const QUERY_LENGTH: usize = 1024;
 /// Booleans are stored as 0 and 1 and shown as `false` and `true` where the class or the column
 /// says `Bool`. Numbers keep their 64 bits; a value that the column would change is refused.
 #[derive(Clone)]
-pub struct Table(Rc<Inner>);
+pub struct Table(pub(crate) Rc<Inner>);
 
-struct Inner {
-    reader: Rc<Reader>,
-    name: String,
-    shape: Option<Shape>,
+pub(crate) struct Inner {
+    pub(crate) reader: Rc<Reader>,
+    pub(crate) name: String,
+    pub(crate) shape: Option<Shape>,
     class: Option<Rc<str>>,
     plan: RefCell<Option<(i64, Rc<Plan>)>>,
 }
@@ -94,6 +96,9 @@ impl Table {
     }
 
     pub(crate) fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+            return self.get_within(&held, reference, context);
+        }
         match self.0.get(reference, context) {
             Err(fault) if fault.is_busy() => {}
             done => return Answer::Ready(done.map_err(Into::into)),
@@ -112,6 +117,9 @@ impl Table {
         if !reference.relative_path().is_empty() {
             let message = "a query runs over the table, not over one of its rows";
             return Error::new(Kind::NotAllowed, message).into();
+        }
+        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+            return self.query_within(&held, query, context);
         }
         if *query == Query::default() && reference.query().is_none() {
             let inner = self.0.clone();
@@ -162,36 +170,61 @@ impl Table {
         })
     }
 
+    /// Changes rows: what is wanted is checked first, on the worker where that is possible, and
+    /// then done by the writer, with others or in the transaction that the caller is in.
+    fn change<P: Send + 'static, T: Send + 'static>(
+        &self,
+        context: &Context,
+        check: impl FnOnce(&Target) -> Result<P, Fault> + Send + 'static,
+        work: impl Fn(&Target, &rusqlite::Connection, &P) -> Result<T, Fault> + Send + 'static,
+    ) -> Answer<T> {
+        let deadline = context.deadline;
+        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+            let mut check = Some(check);
+            return self.within(&held, deadline, move |connection, target| {
+                let check = check.take().ok_or_else(Fault::stopped)?;
+                work(target, connection, &check(target)?)
+            });
+        }
+        let shared = self.0.reader.shared.clone();
+        self.plan(context).and_then(move |plan| match check(&plan.target) {
+            Err(fault) => Answer::Ready(Err(fault.into())),
+            Ok(checked) => {
+                let target = plan.target.clone();
+                shared.write(deadline, move |connection| work(&target, connection, &checked))
+            }
+        })
+    }
+
     fn insert(&self, value: Value, context: &Context) -> Answer<Posted> {
-        let (table, deadline) = (self.clone(), context.deadline);
-        self.plan(context).and_then(move |plan| {
-            let row = match Row::of(&plan.target.info, value) {
-                Ok(row) => row,
-                Err(fault) => return Answer::Ready(Err(fault.into())),
-            };
-            let target = plan.target.clone();
-            let work = move |connection: &_| target.insert(connection, &row);
-            let class = table.0.class.clone();
-            table.0.reader.shared.write(deadline, work).map(|inserted| Posted {
-                reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
-                content: Some(Content { class, ..Content::value(inserted.row) }),
-            })
+        let class = self.0.class.clone();
+        let check = move |target: &Target| Row::of(&target.info, value);
+        self.change(context, check, Target::insert).map(|inserted| Posted {
+            reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
+            content: Some(Content { class, ..Content::value(inserted.row) }),
         })
     }
 
     fn insert_all(&self, values: Vec<Value>, context: &Context) -> Answer<Posted> {
-        let (table, deadline) = (self.clone(), context.deadline);
-        self.plan(context).and_then(move |plan| {
-            let batch = match Batch::of(&plan.target.info, values) {
-                Ok(batch) => batch,
-                Err(fault) => return Answer::Ready(Err(fault.into())),
-            };
-            let (target, count) = (plan.target.clone(), batch.len() as i64);
-            let work = move |connection: &_| target.insert_all(connection, &batch);
-            table.0.reader.shared.write(deadline, work).map(move |()| Posted {
-                reference: None,
-                content: Some(Content::value(Value::Int(count))),
-            })
+        let count = values.len() as i64;
+        let check = move |target: &Target| Batch::of(&target.info, values);
+        self.change(context, check, Target::insert_all).map(move |()| Posted {
+            reference: None,
+            content: Some(Content::value(Value::Int(count))),
+        })
+    }
+
+    /// Inserts many rows as they come: see [`insert`].
+    fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
+        let (shared, deadline) = (self.0.reader.shared.clone(), context.deadline);
+        let held = transaction::of(&shared, context);
+        let target = match &held {
+            Some(held) => self.within(held, deadline, |_, target| Ok(target.clone())),
+            None => self.plan(context).map(|plan| plan.target.clone()),
+        };
+        Answer::later(async move {
+            let target = target.await?;
+            insert::insert(shared, held, target, records, deadline).await
         })
     }
 
@@ -245,18 +278,13 @@ impl Table {
             &Row,
         ) -> Result<bool, Fault>,
     ) -> Answer<bool> {
-        let (table, deadline) = (self.clone(), context.deadline);
-        self.plan(context).and_then(move |plan| {
-            let target = plan.target.clone();
-            let checked = target_key(&target.info, &key)
-                .and_then(|key| target.keyed(&key, value).map(|row| (key, row)));
-            match checked {
-                Err(fault) => Answer::Ready(Err(fault.into())),
-                Ok((key, row)) => {
-                    let work = move |connection: &_| write(&target, connection, &key, &row);
-                    table.0.reader.shared.write(deadline, work)
-                }
-            }
+        let check = move |target: &Target| {
+            let key = target_key(&target.info, &key)?;
+            let row = target.keyed(&key, value)?;
+            Ok((key, row))
+        };
+        self.change(context, check, move |target, connection, (key, row)| {
+            write(target, connection, key, row)
         })
     }
 
@@ -270,15 +298,13 @@ impl Table {
     }
 
     fn delete_row(&self, key: String, context: &Context) -> Answer<bool> {
-        let (table, deadline) = (self.clone(), context.deadline);
-        self.plan(context).and_then(move |plan| {
-            let target = plan.target.clone();
-            if target.info.key == Key::None {
-                return Answer::Ready(Err(no_key(&target.info).into()));
-            }
-            let Some(key) = key_cell(&target.info, &key) else { return Answer::ok(false) };
-            let work = move |connection: &_| target.delete(connection, &key);
-            table.0.reader.shared.write(deadline, work)
+        let check = move |target: &Target| match target.info.key {
+            Key::None => Err(no_key(&target.info)),
+            _ => Ok(key_cell(&target.info, &key)),
+        };
+        self.change(context, check, |target, connection, key| match key {
+            Some(key) => target.delete(connection, key),
+            None => Ok(false),
         })
     }
 
@@ -289,6 +315,9 @@ impl Table {
     ) -> Answer<Option<Vec<Entry>>> {
         if !reference.relative_path().is_empty() {
             return Answer::ok(None);
+        }
+        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+            return self.list_within(&held, context);
         }
         let (inner, deadline) = (self.0.clone(), context.deadline);
         let reader = self.0.reader.clone();
@@ -319,9 +348,9 @@ impl Table {
 
     pub(crate) fn verbs(&self, reference: &Reference) -> Verbs {
         let verbs = if reference.relative_path().is_empty() {
-            [Verb::Get, Verb::Post, Verb::List, Verb::Query].as_slice()
+            [Verb::Get, Verb::Post, Verb::List, Verb::Query, Verb::Watch, Verb::Begin].as_slice()
         } else {
-            &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete]
+            &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete, Verb::Watch, Verb::Begin]
         };
         verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
     }
@@ -388,12 +417,17 @@ impl Inner {
         Ok(Some(plan))
     }
 
-    fn missing(&self) -> Fault {
+    /// What is known of the table, and at which version of the schema.
+    pub(crate) fn known(&self) -> Option<(i64, Arc<Target>)> {
+        self.plan.borrow().as_ref().map(|(schema, plan)| (*schema, plan.target.clone()))
+    }
+
+    pub(crate) fn missing(&self) -> Fault {
         let message = format!("there is no table {}; define it with a class", self.name);
         Fault::new(Kind::NotFound, message)
     }
 
-    fn classed(&self, content: Content) -> Content {
+    pub(crate) fn classed(&self, content: Content) -> Content {
         Content { class: self.class.clone(), ..content }
     }
 }
@@ -457,7 +491,7 @@ fn target_key(table: &TableInfo, text: &str) -> Result<crate::sqlite::cell::Cell
 
 /// The statement that reads the keys as text, in bytewise order. Keys with a slash are not names
 /// of children.
-fn keys_sql(table: &TableInfo) -> Option<String> {
+pub(crate) fn keys_sql(table: &TableInfo) -> Option<String> {
     if matches!(&table.key, Key::Column(column) if column.kind == FieldType::Bytes) {
         return None;
     }
@@ -468,7 +502,7 @@ fn keys_sql(table: &TableInfo) -> Option<String> {
     ))
 }
 
-fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
+pub(crate) fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
     if names.len() > LIST_LIMIT {
         let message = format!("the table has more than {LIST_LIMIT} rows; query it instead");
         return Error::new(Kind::TooLarge, message).into();
@@ -512,6 +546,26 @@ impl Store for Table {
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         self.query(reference, query, context).on(Verb::Query, reference)
+    }
+
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        if !reference.relative_path().is_empty() {
+            return Error::not_allowed(Verb::Post, reference).into();
+        }
+        self.insert_records(records, context).on(Verb::Post, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        transaction::begin(&self.0.reader.shared, context).on(Verb::Begin, reference)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        self.changes(reference, context).on(Verb::Watch, reference)
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {

@@ -5,13 +5,18 @@
 //! durable, and many of them share one flush of the disk. A job that fails undoes its own work
 //! only. Where a failure takes the whole transaction with it (a deferred constraint at the commit,
 //! a conflict clause `ROLLBACK`), the jobs run again one by one, so that each has its own fate.
+//!
+//! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
+//! stands in the same queue: what came before it is committed first, what comes after it waits.
 
 use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::guard::Guard;
 use crate::sqlite::options::Options;
 use crate::sqlite::place::{Place, Role};
-use crate::sqlite::queue::{Queue, Refused};
+use crate::sqlite::queue::{Next, Queue, Refused};
 use crate::sqlite::stop::{Stop, is_over};
-use runnel_store::{Answer, Kind};
+use crate::sqlite::telling::{OTHERS_INTERVAL, Telling};
+use runnel_store::{Answer, Kind, Watchers};
 use rusqlite::Connection;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -36,9 +41,26 @@ const CHECKPOINT_PAGES: i32 = 1000;
 /// The writer of one database. Dropping it runs what is queued, closes the database and ends the
 /// thread.
 pub(crate) struct Writer {
-    queue: Arc<Queue<Box<dyn Job>>>,
+    queue: Arc<Queue<Task>>,
     thread: Option<JoinHandle<()>>,
     counters: Arc<Counters>,
+    pub(crate) watchers: Watchers,
+    /// Decides about statements of programs on the writer's connection.
+    pub(crate) guard: Guard,
+}
+
+/// What waits for the writer.
+pub(crate) enum Task {
+    /// Shares a transaction with others.
+    Write(Box<dyn Job>),
+    /// Has the writer to itself.
+    Alone(Box<dyn Alone>),
+}
+
+/// Work that has the writer to itself and answers by itself. A transaction that it leaves open is
+/// rolled back.
+pub(crate) trait Alone: Send {
+    fn run(self: Box<Self>, session: &Session);
 }
 
 #[derive(Default)]
@@ -52,7 +74,7 @@ struct Counters {
 
 /// A piece of writing, from the queue to its answer. It may run more than once; only what its
 /// last run did is committed and answered.
-trait Job: Send {
+pub(crate) trait Job: Send {
     /// Whether nobody waits for it any more, or nobody will when it is done.
     fn is_obsolete(&self) -> bool;
     fn deadline(&self) -> Option<Instant>;
@@ -69,6 +91,33 @@ struct Write<T, F> {
     result: Result<T, Fault>,
     sender: oneshot::Sender<Result<T, Fault>>,
     deadline: Option<Instant>,
+}
+
+/// A job, and where its result will come from.
+pub(crate) fn job<T, F>(
+    deadline: Option<Instant>,
+    work: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>)
+where
+    T: Send + 'static,
+    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    (Box::new(Write { work, result: Err(Fault::timeout()), sender, deadline }), receiver)
+}
+
+/// Waits for something until a deadline.
+pub(crate) async fn until<T>(
+    deadline: Option<Instant>,
+    future: impl Future<Output = T>,
+) -> Result<T, Fault> {
+    match deadline {
+        None => Ok(future.await),
+        Some(deadline) => {
+            let waited = tokio::time::timeout_at(deadline.into(), future).await;
+            waited.map_err(|_| Fault::timeout())
+        }
+    }
 }
 
 impl<T, F> Job for Write<T, F>
@@ -120,16 +169,19 @@ impl Writer {
         };
         connection.wal_hook(Some(log))?;
         let stop = Stop::install(&mut connection)?;
+        let guard = Guard::install(&mut connection)?;
         let queue = Queue::new(WRITE_QUEUE);
         let (jobs, counts) = (queue.clone(), counters.clone());
+        let watchers = Watchers::new();
+        let telling = Telling::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
                 let _closing = Closing(jobs.clone());
-                Session { connection, stop, jobs, counters: counts }.serve();
+                Session { connection, stop, jobs, counters: counts, telling }.serve();
             })
             .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
-        Ok(Writer { queue, thread: Some(thread), counters })
+        Ok(Writer { queue, thread: Some(thread), counters, watchers, guard })
     }
 
     /// Runs work in the writer's next transaction. It is queued now, in the order of the calls;
@@ -140,19 +192,27 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        let (sender, receiver) = oneshot::channel();
-        let result = Err(Fault::timeout());
-        let job: Box<dyn Job> = Box::new(Write { work, result, sender, deadline });
-        let full = match self.queue.push(job) {
+        let (job, receiver) = job(deadline, work);
+        self.queue(Task::Write(job), receiver, deadline)
+    }
+
+    /// Queues a task now; what it sends is the answer.
+    pub(crate) fn queue<T: Send + 'static>(
+        &self,
+        task: Task,
+        receiver: oneshot::Receiver<Result<T, Fault>>,
+        deadline: Option<Instant>,
+    ) -> Answer<T> {
+        let full = match self.queue.push(task) {
             Ok(()) => None,
-            Err(Refused::Full(job)) => Some((self.queue.clone(), job)),
+            Err(Refused::Full(task)) => Some((self.queue.clone(), task)),
             Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
         };
         Answer::later(async move {
-            if let Some((queue, job)) = full {
-                queue.wait(job).await.map_err(|_| Fault::stopped())?;
+            if let Some((queue, task)) = full {
+                until(deadline, queue.wait(task)).await?.map_err(|_| Fault::stopped())?;
             }
-            Ok(receiver.await.map_err(|_| Fault::stopped())??)
+            Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??)
         })
     }
 
@@ -177,7 +237,7 @@ impl Drop for Writer {
 }
 
 /// When the thread ends, for whatever reason, nobody goes on waiting for it.
-struct Closing(Arc<Queue<Box<dyn Job>>>);
+struct Closing(Arc<Queue<Task>>);
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -187,19 +247,25 @@ impl Drop for Closing {
 }
 
 /// The thread's own state.
-struct Session {
-    connection: Connection,
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
     stop: Stop,
-    jobs: Arc<Queue<Box<dyn Job>>>,
+    jobs: Arc<Queue<Task>>,
     counters: Arc<Counters>,
+    telling: Telling,
 }
 
 type Jobs = Vec<Box<dyn Job>>;
 
 impl Session {
-    fn serve(self) {
-        while let Some(first) = self.jobs.next() {
-            self.round(first);
+    fn serve(mut self) {
+        let mut left = None;
+        while let Some(task) = left.take().or_else(|| self.next()) {
+            self.telling.prepare(&mut self.connection);
+            match task {
+                Task::Write(job) => left = self.round(job),
+                Task::Alone(alone) => self.alone(alone),
+            }
             self.checkpoint();
         }
         if let Err((_, error)) = self.connection.close() {
@@ -207,27 +273,63 @@ impl Session {
         }
     }
 
-    /// One transaction with all jobs that wait.
-    fn round(&self, first: Box<dyn Job>) {
-        if let Err(fault) = self.execute("BEGIN IMMEDIATE") {
-            // Whoever waits behind would wait as long again and fail as well.
-            let mut jobs = vec![first];
-            while let Some(job) = self.jobs.try_next() {
-                jobs.push(job);
+    /// The next task. While somebody watches, it is looked from time to time for what other
+    /// programs have written.
+    fn next(&self) -> Option<Task> {
+        loop {
+            if !self.telling.is_watched() {
+                return self.jobs.next();
             }
-            return answer_all(jobs, Some(fault));
+            match self.jobs.next_until(Instant::now() + OTHERS_INTERVAL) {
+                Next::Item(task) => return Some(task),
+                Next::Closed => return None,
+                Next::Late => self.telling.look(&self.connection),
+            }
         }
+    }
+
+    /// A fault of ours in one task must not take the writer away from all others.
+    fn alone(&self, alone: Box<dyn Alone>) {
+        if catch_unwind(AssertUnwindSafe(|| alone.run(self))).is_err() {
+            tracing::error!("a task of the writer failed");
+        }
+        self.roll_back();
+    }
+
+    /// One transaction with all jobs that wait. A task that wants to be alone ends it and is left.
+    fn round(&self, first: Box<dyn Job>) -> Option<Task> {
+        let mut left = None;
+        let mut waiting = || match self.jobs.try_next()? {
+            Task::Write(job) => Some(job),
+            alone => {
+                left = Some(alone);
+                None
+            }
+        };
+        match self.begin() {
+            Ok(()) => self.group(first, &mut waiting),
+            Err(fault) => {
+                // Whoever waits behind would wait as long again and fail as well.
+                let mut jobs = vec![first];
+                jobs.extend(std::iter::from_fn(waiting));
+                answer_all(jobs, Some(fault));
+            }
+        }
+        left
+    }
+
+    fn group(&self, first: Box<dyn Job>, waiting: &mut dyn FnMut() -> Option<Box<dyn Job>>) {
         let started = Instant::now();
         let mut jobs = Jobs::new();
         let mut next = Some(first);
         while let Some(mut job) = next.take() {
-            let kept = self.attempt(job.as_mut());
+            let kept = self.attempt(job.as_mut(), None);
             jobs.push(job);
             if !kept {
                 return self.one_by_one(jobs);
             }
             if jobs.len() < WRITE_GROUP && started.elapsed() < WRITE_GROUP_TIME {
-                next = self.jobs.try_next();
+                next = waiting();
             }
         }
         match self.commit() {
@@ -242,9 +344,9 @@ impl Session {
     /// Each job in a transaction of its own.
     fn one_by_one(&self, jobs: Jobs) {
         for mut job in jobs {
-            let done = self
-                .execute("BEGIN IMMEDIATE")
-                .and_then(|()| if self.attempt(job.as_mut()) { self.commit() } else { Ok(()) });
+            let done = self.begin().and_then(|()| {
+                if self.attempt(job.as_mut(), None) { self.commit() } else { Ok(()) }
+            });
             if let Err(fault) = done {
                 job.fail(fault);
             }
@@ -252,8 +354,9 @@ impl Session {
         }
     }
 
-    /// Runs a job in a savepoint. Answers whether the transaction still stands.
-    fn attempt(&self, job: &mut dyn Job) -> bool {
+    /// Runs a job in a savepoint, stopped at its deadline or at the given end. Answers whether the
+    /// transaction still stands.
+    pub(crate) fn attempt(&self, job: &mut dyn Job, end: Option<Instant>) -> bool {
         if job.is_obsolete() {
             job.fail(Fault::timeout());
             return true;
@@ -262,11 +365,19 @@ impl Session {
             job.fail(fault);
             return !self.connection.is_autocommit();
         }
-        let good = self.stop.during(job.deadline(), || job.run(&self.connection));
+        let end = job.deadline().into_iter().chain(end).min();
+        let mark = self.telling.mark();
+        let good = self.stop.during(end, || job.run(&self.connection));
         if self.connection.is_autocommit() {
             return false;
         }
-        let undone = if good { Ok(()) } else { self.execute("ROLLBACK TO job") };
+        let undone = match good {
+            true => Ok(()),
+            false => {
+                self.telling.forget_since(mark);
+                self.execute("ROLLBACK TO job")
+            }
+        };
         match undone.and_then(|()| self.execute("RELEASE job")) {
             Ok(()) => true,
             Err(fault) => {
@@ -277,13 +388,21 @@ impl Session {
         }
     }
 
-    fn commit(&self) -> Result<(), Fault> {
-        self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
-        self.counters.generation.fetch_add(1, Ordering::Release);
+    pub(crate) fn begin(&self) -> Result<(), Fault> {
+        self.execute("BEGIN IMMEDIATE")?;
+        self.telling.begin(&self.connection);
         Ok(())
     }
 
-    fn roll_back(&self) {
+    pub(crate) fn commit(&self) -> Result<(), Fault> {
+        let told = self.telling.settle(&self.connection);
+        self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
+        self.counters.generation.fetch_add(1, Ordering::Release);
+        self.telling.publish(told);
+        Ok(())
+    }
+
+    pub(crate) fn roll_back(&self) {
         if !self.connection.is_autocommit()
             && let Err(fault) = self.execute("ROLLBACK")
         {
@@ -291,7 +410,12 @@ impl Session {
         }
     }
 
-    fn execute(&self, sql: &str) -> Result<(), Fault> {
+    /// Runs something that is stopped at a moment.
+    pub(crate) fn until<T>(&self, moment: Option<Instant>, work: impl FnOnce() -> T) -> T {
+        self.stop.during(moment, work)
+    }
+
+    pub(crate) fn execute(&self, sql: &str) -> Result<(), Fault> {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }
