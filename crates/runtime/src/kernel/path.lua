@@ -164,6 +164,8 @@ local function resolve(class, verb, path)
   return nil, seen
 end
 
+K.resolvePath = resolve
+
 -- Whether the object's class has property paths.
 function K.hasPath(object)
   local class = K.classOf(object)
