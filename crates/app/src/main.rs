@@ -2,11 +2,13 @@
 
 mod args;
 mod check;
+mod command_store;
 mod console;
 mod fmt;
 mod repl;
 mod report;
 mod run;
+mod schemes;
 mod signals;
 mod test;
 mod world;
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
 /// The log goes to standard error; `RUNNEL_LOG` says how much of it, as in `info` or `debug`.
 fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("RUNNEL_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,async_nats=off"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -41,6 +41,11 @@ impl Environment {
         changes.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    /// A variable as it is now, where it is set and is text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.value(name)?.into_string().ok()
+    }
+
     fn names(&self) -> Vec<String> {
         let inherited = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let mut names: BTreeSet<String> = inherited.collect();

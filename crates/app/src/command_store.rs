@@ -1,0 +1,195 @@
+//! Commands of the system as a store: `sh:`.
+
+use bytes::Bytes;
+use percent_encoding::percent_decode_str;
+use runnel_store::{
+    Answer, Content, Context, Environment, Error, Kind, Posted, Reference, Result, Store, Text,
+    Verb, Verbs,
+};
+use std::process::Stdio;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// How long a command may take where its caller sets no deadline.
+const TIME: Duration = Duration::from_secs(60);
+
+/// Bytes that a command may write. One that writes more is ended.
+const OUTPUT: usize = 64 << 20;
+
+/// Bytes that a command may be given.
+const INPUT: usize = 64 << 20;
+
+/// Bytes of what a command says about its failure that are told.
+const COMPLAINT: usize = 4 << 10;
+
+/// The commands of the system.
+///
+/// `sh:ls/-l` is `ls -l`: the first part of the path is the program, the others are its arguments.
+/// What stands after `?`, between `&`, are further arguments, which may have slashes: `sh:ls?/tmp`.
+/// No shell looks at them, unless it is the program: `sh:sh/-c/…`.
+///
+/// - **get** runs the command and answers what it writes. **post** gives it the content to read and
+///   answers what it writes; **put** does the same without answering it.
+/// - A command that ends with another status than 0 is an error with what it wrote to its standard
+///   error; one that is not there is [`Kind::NotFound`].
+/// - It runs where the program runs, in the environment of `env:`, at most until the caller's
+///   deadline or for a minute, and is ended when nobody waits for it any more.
+pub(crate) struct CommandStore {
+    environment: Rc<Environment>,
+}
+
+impl CommandStore {
+    /// Commands that run in an environment.
+    pub(crate) fn new(environment: Rc<Environment>) -> Self {
+        CommandStore { environment }
+    }
+
+    /// Runs the command of a reference.
+    fn run(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Option<Content>,
+        context: &Context,
+    ) -> Answer<Bytes> {
+        let mut command = match command(reference) {
+            Ok(command) => command,
+            Err(error) => return error.on(verb, reference).into(),
+        };
+        for (name, value) in self.environment.overlay() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        let deadline = context.deadline;
+        let run = async move {
+            let input = match content {
+                Some(content) => Some(content.read(INPUT).await?),
+                None => None,
+            };
+            let deadline = deadline.unwrap_or_else(|| Instant::now() + TIME);
+            match tokio::time::timeout_at(deadline.into(), output(command, input)).await {
+                Ok(result) => result,
+                Err(_) => Err(Error::new(Kind::Timeout, "the command took too long")),
+            }
+        };
+        Answer::later(run).on(verb, reference)
+    }
+}
+
+impl Store for CommandStore {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.run(Verb::Get, reference, None, context).map(|bytes| Some(written(bytes)))
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        self.run(Verb::Put, reference, Some(content), context).map(|_| false)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        self.run(Verb::Post, reference, Some(content), context)
+            .map(|bytes| Posted { content: Some(written(bytes)), ..Posted::default() })
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        Verbs::NONE.with(Verb::Get).with(Verb::Put).with(Verb::Post)
+    }
+
+    fn describe(&self) -> String {
+        "commands".into()
+    }
+}
+
+/// What a command wrote, as text where it is.
+fn written(bytes: Bytes) -> Content {
+    match Text::from_utf8(bytes) {
+        Ok(text) => Content::text(text),
+        Err(bytes) => Content::bytes(bytes),
+    }
+}
+
+/// The program of a reference and its arguments.
+fn command(reference: &Reference) -> Result<Command> {
+    let invalid = |message: &str| Error::new(Kind::Invalid, message);
+    let mut parts = reference.segments();
+    let program = parts.next().ok_or_else(|| invalid("a command is needed, as in sh:ls/-l"))?;
+    let mut command = Command::new(program);
+    let mut arguments: Vec<String> = parts.map(str::to_string).collect();
+    for part in reference.query().unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
+        let part = percent_decode_str(part).decode_utf8();
+        arguments.push(part.map_err(|_| invalid("an argument is not text"))?.into_owned());
+    }
+    if program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0')) {
+        return Err(invalid("a command has no zero bytes"));
+    }
+    command.args(arguments);
+    Ok(command)
+}
+
+/// Runs a command and answers what it writes.
+async fn output(mut command: Command, input: Option<Bytes>) -> Result<Bytes> {
+    let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().map_err(|error| {
+        let (kind, message) = match error.kind() {
+            std::io::ErrorKind::NotFound => (Kind::NotFound, "there is no such command"),
+            std::io::ErrorKind::PermissionDenied => (Kind::Denied, "it is not to be run"),
+            _ => (Kind::Failed, "the command could not be started"),
+        };
+        Error::new(kind, message).with_detail(error.to_string())
+    })?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let ((), output, complaint) =
+        tokio::try_join!(give(&mut child, input), all(stdout), beginning(stderr))?;
+    let status = child.wait().await.map_err(|error| broken(&error))?;
+    if status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&complaint);
+    let message = match said.trim() {
+        "" => format!("the command failed ({status})"),
+        said => format!("the command failed ({status}): {said}"),
+    };
+    Err(Error::new(Kind::Failed, message))
+}
+
+async fn give(child: &mut Child, input: Option<Bytes>) -> Result<()> {
+    if let (Some(mut stdin), Some(input)) = (child.stdin.take(), input) {
+        // A command need not read what it is given.
+        let _ = stdin.write_all(&input).await;
+    }
+    Ok(())
+}
+
+/// Everything, within the limit.
+async fn all(from: Option<impl AsyncRead + Unpin>) -> Result<Bytes> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        let read = from.take(OUTPUT as u64 + 1).read_to_end(&mut bytes).await;
+        read.map_err(|error| broken(&error))?;
+    }
+    if bytes.len() > OUTPUT {
+        let message = format!("the command wrote more than {OUTPUT} bytes");
+        return Err(Error::new(Kind::TooLarge, message));
+    }
+    Ok(bytes.into())
+}
+
+/// The beginning; the rest is read, so that the command is not stopped, and forgotten.
+async fn beginning(from: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(mut from) = from {
+        let read = (&mut from).take(COMPLAINT as u64).read_to_end(&mut bytes).await;
+        read.map_err(|error| broken(&error))?;
+        let rest = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
+        rest.map_err(|error| broken(&error))?;
+    }
+    Ok(bytes)
+}
+
+fn broken(error: &std::io::Error) -> Error {
+    Error::new(Kind::Failed, "the command cannot be read").with_detail(error.to_string())
+}

@@ -1,0 +1,293 @@
+//! The schemes of a program: the only place that knows which scheme is which store.
+
+use crate::command_store::CommandStore;
+use runnel_store::{
+    Answer, Context, Disk, Environment, Error, Kind, Memory, Reference, Store, Value, Verb,
+};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The built-in schemes.
+pub(crate) const SCHEMES: [&str; 12] = [
+    "env",
+    "file",
+    "http",
+    "https",
+    "memory",
+    "nats",
+    "postgres",
+    "postgresql",
+    "redis",
+    "rediss",
+    "sh",
+    "sqlite",
+];
+
+/// The stores of the schemes, each made when it is first used.
+pub(crate) struct Schemes {
+    made: RefCell<HashMap<&'static str, Rc<dyn Store>>>,
+    databases: Databases,
+    environment: Rc<Environment>,
+}
+
+type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
+
+impl Schemes {
+    /// The schemes of a program with this environment.
+    pub(crate) fn new(environment: Rc<Environment>) -> Self {
+        Schemes { made: RefCell::default(), databases: Rc::default(), environment }
+    }
+
+    /// The store of a scheme; `None` for one that is not built in.
+    pub(crate) fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
+        // These are one store under two names, so that they share connections.
+        let name = match name {
+            "https" => "http",
+            "postgresql" => "postgres",
+            "rediss" => "redis",
+            name => SCHEMES.into_iter().find(|known| *known == name)?,
+        };
+        if let Some(made) = self.made.borrow().get(name) {
+            return Some(made.clone());
+        }
+        let store = self.make(name)?;
+        self.made.borrow_mut().insert(name, store.clone());
+        Some(store)
+    }
+
+    fn make(&self, name: &str) -> Option<Rc<dyn Store>> {
+        Some(match name {
+            "env" => self.environment.clone(),
+            "file" => Rc::new(Disk::unconfined()),
+            "http" => runnel_http::client(runnel_http::ClientOptions::default()),
+            // All workers share one; a name is the first part of a path.
+            "memory" => Rc::new(Memory::named("").ok()?),
+            "nats" => runnel_bus::nats_scheme(self.bus()),
+            "postgres" => runnel_sql::postgres_scheme(),
+            "redis" => runnel_bus::redis_scheme(self.bus()),
+            "sh" => Rc::new(CommandStore::new(self.environment.clone())),
+            "sqlite" => Rc::new(SqliteScheme { databases: self.databases.clone() }),
+            _ => return None,
+        })
+    }
+
+    /// What the stores of other machines are told: a program may change its environment.
+    fn bus(&self) -> runnel_bus::Options {
+        let environment = self.environment.clone();
+        let variable = Rc::new(move |name: &str| environment.text(name));
+        runnel_bus::Options { variable, ..runnel_bus::Options::default() }
+    }
+
+    /// Opens a database by the scheme and the path of its reference.
+    pub(crate) fn database(
+        &self,
+        scheme: &str,
+        path: &str,
+        options: &Value,
+    ) -> Option<Answer<Rc<dyn Store>>> {
+        match scheme {
+            "sqlite" => {
+                let opened = open_sqlite(&self.databases, path, options);
+                Some(opened.map(|database| database as Rc<dyn Store>).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Opens a database, or answers the one that is open; options count at the first opening.
+fn open_sqlite(
+    databases: &Databases,
+    path: &str,
+    options: &Value,
+) -> Result<Rc<runnel_sql::Database>, Error> {
+    if options.is_nil()
+        && let Some(database) = databases.borrow().get(path)
+    {
+        return Ok(database.clone());
+    }
+    let database = runnel_sql::Database::open(path, sqlite_options(options)?)?;
+    databases.borrow_mut().insert(path.to_string(), database.clone());
+    Ok(database)
+}
+
+/// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, keepAnswers: false }`
+fn sqlite_options(value: &Value) -> Result<runnel_sql::Options, Error> {
+    let mut options = runnel_sql::Options::default();
+    let Value::Record(fields) = value else { return Ok(options) };
+    let wrong = |name: &str, what: &str| {
+        Error::new(Kind::Invalid, format!("the option {name} of a database is {what}"))
+    };
+    for (name, value) in fields {
+        match name.as_str() {
+            "synchronous" => {
+                options.synchronous = match value {
+                    Value::Text(text) if text == "full" => runnel_sql::Synchronous::Full,
+                    Value::Text(text) if text == "normal" => runnel_sql::Synchronous::Normal,
+                    _ => return Err(wrong(name, "'full' or 'normal'")),
+                }
+            }
+            "readOnly" => {
+                options.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "keepAnswers" => {
+                options.keep_answers =
+                    value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
+            }
+            "busyTimeout" => {
+                let seconds = value.as_f64().filter(|time| (0.0..=3600.0).contains(time));
+                let seconds = seconds.ok_or_else(|| wrong(name, "a number of seconds"))?;
+                options.busy_timeout = Duration::from_secs_f64(seconds);
+            }
+            _ => {
+                let known = "synchronous, busyTimeout, readOnly and keepAnswers";
+                let message = format!("a database has no option {name}; it has {known}");
+                return Err(Error::new(Kind::Invalid, message));
+            }
+        }
+    }
+    Ok(options)
+}
+
+/// `sqlite:tasks.db/tasks/7`: the file is the part of the path up to the first name that ends in
+/// a usual ending of databases, or else the whole path.
+struct SqliteScheme {
+    databases: Databases,
+}
+
+impl SqliteScheme {
+    fn split(path: &str) -> (&str, &str) {
+        for ending in [".db", ".sqlite", ".sqlite3", ":memory:"] {
+            if let Some(at) = path.find(&format!("{ending}/")) {
+                let cut = at + ending.len();
+                return (&path[..cut], &path[cut + 1..]);
+            }
+        }
+        (path, "")
+    }
+
+    fn with<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        act: impl FnOnce(&runnel_sql::Database, &Reference) -> Answer<T>,
+    ) -> Answer<T> {
+        let (file, rest) = Self::split(reference.path());
+        match open_sqlite(&self.databases, file, &Value::Nil) {
+            Ok(database) => act(&database, &reference.with_path(rest)),
+            Err(error) => error.on(verb, reference).into(),
+        }
+    }
+}
+
+impl Store for SqliteScheme {
+    fn get(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<runnel_store::Content>> {
+        self.with(Verb::Get, reference, |database, inner| database.get(inner, context))
+    }
+
+    fn put(
+        &self,
+        reference: &Reference,
+        content: runnel_store::Content,
+        context: &Context,
+    ) -> Answer<bool> {
+        self.with(Verb::Put, reference, |database, inner| database.put(inner, content, context))
+    }
+
+    fn post(
+        &self,
+        reference: &Reference,
+        content: runnel_store::Content,
+        context: &Context,
+    ) -> Answer<runnel_store::Posted> {
+        self.with(Verb::Post, reference, |database, inner| database.post(inner, content, context))
+    }
+
+    fn merge(
+        &self,
+        reference: &Reference,
+        content: runnel_store::Content,
+        context: &Context,
+    ) -> Answer<()> {
+        self.with(Verb::Merge, reference, |database, inner| database.merge(inner, content, context))
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.with(Verb::Delete, reference, |database, inner| database.delete(inner, context))
+    }
+
+    fn list(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Vec<runnel_store::Entry>>> {
+        self.with(Verb::List, reference, |database, inner| database.list(inner, context))
+    }
+
+    fn query(
+        &self,
+        reference: &Reference,
+        query: &runnel_store::Query,
+        context: &Context,
+    ) -> Answer<runnel_store::Content> {
+        self.with(Verb::Query, reference, |database, inner| database.query(inner, query, context))
+    }
+
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn runnel_store::Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.with(Verb::Post, reference, |database, inner| database.insert(inner, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<runnel_store::Content> {
+        self.with(Verb::Query, reference, |database, inner| {
+            Store::run(database, inner, statement, parameters, context)
+        })
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.with(Verb::Define, reference, |database, inner| {
+            database.migrate(inner, steps, context)
+        })
+    }
+
+    fn define(&self, reference: &Reference, shape: &runnel_store::Shape) -> Answer<Rc<dyn Store>> {
+        self.with(Verb::Define, reference, |database, inner| database.define(inner, shape))
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<runnel_store::Changes> {
+        self.with(Verb::Watch, reference, |database, inner| database.watch(inner, context))
+    }
+
+    fn begin(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Rc<dyn runnel_store::Transaction>> {
+        self.with(Verb::Begin, reference, |database, inner| database.begin(inner, context))
+    }
+
+    fn describe(&self) -> String {
+        "sqlite".into()
+    }
+}
