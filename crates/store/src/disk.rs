@@ -43,7 +43,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 /// - A watch tells of what anybody on this machine does to the files at and below a reference,
 ///   which need not be there yet: what is made, written, renamed and removed, and all that is in a
 ///   directory that appears; not of reading, nor of what is written through a memory map. A
-///   directory that is moved away is told as deleted and, because of what was in it, as lost.
+///   directory that is removed or moved away is told as lost, because of what was in it, and then
+///   as deleted.
 ///   Links at the reference and above it are followed as they are when the watch begins; one below
 ///   it is told of itself, and what it leads to is told where that really is, within what is
 ///   watched. At most [`WATCHED_DIRECTORIES`] are watched: more are refused with

@@ -3,7 +3,7 @@
 use super::place::Fault;
 use super::write::is_temporary;
 use crate::{Kind, Reference, WATCHED_DIRECTORIES, Watchers};
-use notify::event::{EventKind, ModifyKind};
+use notify::event::{CreateKind, EventKind, ModifyKind, RemoveKind, RenameMode};
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -215,21 +215,28 @@ impl Tree {
         if temporary || !self.is_concerned(path) {
             return;
         }
-        let moved = matches!(kind, EventKind::Modify(ModifyKind::Name(_)));
         match path.symlink_metadata() {
             Err(error) if is_missing(error.kind()) => {
-                let was_directory = self.forget(path);
-                self.tell(path, Watchers::deleted);
-                if was_directory && moved {
+                // What was in it may have gone with it, or have come and gone unheard.
+                let was_directory = matches!(
+                    kind,
+                    EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder)
+                );
+                if self.forget(path) || was_directory {
                     self.tell(path, Watchers::lost);
                 }
+                self.tell(path, Watchers::deleted);
             }
             Err(_) => self.tell(path, Watchers::lost),
             Ok(metadata) if metadata.is_dir() => {
-                let removed = matches!(kind, EventKind::Remove(_));
+                let removed = matches!(
+                    kind,
+                    EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(RenameMode::From))
+                );
                 match self.directories.get(path) {
                     None => self.find(path),
-                    // A removed one may have left its number to its successor.
+                    // One that has gone may have left its number to its successor, and the library
+                    // ends what it watches by this name.
                     Some(known) if *known == identity_of(&metadata) && !removed => {}
                     Some(_) => {
                         self.forget(path);
