@@ -6,6 +6,7 @@
 mod cell;
 mod change;
 mod database;
+mod decimal;
 mod define;
 mod encode;
 mod fault;

@@ -5,6 +5,8 @@
 //! integer beyond 64 bits into a float, and a NaN into NULL.
 
 use crate::parameters::exact_integer;
+use crate::postgres::decimal::is_decimal;
+use crate::postgres::moment;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Affinity, ColumnInfo};
 use bytes::Bytes;
@@ -67,7 +69,12 @@ impl Cell {
 
     /// A value for a column: see [`for_column`].
     pub(crate) fn for_column(column: &ColumnInfo, value: Value) -> Result<Self, Fault> {
-        match for_column(column, &value)? {
+        let found = match for_column(column, &value)? {
+            ToSqlOutput::Borrowed(found) => found,
+            ToSqlOutput::Owned(rusqlite::types::Value::Text(text)) => return Ok(Cell::Text(text)),
+            _ => return Ok(Cell::Null),
+        };
+        match found {
             ValueRef::Null => Ok(Cell::Null),
             ValueRef::Integer(number) => Ok(Cell::Integer(number)),
             ValueRef::Real(number) => Ok(Cell::Real(number)),
@@ -90,7 +97,56 @@ fn plain(value: &Value) -> Result<ValueRef<'_>, Fault> {
 }
 
 /// A value for a column, which takes what it is declared to hold and keeps it as it is.
-pub(crate) fn for_column<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, Fault> {
+pub(crate) fn for_column<'a>(
+    column: &ColumnInfo,
+    value: &'a Value,
+) -> Result<ToSqlOutput<'a>, Fault> {
+    match (column.kind, value) {
+        (FieldType::Date, Value::Text(text)) => match date(text) {
+            Some(text) => Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(text))),
+            None => Err(column.refuse(
+                "moments as RFC 3339 writes them, such as 2026-11-21T05:30:00Z, in microseconds",
+                &format!("'{}'", shortened(text)),
+            )),
+        },
+        (FieldType::Decimal, Value::Text(text)) if !is_decimal(text) => {
+            let given = format!("'{}'", shortened(text));
+            Err(column.refuse("decimal numbers such as 12.30", &given))
+        }
+        (FieldType::Decimal, Value::Int(number)) => {
+            Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(number.to_string())))
+        }
+        (FieldType::Decimal, Value::Big(digits)) => {
+            Ok(ToSqlOutput::Owned(rusqlite::types::Value::Text(digits.to_string())))
+        }
+        (FieldType::Decimal, Value::Float(_)) => {
+            Err(column.refuse("exact decimal numbers, given as text", &describe(value)))
+        }
+        _ => Ok(ToSqlOutput::Borrowed(borrowed(column, value)?)),
+    }
+}
+
+/// A moment as it is stored: in UTC, and with `+00:00` rather than `Z`, because then the order of
+/// the texts is that of the moments, with and without fractions of a second.
+pub(crate) fn date(text: &str) -> Option<String> {
+    let mut text = moment::moment(moment::parse(text)?);
+    // Years that RFC 3339 cannot write: a zone took the moment out of them.
+    if text.len() < 20 || text.starts_with('-') || text.as_bytes().get(4) != Some(&b'-') {
+        return None;
+    }
+    text.pop();
+    text.push_str("+00:00");
+    Some(text)
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(40) {
+        None => text.to_string(),
+        Some((end, _)) => format!("{}…", &text[..end]),
+    }
+}
+
+fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, Fault> {
     let name = &column.name;
     let cell = match (column.kind, value) {
         (FieldType::Int, Value::Float(number)) if exact_integer(*number).is_some() => {

@@ -3,13 +3,12 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::sqlite::cell::{Cell, for_column};
+use crate::sqlite::cell::{Cell, date, for_column};
 use crate::sqlite::encode::record;
-use crate::sqlite::fault::Fault;
+use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
 use crate::sqlite::select::{Columns, column};
 use runnel_store::{FieldType, Kind, Value};
-use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, params_from_iter};
 use std::sync::Arc;
 
@@ -141,9 +140,8 @@ pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
         Key::Column(column) => match column.kind {
             FieldType::Int | FieldType::Bool => integer().map(Cell::Integer),
             FieldType::Float => text.parse().ok().map(Cell::Real),
-            FieldType::Text | FieldType::Decimal | FieldType::Date => {
-                Some(Cell::Text(text.to_string()))
-            }
+            FieldType::Text | FieldType::Decimal => Some(Cell::Text(text.to_string())),
+            FieldType::Date => date(text).map(Cell::Text),
             FieldType::Bytes => None,
             FieldType::Any => {
                 Some(integer().map_or_else(|| Cell::Text(text.to_string()), Cell::Integer))
@@ -180,6 +178,37 @@ impl Target {
         Ok(inserted)
     }
 
+    /// Names the tables of a reference that does not hold: SQLite itself names neither.
+    pub(crate) fn explain(&self, connection: &Connection, fault: Fault) -> Fault {
+        let about = fault.detail.as_deref().is_some_and(|text| text.contains("FOREIGN KEY"));
+        if fault.cause != Cause::Constraint || !about {
+            return fault;
+        }
+        let name = &self.info.name;
+        let tables = |sql: &str| -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map([name], |row| row.get(0))?.collect()
+        };
+        let to = tables("SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(?1)");
+        let from = tables(
+            "SELECT DISTINCT t.name FROM pragma_table_list t, pragma_foreign_key_list(t.name) f \
+             WHERE t.schema = 'main' AND f.\"table\" = ?1 COLLATE NOCASE",
+        );
+        let mut parts = Vec::new();
+        if let Ok(to) = to
+            && !to.is_empty()
+        {
+            parts
+                .push(format!("{name} refers to {}, where there is no such row", to.join(" and ")));
+        }
+        if let Ok(from) = from
+            && !from.is_empty()
+        {
+            parts.push(format!("{} still refers to this row of {name}", from.join(" and ")));
+        }
+        if parts.is_empty() { fault } else { Fault { message: parts.join(", or "), ..fault } }
+    }
+
     /// Inserts many rows.
     pub(crate) fn insert_all(&self, connection: &Connection, batch: &Batch) -> Result<(), Fault> {
         let mut records = batch.records.iter().filter_map(Value::as_record);
@@ -188,7 +217,7 @@ impl Target {
             for fields in records.by_ref().take(*count) {
                 for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
                     let cell = for_column(&self.info.columns[*position], value)?;
-                    statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(cell))?;
+                    statement.raw_bind_parameter(index + 1, cell)?;
                 }
                 statement.raw_execute()?;
             }

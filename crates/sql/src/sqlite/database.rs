@@ -83,7 +83,9 @@ impl Database {
 
     /// The table of a class: made if it is not there, extended by the columns that it lacks. Its
     /// name is the path of the reference, or the lower-case plural of the class's name where that
-    /// is empty (`Task` → `tasks`). An `id` that is an integer is the primary key.
+    /// is empty (`Task` → `tasks`). An `id` that is an integer is the primary key. A field that
+    /// refers to a class becomes a foreign key to that class's table. Missing columns and indexes
+    /// are added; every other difference wants a migration.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
@@ -98,13 +100,11 @@ impl Database {
         }
         let (wanted, looked) = (shape.clone(), name.clone());
         let complete = self.reader.patiently(None, move |reader| {
-            let info = reader.snapshot(|_, _| reader.table(&looked))?;
-            Ok(match info {
-                Some(info) => {
-                    define::missing(&info, &wanted)?.is_empty().then(|| info.name.clone())
-                }
-                None => None,
-            })
+            let found = reader.snapshot(|connection, _| {
+                Ok((reader.table(&looked)?, define::lacking(connection, &looked, &wanted)?))
+            });
+            let (info, lacking) = found?;
+            Ok(info.filter(|_| lacking.is_empty()).map(|info| info.name.clone()))
         });
         let (shared, wanted) = (self.reader.shared.clone(), shape.clone());
         let made = complete.and_then(move |complete| match complete {

@@ -4,8 +4,8 @@
 pub(crate) use crate::shape::table_name;
 use crate::shape::{is_key, word};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{Affinity, ColumnInfo, Key, TableInfo, quoted};
-use runnel_store::{FieldType, Kind, Shape};
+use crate::sqlite::schema::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
+use runnel_store::{Field, FieldType, Index, Kind, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
@@ -13,28 +13,129 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
     if name.to_ascii_lowercase().starts_with("sqlite_") {
         return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
-    crate::shape::check(name, shape)
+    crate::shape::check(name, shape)?;
+    for index in &shape.indexes {
+        let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
+        if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
+            let class = &shape.name;
+            let message = format!("the class {class} has no field {unknown} to index");
+            return Err(Fault::invalid(message));
+        }
+        if index.fields.is_empty() {
+            return Err(Fault::invalid("an index needs a field"));
+        }
+    }
+    Ok(())
 }
 
-/// Makes the table, or adds the columns that it does not have.
+/// Makes the table, or what it lacks.
 pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), Fault> {
-    let Some(table) = TableInfo::read(connection, name)? else {
-        let columns: Vec<String> = shape
-            .fields
-            .iter()
-            .map(|field| match is_key(&field.name, field.kind) {
-                true => format!("{} INTEGER PRIMARY KEY", quoted(&field.name)),
-                false => declaration(&field.name, field.kind),
-            })
-            .collect();
-        let sql = format!("CREATE TABLE {} ({})", quoted(name), columns.join(", "));
-        connection.execute(&sql, [])?;
-        return Ok(());
-    };
-    for field in missing(&table, shape)? {
-        let column = declaration(&field.name, field.kind);
-        connection
-            .execute(&format!("ALTER TABLE {} ADD COLUMN {column}", quoted(&table.name)), [])?;
+    for statement in lacking(connection, name, shape)? {
+        connection.execute(&statement, []).map_err(|error| {
+            let fault = Fault::from(error);
+            Fault { message: format!("{}: {}", shape.name, fault.message), ..fault }
+        })?;
+    }
+    Ok(())
+}
+
+/// The statements that make what is lacking. Only additions are made; what would change something
+/// that is there is a conflict.
+pub(crate) fn lacking(
+    connection: &Connection,
+    name: &str,
+    shape: &Shape,
+) -> Result<Vec<String>, Fault> {
+    let mut statements = Vec::new();
+    let table = TableInfo::read(connection, name)?;
+    let name = table.as_ref().map_or(name, |table| &table.name);
+    match &table {
+        None => {
+            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
+            statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
+        }
+        Some(table) => {
+            for field in missing(table, shape)? {
+                let column = declaration(field);
+                statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));
+            }
+            references(connection, table, shape)?;
+            if table.view {
+                return Ok(statements);
+            }
+        }
+    }
+    for index in &shape.indexes {
+        statements.extend(index_statement(connection, name, index)?);
+    }
+    Ok(statements)
+}
+
+/// The statement that makes an index, where there is none such.
+fn index_statement(
+    connection: &Connection,
+    table: &str,
+    index: &Index,
+) -> Result<Option<String>, Fault> {
+    let mut known = connection.prepare_cached(
+        "SELECT l.name, l.\"unique\", l.partial, (SELECT group_concat(coalesce(i.name, ''), char(0)) \
+         FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i) \
+         FROM pragma_index_list(?1) l",
+    )?;
+    let wanted = index.fields.join("\0").to_ascii_lowercase();
+    let kind = if index.unique { "key" } else { "idx" };
+    let name = format!("{table}_{}_{kind}", index.fields.join("_"));
+    let mut rows = known.query([table])?;
+    while let Some(row) = rows.next()? {
+        let (known, unique, partial): (String, bool, bool) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let columns: Option<String> = row.get(3)?;
+        let same = columns.is_some_and(|columns| columns.to_ascii_lowercase() == wanted);
+        // A unique one serves where any is wanted.
+        if same && !partial && (unique || !index.unique) {
+            return Ok(None);
+        }
+        if known.eq_ignore_ascii_case(&name) {
+            let message = format!(
+                "the index {known} of {table} is over other columns than the class says; drop it \
+                 in a migration"
+            );
+            return Err(Fault::new(Kind::Conflict, message));
+        }
+    }
+    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let (name, table, columns) = (quoted(&name), quoted(table), columns.join(", "));
+    Ok(Some(format!("CREATE {unique}INDEX {name} ON {table} ({columns})")))
+}
+
+/// Checks that the columns that are there refer to what the class says: SQLite cannot add a
+/// reference to a column.
+fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), Fault> {
+    let mut known =
+        connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
+    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let known = known.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    for field in &shape.fields {
+        let Some(class) = &field.references else { continue };
+        if table.position(&field.name).is_none() || table.view {
+            continue;
+        }
+        let parent = table_name(class);
+        let there = known.iter().any(|(from, to)| {
+            from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
+        });
+        if !there {
+            return Err(Fault::new(
+                Kind::Conflict,
+                format!(
+                    "{} says that {} refers to {parent}, but the column of the table {} does not; \
+                     make the table anew in a migration: create one with the reference, copy the \
+                     rows, drop the old one and rename",
+                    shape.name, field.name, table.name
+                ),
+            ));
+        }
     }
     Ok(())
 }
@@ -65,7 +166,8 @@ pub(crate) fn missing<'a>(
         let column = &table.columns[position];
         if !compatible(field.kind, column) {
             return conflict(format!(
-                "{class} declares {} as {}, but the column {} of the table {name} holds {}",
+                "{class} declares {} as {}, but the column {} of the table {name} holds {}; write the \
+                 change as a migration",
                 field.name,
                 word(field.kind),
                 column.name,
@@ -99,17 +201,25 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fau
     Ok(TableInfo { columns, ..table.clone() })
 }
 
-fn declaration(name: &str, kind: FieldType) -> String {
-    let declared = match kind {
+fn declaration(field: &Field) -> String {
+    if is_key(&field.name, field.kind) {
+        return format!("{} INTEGER PRIMARY KEY", quoted(&field.name));
+    }
+    let declared = match field.kind {
         FieldType::Any => "",
-        FieldType::Int => " INTEGER",
-        FieldType::Float => " REAL",
-        FieldType::Bool => " BOOLEAN",
-        FieldType::Text => " TEXT",
-        FieldType::Bytes => " BLOB",
-        FieldType::Decimal | FieldType::Date => " TEXT",
+        FieldType::Int => "INTEGER",
+        FieldType::Float => "REAL",
+        FieldType::Bool => "BOOLEAN",
+        FieldType::Text => "TEXT",
+        FieldType::Bytes => "BLOB",
+        FieldType::Decimal => DECIMAL,
+        FieldType::Date => DATE,
     };
-    format!("{}{declared}", quoted(name))
+    let mut column = format!("{} {declared}", quoted(&field.name)).trim_end().to_string();
+    if let Some(class) = &field.references {
+        column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
+    }
+    column
 }
 
 /// Whether values of a declared type come back from the column as they were.
@@ -118,6 +228,8 @@ fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
     wanted == FieldType::Any
         || wanted == column.kind
         || (integers(wanted) && integers(column.kind))
+        || (matches!(wanted, FieldType::Decimal | FieldType::Date)
+            && column.kind == FieldType::Text)
         || (column.kind == FieldType::Any && column.affinity == Affinity::None)
         || (column.kind == FieldType::Any && wanted != FieldType::Text)
 }
@@ -171,7 +283,8 @@ mod tests {
         let message = refuse("a", &[("n", FieldType::Text)]);
         assert_eq!(
             message,
-            "Task declares n as text, but the column n of the table a holds an integer"
+            "Task declares n as text, but the column n of the table a holds an integer; write the \
+             change as a migration"
         );
         refuse("a", &[("d", FieldType::Text)]);
         refuse("b", &[("id", FieldType::Int)]);

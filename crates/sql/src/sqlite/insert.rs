@@ -12,7 +12,6 @@ use crate::sqlite::transaction::Held;
 use crate::sqlite::writer::{Alone, Session, Task, until};
 use runnel_store::{Answer, Error, Kind, Records, Result, Value};
 use rusqlite::Connection;
-use rusqlite::types::ToSqlOutput;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -80,10 +79,11 @@ impl Storing {
                 };
                 for (index, (position, value)) in self.columns.iter().zip(row).enumerate() {
                     let cell = for_column(&self.target.info.columns[*position], value);
-                    let cell = ToSqlOutput::Borrowed(cell.map_err(place)?);
-                    statement.raw_bind_parameter(index + 1, cell)?;
+                    statement.raw_bind_parameter(index + 1, cell.map_err(place)?)?;
                 }
-                statement.raw_execute().map_err(|error| place(error.into()))?;
+                statement
+                    .raw_execute()
+                    .map_err(|error| place(self.target.explain(connection, error.into())))?;
             }
         }
     }

@@ -184,6 +184,7 @@ fn harden(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    crate::sqlite::decimal::install(connection)?;
     Ok(())
 }
 

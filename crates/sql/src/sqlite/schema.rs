@@ -156,6 +156,12 @@ fn rowid_name(columns: &[ColumnInfo]) -> Option<&'static str> {
     ["rowid", "_rowid_", "oid"].into_iter().find(|name| !hidden(name))
 }
 
+/// Exact decimal numbers are declared so: by the word `TEXT` SQLite keeps them as they are.
+pub(crate) const DECIMAL: &str = "DECIMAL TEXT";
+
+/// Moments are declared so.
+pub(crate) const DATE: &str = "DATE TEXT";
+
 /// What a column is declared to hold. A declaration that says nothing definite, such as `NUMERIC`
 /// or `DATE`, holds anything.
 pub(crate) fn kind_of(declared: &str) -> FieldType {
@@ -163,6 +169,10 @@ pub(crate) fn kind_of(declared: &str) -> FieldType {
     let has = |part: &str| declared.contains(part);
     if is_boolean(&declared) {
         FieldType::Bool
+    } else if declared == DECIMAL {
+        FieldType::Decimal
+    } else if declared == DATE {
+        FieldType::Date
     } else if has("INT") {
         FieldType::Int
     } else if has("CHAR") || has("CLOB") || has("TEXT") {
@@ -183,7 +193,7 @@ pub(crate) fn is_boolean(declared: &str) -> bool {
 
 fn affinity_of(declared: &str) -> Affinity {
     match kind_of(declared) {
-        FieldType::Text => Affinity::Text,
+        FieldType::Text | FieldType::Decimal | FieldType::Date => Affinity::Text,
         FieldType::Bytes => Affinity::None,
         FieldType::Float => Affinity::Real,
         FieldType::Any if declared.trim().is_empty() => Affinity::None,

@@ -6,7 +6,8 @@
 //! a text is never equal to a number, and upper and lower case are different.
 
 pub(crate) use crate::columns::Columns;
-use crate::sqlite::cell::Cell;
+use crate::sqlite::cell::{Cell, date};
+use crate::sqlite::decimal;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::fold;
 use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted};
@@ -140,7 +141,11 @@ pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnI
 fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
     let mut keys = Vec::new();
     for key in sort {
-        let name = quoted(&column(table, &key.field)?.name);
+        let column = column(table, &key.field)?;
+        let mut name = quoted(&column.name);
+        if column.kind == FieldType::Decimal {
+            name = format!("{name} COLLATE {}", decimal::NAME);
+        }
         keys.push(if key.descending { format!("{name} DESC") } else { name });
     }
     keys.extend(table.order.iter().cloned());
@@ -207,6 +212,7 @@ impl Condition<'_> {
         let Some((by, cell)) = comparable(by, value) else {
             return self.push(if by == Comparison::NotEqual { "1" } else { "0" });
         };
+        let cell = as_text(column, cell);
         let class = match cell {
             Cell::Null => return self.compare_nil(&name, by),
             Cell::Integer(_) | Cell::Real(_) => "'integer', 'real'",
@@ -220,7 +226,11 @@ impl Condition<'_> {
         };
         // A plus sign takes the affinity away, and with it the conversion of the parameter (and
         // the use of an index, which is why it stands only where it is needed).
-        let left = if converts { format!("+{name}") } else { name.clone() };
+        let left = match (converts, column.kind) {
+            (true, _) => format!("+{name}"),
+            (false, FieldType::Decimal) => format!("{name} COLLATE {}", decimal::NAME),
+            (false, _) => name.clone(),
+        };
         let place = self.bind(cell);
         let sign = match by {
             Comparison::Equal => return self.push(format!("{left} = {place}")),
@@ -287,6 +297,18 @@ impl Condition<'_> {
     fn push(&mut self, text: impl AsRef<str>) -> Result<(), Fault> {
         self.sql.push_str(text.as_ref());
         Ok(())
+    }
+}
+
+/// What is compared with a column of decimals or dates, as these are stored.
+fn as_text(column: &ColumnInfo, cell: Cell) -> Cell {
+    match (column.kind, cell) {
+        (FieldType::Decimal, Cell::Integer(number)) => Cell::Text(number.to_string()),
+        (FieldType::Decimal, Cell::Real(number)) if number.is_finite() => {
+            Cell::Text(number.to_string())
+        }
+        (FieldType::Date, Cell::Text(text)) => Cell::Text(date(&text).unwrap_or(text)),
+        (_, cell) => cell,
     }
 }
 

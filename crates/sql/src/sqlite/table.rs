@@ -183,7 +183,8 @@ impl Table {
             let mut check = Some(check);
             return self.within(&held, deadline, move |connection, target| {
                 let check = check.take().ok_or_else(Fault::stopped)?;
-                work(target, connection, &check(target)?)
+                let done = work(target, connection, &check(target)?);
+                done.map_err(|fault| target.explain(connection, fault))
             });
         }
         let shared = self.0.reader.shared.clone();
@@ -191,7 +192,10 @@ impl Table {
             Err(fault) => Answer::Ready(Err(fault.into())),
             Ok(checked) => {
                 let target = plan.target.clone();
-                shared.write(deadline, move |connection| work(&target, connection, &checked))
+                shared.write(deadline, move |connection| {
+                    let done = work(&target, connection, &checked);
+                    done.map_err(|fault| target.explain(connection, fault))
+                })
             }
         })
     }
