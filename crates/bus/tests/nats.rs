@@ -19,6 +19,8 @@ const KEYS: Abilities = Abilities {
     query: false,
     media_types: false,
     cancels_at_once: false,
+    // The key itself and those below it are told by two consumers of the server.
+    watch_in_order: false,
     large: 900_000,
     ..Abilities::ALL
 };
