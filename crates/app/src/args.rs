@@ -71,6 +71,14 @@ pub(crate) enum Command {
         #[arg(long)]
         lua: bool,
     },
+    /// Draw what the stores of a program are made of.
+    Graph {
+        /// The program.
+        file: PathBuf,
+        /// The program's own arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Run `test` blocks of programs, and the examples in Markdown pages.
     Test {
         /// Programs, pages, or folders with them; the folder `spec` when none is named.

@@ -5,6 +5,7 @@ mod check;
 mod command_store;
 mod console;
 mod fmt;
+mod graph;
 mod repl;
 mod report;
 mod run;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
         Some(args::Command::Check { files, lua }) => check::run(files, *lua, &report),
+        Some(args::Command::Graph { file, args }) => graph::run(file, args, &report),
         Some(args::Command::Test { paths, bless }) => {
             let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
             test::run(paths, *bless || asked)

@@ -19,7 +19,11 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new() -> Result<Program, String> {
-        let world = World::new();
+        Program::within(World::new())
+    }
+
+    /// In a world of one's own.
+    pub(crate) fn within(world: Rc<World>) -> Result<Program, String> {
         let isolate = Isolate::new(world.clone(), Limits::default())?;
         Ok(Program { isolate, world })
     }
@@ -35,7 +39,7 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> 
 }
 
 /// What both ways of starting say when the engine cannot be set up.
-fn started<T>(result: Result<T, String>) -> Result<T, u8> {
+pub(crate) fn started<T>(result: Result<T, String>) -> Result<T, u8> {
     result.map_err(|message| {
         Console::error(&format!("error: {message}"));
         status::SOFTWARE

@@ -19,16 +19,28 @@ pub(crate) struct World {
     schemes: Schemes,
     environment: Rc<Environment>,
     input: Rc<crate::repl::Input>,
+    /// Whether the program only shows what it is made of: nothing listens, reads or prints.
+    silent: bool,
 }
 
 impl World {
     pub(crate) fn new() -> Rc<World> {
+        World::made(false)
+    }
+
+    /// A world in which a program only shows what it is made of.
+    pub(crate) fn silent() -> Rc<World> {
+        World::made(true)
+    }
+
+    fn made(silent: bool) -> Rc<World> {
         let environment = Rc::new(Environment::new());
         Rc::new(World {
             console: Rc::new(Console::new()),
             schemes: Schemes::new(environment.clone()),
             environment,
             input: Rc::new(crate::repl::Input::new()),
+            silent,
         })
     }
 
@@ -117,6 +129,9 @@ impl Host for World {
             Ok(options) => options,
             Err(error) => return error.into(),
         };
+        if self.silent {
+            return Answer::ok(Rc::new(SilentServer(options.address.port())));
+        }
         Answer::later(async move {
             let server = runnel_http::serve(store, options).await?;
             Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
@@ -124,6 +139,9 @@ impl Host for World {
     }
 
     fn write(&self, output: Output, bytes: &[u8]) {
+        if self.silent {
+            return;
+        }
         match output {
             Output::Out => self.console.write(bytes),
             Output::Err => {
@@ -142,11 +160,17 @@ impl Host for World {
     }
 
     fn read_line(&self) -> Answer<Option<String>> {
+        if self.silent {
+            return Answer::ok(None);
+        }
         let lines = self.input.lines();
         Answer::later(async move { lines.next().await.transpose() })
     }
 
     fn interact(&self, isolate: &Isolate) -> Answer<()> {
+        if self.silent {
+            return Answer::ok(());
+        }
         let isolate = isolate.clone();
         let (input, console) = (self.input.clone(), self.console.clone());
         Answer::later(async move {

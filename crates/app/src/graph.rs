@@ -1,0 +1,101 @@
+//! `runnel graph`: what the stores of a program are made of.
+//!
+//! The program runs up to its end, but its servers do not listen, its input is at its end and it
+//! prints nothing. Then the root of each of its servers and each scheme that it installed is drawn.
+
+use crate::console::Console;
+use crate::report::Report;
+use crate::run::{Program, block_on, started};
+use crate::status;
+use crate::world::World;
+use runnel_store::{Store, draw_graph};
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How long a program may take before it is drawn as far as it has come.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Draws a program, as text on standard output.
+pub(crate) fn run(path: &Path, args: &[String], report: &Report) -> u8 {
+    let name = path.display().to_string();
+    let source = match crate::run::read(path) {
+        Ok(source) => source,
+        Err((message, status)) => {
+            Console::error(&message);
+            return status;
+        }
+    };
+    let outcome = started(block_on(async {
+        let program = Program::within(World::silent())?;
+        let drawn = stores(&program, &source, &name, args, report).await;
+        let status = drawn.map_or_else(|status| status, |stores| draw(&stores, &name));
+        std::mem::forget(program);
+        Ok::<u8, String>(status)
+    }));
+    match outcome {
+        Ok(result) => started(result).unwrap_or_else(|status| status),
+        Err(status) => status,
+    }
+}
+
+/// Runs the program; what it has installed then.
+async fn stores(
+    program: &Program,
+    source: &str,
+    name: &str,
+    args: &[String],
+    report: &Report,
+) -> Result<Vec<(String, Rc<dyn Store>)>, u8> {
+    let isolate = &program.isolate;
+    let signature = runnel_syntax::parse(source).program.signature;
+    if let Err(message) = crate::run::bind(isolate, name, signature.as_ref(), None, args) {
+        Console::error(&message);
+        return Err(status::USAGE);
+    }
+    let runs = async {
+        let outcome = isolate
+            .run(source, name)
+            .await
+            .map_err(|why| report.failure(isolate, source, name, &why))?;
+        let served = signature
+            .is_some_and(|signature| signature.result.is_none_or(|result| result.text != "void"));
+        if served && let Err(fault) = isolate.run_result(outcome.value).await {
+            return Err(report.ended(isolate, &fault));
+        }
+        Ok(())
+    };
+    match tokio::time::timeout(PATIENCE, runs).await {
+        Ok(outcome) => outcome?,
+        Err(_) => Console::error(&format!(
+            "note: {name} still runs after {} seconds; this is what it has made so far",
+            PATIENCE.as_secs()
+        )),
+    }
+    Ok(isolate.installed())
+}
+
+fn draw(stores: &[(String, Rc<dyn Store>)], name: &str) -> u8 {
+    if stores.is_empty() {
+        Console::error(&format!(
+            "note: {name} serves nothing and installs no scheme: there is nothing to draw"
+        ));
+        return 0;
+    }
+    let drawings: Vec<String> = stores
+        .iter()
+        .map(|(name, store)| format!("{name}\n{}", indented(&draw_graph(&**store))))
+        .collect();
+    Console::part(&drawings.join("\n"));
+    0
+}
+
+/// A drawing as the branch of its name.
+fn indented(drawing: &str) -> String {
+    let mut lines = drawing.lines();
+    let mut text = format!("└─ {}\n", lines.next().unwrap_or_default());
+    for line in lines {
+        text.push_str(&format!("   {line}\n"));
+    }
+    text
+}
