@@ -44,8 +44,13 @@ rawset(Change._methods, "_isOperation", true)
 -- The source of them.
 local Changes = K.newClass("Changes", K.classes.Source)
 
+local function isVariable(reference)
+  local named = reference._scheme == "var" or reference._scheme == "default" and not K.defaultStore
+  return rawget(reference, "_get") ~= nil or named and rawget(reference, "_store") == nil
+end
+
 local function open(reference)
-  if reference._get then
+  if isVariable(reference) then
     throw("unsupported", string.format("%s cannot tell of changes: it is a variable", reference:stringValue()),
       { i_hint = "keep it in a store: `scheme:model ← #DictStore{ }`" })
   end
@@ -120,7 +125,7 @@ K.methods(K.classes.Dictionary, { ["changes"] = function(self) return K.dictiona
 
 -- For constraints: runs a block whenever a reference changes, where its store can tell.
 function K.followWatched(reference, update)
-  if reference._get or reference._scheme == "var" and not rawget(reference, "_store") then return end
+  if isVariable(reference) then return end
   local ok, watch = pcall(open, reference)
   if not ok then
     if type(watch) == "table" and watch.i_kind == "notAllowed" then return end
