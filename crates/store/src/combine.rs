@@ -37,7 +37,7 @@ mod route;
 mod sequence;
 mod timeout;
 
-pub use cache::Cache;
+pub use cache::{CACHED_BYTES, CACHED_ENTRIES, Cache};
 pub use ensure::Ensure;
 pub use extension::Extension;
 pub use json::Json;
@@ -55,7 +55,7 @@ pub use sequence::Sequence;
 pub use timeout::Timeout;
 
 use crate::{Answer, Change, Changes, Content, Context, Entry, Reference};
-use futures_util::{StreamExt, future};
+use futures_util::{StreamExt, stream};
 
 /// Changes content that was found, unless it is the short answer to a caller who knows it already.
 fn when_new(
@@ -99,12 +99,13 @@ fn without_content(changes: Answer<Changes>) -> Answer<Changes> {
 
 /// Changes that end with the first error, which is their last item.
 fn until_error(changes: Changes) -> Changes {
-    let mut ended = false;
-    Box::pin(changes.take_while(move |change| {
-        let more = !ended;
-        ended |= change.is_err();
-        future::ready(more)
-    }))
+    let until_error = stream::unfold(Some(changes), |changes| async move {
+        let mut changes = changes?;
+        let change = changes.next().await?;
+        let rest = change.is_ok().then_some(changes);
+        Some((change, rest))
+    });
+    Box::pin(until_error.fuse())
 }
 
 /// A listing by name, each name once: a collection where it is one in any of the stores.

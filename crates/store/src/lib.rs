@@ -36,9 +36,9 @@ mod watchers;
 pub use answer::Answer;
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use combine::{
-    Cache, Ensure, Extension, Json, Limit, LimitOptions, Log, Map, Merge, POLLED_CONTENT,
-    POLLED_DEPTH, POLLED_REFERENCES, Polling, ReadOnly, Relative, Rename, Retry, RetryOptions,
-    Route, Sequence, Timeout,
+    CACHED_BYTES, CACHED_ENTRIES, Cache, Ensure, Extension, Json, Limit, LimitOptions, Log, Map,
+    Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling, ReadOnly, Relative, Rename,
+    Retry, RetryOptions, Route, Sequence, Timeout,
 };
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use disk::{Disk, WATCHED_DIRECTORIES};

@@ -229,14 +229,14 @@ fn polling_of_a_disk() {
 
 #[test]
 fn cache_of_memory() {
-    run(Rc::new(Cache::in_memory(memory())), Abilities { watch: false, ..Abilities::ALL });
+    run(Rc::new(Cache::in_memory(memory())), Abilities::ALL);
 }
 
 #[test]
 fn cache_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Rc::new(Disk::new(folder.path()).unwrap());
-    run(Rc::new(Cache::in_memory(disk)), Abilities { watch: false, ..DISK });
+    run(Rc::new(Cache::in_memory(disk)), DISK);
 }
 
 /// A memory store with one thing wrong.

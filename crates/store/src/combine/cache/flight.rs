@@ -1,0 +1,106 @@
+//! One question to the source for all who ask at the same time.
+
+use crate::{Content, Kind, Result};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use tokio::sync::Notify;
+
+/// The reads under way, by name.
+#[derive(Default)]
+pub(super) struct Flights(RefCell<HashMap<Box<str>, Rc<Flight>>>);
+
+#[derive(Default)]
+struct Flight {
+    outcome: RefCell<Option<Outcome>>,
+    landed: Notify,
+}
+
+/// What a read has brought for the others.
+enum Outcome {
+    Shared(Result<Option<Content>>),
+    /// Content that cannot be shared: each asks for itself.
+    Alone,
+    /// The one who asked has gone away: somebody else asks.
+    GivenUp,
+}
+
+/// What one who asks has to do.
+pub(super) enum Boarding<'a> {
+    /// Ask, and tell the others by [`Lead::land`].
+    Lead(Lead<'a>),
+    /// Nothing: another has brought the answer.
+    Brought(Result<Option<Content>>),
+    /// Ask for itself.
+    Alone,
+}
+
+/// Somebody's read for all who want the same. Dropped without an answer, the next one asks.
+pub(super) struct Lead<'a> {
+    flights: &'a Flights,
+    name: &'a str,
+    flight: Rc<Flight>,
+}
+
+impl Flights {
+    /// Waits for a read of the same name that is under way, or begins one.
+    pub(super) async fn board<'a>(&'a self, name: &'a str) -> Boarding<'a> {
+        loop {
+            let under_way = self.0.borrow().get(name).cloned();
+            let Some(flight) = under_way else {
+                let flight = Rc::<Flight>::default();
+                self.0.borrow_mut().insert(name.into(), flight.clone());
+                return Boarding::Lead(Lead { flights: self, name, flight });
+            };
+            // Nothing else runs between the look and the wait, so nobody lands unseen.
+            if flight.outcome.borrow().is_none() {
+                flight.landed.notified().await;
+            }
+            match &*flight.outcome.borrow() {
+                Some(Outcome::Shared(Ok(None))) => return Boarding::Brought(Ok(None)),
+                Some(Outcome::Shared(Err(error))) => return Boarding::Brought(Err(error.clone())),
+                Some(Outcome::Shared(Ok(Some(content)))) => {
+                    let content = content.share();
+                    return content.map_or(Boarding::Alone, |it| Boarding::Brought(Ok(Some(it))));
+                }
+                Some(Outcome::Alone) => return Boarding::Alone,
+                Some(Outcome::GivenUp) | None => {}
+            }
+        }
+    }
+
+    /// Lets nobody join the reads under way any more: what they bring may be old.
+    pub(super) fn close(&self) {
+        self.0.borrow_mut().clear();
+    }
+}
+
+impl Lead<'_> {
+    /// Tells those who wait.
+    pub(super) fn land(self, result: &Result<Option<Content>>, complete: bool) {
+        let outcome = match result {
+            Ok(None) => Outcome::Shared(Ok(None)),
+            Ok(Some(content)) if complete => {
+                content.share().map_or(Outcome::Alone, |content| Outcome::Shared(Ok(Some(content))))
+            }
+            // The time was this one's; others may have more.
+            Err(error) if !matches!(error.kind, Kind::Timeout | Kind::Cancelled) => {
+                Outcome::Shared(Err(error.clone()))
+            }
+            _ => Outcome::Alone,
+        };
+        *self.flight.outcome.borrow_mut() = Some(outcome);
+    }
+}
+
+impl Drop for Lead<'_> {
+    fn drop(&mut self) {
+        self.flight.outcome.borrow_mut().get_or_insert(Outcome::GivenUp);
+        let mut flights = self.flights.0.borrow_mut();
+        if flights.get(self.name).is_some_and(|flight| Rc::ptr_eq(flight, &self.flight)) {
+            flights.remove(self.name);
+        }
+        drop(flights);
+        self.flight.landed.notify_waiters();
+    }
+}

@@ -1,0 +1,79 @@
+//! A cache hears of what others change in its source.
+
+use super::fill::Extent;
+use crate::{Changes, Context, Kind, Reference, Result, Store};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context as Step, Poll, Waker};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long after a watch has ended the next one begins.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A watch of the whole source, looked at whenever the cache is used: no task runs for it, what is
+/// told waits in the watch, and a read that finds nothing waiting costs one look.
+pub(super) enum Following {
+    /// No watch until then.
+    From(Instant),
+    /// The source has not answered yet.
+    Starting(Pin<Box<dyn Future<Output = Result<Changes>>>>),
+    /// Each change is told.
+    On(Changes),
+    /// The source cannot tell.
+    Never,
+}
+
+impl Following {
+    pub(super) fn new() -> Self {
+        Following::From(Instant::now())
+    }
+
+    /// Whether changes are told, so that something can be kept.
+    pub(super) fn is_on(&self) -> bool {
+        matches!(self, Following::On(_))
+    }
+
+    /// What was changed since the last look, one thing at a time: everything, where a watch has
+    /// begun or ended.
+    pub(super) fn next(&mut self, source: &dyn Store) -> Option<(Reference, Extent)> {
+        let everything = Some((Reference::default(), Extent::AndBelow));
+        // Nobody is woken: the next use of the cache looks again.
+        let mut step = Step::from_waker(Waker::noop());
+        loop {
+            match self {
+                Following::Never => return None,
+                Following::From(moment) if Instant::now() < *moment => return None,
+                Following::From(_) => {
+                    let watch = source.watch(&Reference::default(), &Context::default());
+                    *self = Following::Starting(Box::pin(watch));
+                }
+                Following::Starting(watch) => match watch.as_mut().poll(&mut step) {
+                    Poll::Pending => return None,
+                    Poll::Ready(Ok(changes)) => {
+                        *self = Following::On(changes);
+                        return everything;
+                    }
+                    Poll::Ready(Err(error)) if error.kind == Kind::NotAllowed => {
+                        tracing::warn!(
+                            "the cache of {} keeps nothing, because its source tells of no changes",
+                            source.describe()
+                        );
+                        *self = Following::Never;
+                    }
+                    Poll::Ready(Err(_)) => *self = Following::From(Instant::now() + PAUSE),
+                },
+                Following::On(changes) => match changes.as_mut().poll_next(&mut step) {
+                    Poll::Pending => return None,
+                    Poll::Ready(Some(Ok(change))) => {
+                        return Some((change.reference, Extent::of(change.kind)));
+                    }
+                    Poll::Ready(Some(Err(_)) | None) => {
+                        *self = Following::From(Instant::now() + PAUSE);
+                        return everything;
+                    }
+                },
+            }
+        }
+    }
+}
