@@ -119,7 +119,7 @@ impl Place {
 fn changes(place: Rc<Place>) -> Changes {
     let seen = place.latest.borrow().clone();
     let start = (place, Some(seen), VecDeque::new());
-    Box::pin(stream::unfold(start, |(place, mut seen, mut waiting)| async move {
+    let changes = stream::unfold(start, |(place, mut seen, mut waiting)| async move {
         loop {
             if let Some(change) = waiting.pop_front() {
                 return Some((Ok(change), (place, seen, waiting)));
@@ -134,7 +134,8 @@ fn changes(place: Rc<Place>) -> Changes {
                 Err(error) => return Some((Err(error), (place, None, waiting))),
             }
         }
-    }))
+    });
+    Box::pin(changes.fuse())
 }
 
 fn differences(

@@ -54,6 +54,9 @@ async fn reading(subject: &Subject) {
     subject.clean(&["given-up/read"]).await;
 }
 
+/// What a verb makes of a value with a text.
+type Done = fn(&Value, &str) -> Option<Value>;
+
 type Begin = fn(&Subject, &dyn Store, &str) -> Answer<()>;
 
 /// A verb that writes a text, and how.
@@ -89,7 +92,7 @@ async fn writing(subject: &Subject) {
     let path = "given-up/write";
     for (verb, begin) in WRITES {
         let abilities = subject.abilities;
-        let (before, done): (Value, fn(&Value, &str) -> Option<Value>) = match verb {
+        let (before, done): (Value, Done) = match verb {
             "post" if abilities.posting == Posting::Lists => {
                 let before = Value::List(vec![Value::from("before")]);
                 (before, |_, text| Some(Value::List(vec!["before".into(), text.into()])))
