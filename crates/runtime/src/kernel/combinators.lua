@@ -37,7 +37,10 @@ end
 local Cache = nativeCombinator {
   name = "Cache", kind = "cache",
   aliases = { "CachingStore", "MPWCachingStore", "MPWWriteThroughCache", "WriteThroughCache" },
-  options = { cache = take.store, readOnlySource = take.flag },
+  options = {
+    cache = take.store, readOnlySource = take.flag, size = take.count, entries = take.count,
+    age = take.seconds, writeThrough = take.flag, watching = take.flag,
+  },
   parts = function(self)
     return { K.sourceOf(self), self.i_cache }, { "source", self.i_cache and "cache" }
   end,
@@ -46,6 +49,10 @@ K.methods(Cache, {
   ["memoryStore"] = function() return K.classes.DictStore:store() end,
   ["invalidate:"] = function(self, reference)
     native.invalidate(K.innerStore(self), pathOf(reference))
+    return self
+  end,
+  ["invalidateAll"] = function(self)
+    native.invalidate(K.innerStore(self))
     return self
   end,
 })

@@ -29,13 +29,13 @@ K.classMethods(Store, {
   end,
   -- Several stores, each the source of the one before.
   ["stores:"] = function(_, list)
-    local below
+    local first, below
     for i = #list, 1, -1 do
-      local store = K.isClass(list[i]) and list[i]:store() or K.asStore(list[i])
+      local store = K.storeOf(list[i])
       if below then store:setSource_(below) end
-      below = store
+      first, below = store, store
     end
-    return K.asStore(K.isClass(list[1]) and below or list[1])
+    return first
   end,
 })
 

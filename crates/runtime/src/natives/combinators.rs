@@ -147,8 +147,25 @@ fn limit(source: Rc<dyn Store>, options: &Options) -> Limit {
 /// What is written to a cache whose source is only read stays in the cache, above the source.
 fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
-    let cache = Rc::new(Cache::new(kept.clone(), source));
-    let read_only = parts.options.flag("readOnlySource").unwrap_or(false);
+    let options = &parts.options;
+    let mut cache = Cache::new(kept.clone(), source);
+    if let Some(bytes) = options.count("size") {
+        cache = cache.with_size(bytes);
+    }
+    if let Some(entries) = options.count("entries") {
+        cache = cache.with_entries(usize::try_from(entries).unwrap_or(usize::MAX));
+    }
+    if let Some(age) = options.time("age") {
+        cache = cache.with_age(age);
+    }
+    if options.flag("writeThrough") == Some(true) {
+        cache = cache.write_through();
+    }
+    if options.flag("watching") == Some(true) {
+        cache = cache.watching();
+    }
+    let cache = Rc::new(cache);
+    let read_only = options.flag("readOnlySource").unwrap_or(false);
     let store: Rc<dyn Store> = match read_only {
         true => Rc::new(Sequence::new(vec![kept, cache.clone()])),
         false => cache.clone(),

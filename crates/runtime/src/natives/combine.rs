@@ -88,13 +88,16 @@ fn stores(isolate: &Isolate, arguments: Arguments, at: c_int) -> Result<Vec<Rc<d
     Ok(stores)
 }
 
-/// `(handle, path)`: a cache forgets a path and everything above it.
+/// `(handle, path or nil)`: a cache forgets a path, with what is above and below it; or everything.
 fn invalidate(_: &Isolate, arguments: Arguments) -> Reply {
     let handle = attempt!(arguments.store(1));
     let Some(cache) = combined(&handle).and_then(Combined::cache) else {
         return Reply::Failed(Error::new(Kind::Invalid, "a cache is expected here"));
     };
-    let forgotten = cache.invalidate(&Reference::from_path(arguments.text(2)));
+    let forgotten = match arguments.is_nil(2) {
+        true => cache.invalidate_all(),
+        false => cache.invalidate(&Reference::from_path(arguments.text(2))),
+    };
     let give: fn(()) -> Given = |()| Given::Nil;
     Reply::from((forgotten, give))
 }
