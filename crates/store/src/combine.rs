@@ -14,6 +14,7 @@
 //! | [`Ensure`] | what is missing is an error |
 //! | [`Extension`], [`Rename`] | other names below than above |
 //! | [`Merge`] | what is put is added to what is there |
+//! | [`WriteBack`] | answers writes at once and does them later |
 //! | [`Timeout`], [`Retry`], [`Limit`] | for stores on the other side of a network |
 //!
 //! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
@@ -36,6 +37,7 @@ mod retry;
 mod route;
 mod sequence;
 mod timeout;
+mod write_back;
 
 pub use cache::{CACHED_BYTES, CACHED_ENTRIES, Cache};
 pub use ensure::Ensure;
@@ -53,8 +55,9 @@ pub use retry::{Retry, RetryOptions};
 pub use route::Route;
 pub use sequence::Sequence;
 pub use timeout::Timeout;
+pub use write_back::{WriteBack, WriteBackOptions, flush_all};
 
-use crate::{Answer, Change, Changes, Content, Context, Entry, Reference};
+use crate::{Answer, Body, Change, Changes, Content, Context, Entry, Reference, Value};
 use futures_util::{StreamExt, stream};
 
 /// Changes content that was found, unless it is the short answer to a caller who knows it already.
@@ -117,4 +120,29 @@ fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
         same
     });
     entries
+}
+
+/// About the bytes that content takes in memory.
+fn size(content: &Content) -> u64 {
+    match &content.body {
+        Body::Bytes(bytes) => bytes.len() as u64,
+        Body::Text(text) => text.len() as u64,
+        Body::Value(value) => size_of_value(value),
+        Body::Empty | Body::Stream(..) | Body::Lazy(_) => 0,
+    }
+}
+
+fn size_of_value(value: &Value) -> u64 {
+    let inner: u64 = match value {
+        Value::Text(text) => text.len() as u64,
+        Value::Big(digits) => digits.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        Value::List(elements) => elements.iter().map(size_of_value).sum(),
+        Value::Record(fields) => {
+            let fields = fields.iter();
+            fields.map(|(name, value)| 24 + name.len() as u64 + size_of_value(value)).sum()
+        }
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+    };
+    inner + size_of::<Value>() as u64
 }

@@ -34,9 +34,10 @@ pub const CACHED_ENTRIES: usize = 65_536;
 ///   answer.
 /// - At most [`CACHED_BYTES`] (about: what the structure of values costs is estimated) and
 ///   [`CACHED_ENTRIES`] are held, and those used least recently leave.
-/// - Lazy content, streams of unknown length and contents beyond [`COLLECT_LIMIT`] are not kept, and
-///   neither are listings, queries and the answer that something is missing. Make lazy content bytes
-///   first ([`super::Json`]) to have it kept.
+/// - Lazy content that is not settled ([`crate::Lazy::is_settled`]), streams of unknown length and
+///   contents beyond [`COLLECT_LIMIT`] are not kept, and neither are listings, queries and the
+///   answer that something is missing. Make lazy content bytes first ([`super::Json`]) to have it
+///   kept. The size of what is lazy is not known: it counts as an entry alone.
 /// - References with queries are kept apart. Schemes, doubled slashes and those at the end make no
 ///   difference, as in [`Memory::site`].
 /// - A cache that fails to answer counts as empty. One that fails to forget fails the write,

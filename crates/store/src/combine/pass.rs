@@ -52,6 +52,13 @@ pub(super) trait Pass {
         })
     }
 
+    /// [`Store::delete`].
+    fn pass_delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        self.call(Verb::Delete, reference, context, |source, on, context| {
+            source.delete(on, context)
+        })
+    }
+
     /// [`Store::list`].
     fn pass_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         self.call(Verb::List, reference, context, |source, on, context| source.list(on, context))
@@ -88,9 +95,7 @@ impl<P: Pass> Store for P {
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.call(Verb::Delete, reference, context, |source, on, context| {
-            source.delete(on, context)
-        })
+        self.pass_delete(reference, context)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {

@@ -4,7 +4,8 @@ use super::flight::{Boarding, Flights};
 use super::following::Following;
 use super::recency::Recency;
 use super::{CACHED_BYTES, CACHED_ENTRIES, COLLECT_LIMIT};
-use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store, Value};
+use crate::combine::size;
+use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -111,35 +112,9 @@ pub(super) fn can_be_kept(content: &Content) -> bool {
         Body::Stream(_, length) => length.is_some_and(|length| length <= COLLECT_LIMIT as u64),
         // Nil is what is put to delete.
         Body::Value(value) => !value.is_nil(),
-        Body::Lazy(_) => false,
+        Body::Lazy(lazy) => lazy.is_settled(),
         Body::Empty => true,
     }
-}
-
-fn size(content: &Content) -> u64 {
-    let body = match &content.body {
-        Body::Bytes(bytes) => bytes.len() as u64,
-        Body::Text(text) => text.len() as u64,
-        Body::Value(value) => size_of_value(value),
-        Body::Empty | Body::Stream(..) | Body::Lazy(_) => 0,
-    };
-    body + OVERHEAD
-}
-
-/// About the bytes that a value takes in memory.
-fn size_of_value(value: &Value) -> u64 {
-    let inner: u64 = match value {
-        Value::Text(text) => text.len() as u64,
-        Value::Big(digits) => digits.len() as u64,
-        Value::Bytes(bytes) => bytes.len() as u64,
-        Value::List(elements) => elements.iter().map(size_of_value).sum(),
-        Value::Record(fields) => {
-            let fields = fields.iter();
-            fields.map(|(name, value)| 24 + name.len() as u64 + size_of_value(value)).sum()
-        }
-        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
-    };
-    inner + size_of::<Value>() as u64
 }
 
 impl Shared {
@@ -316,7 +291,7 @@ impl Shared {
         content: Content,
     ) -> Result<bool> {
         let Settings { bytes, entries, .. } = self.settings.get();
-        let size = size(&content) + name.len() as u64;
+        let size = size(&content) + name.len() as u64 + OVERHEAD;
         if size > bytes || entries == 0 {
             return Ok(false);
         }
