@@ -113,6 +113,10 @@ impl Lazy for ScriptObject {
     }
 
     /// An instance names the fields that have a value: what is nil in it was never said.
+    fn is_settled(&self) -> bool {
+        true
+    }
+
     fn value(&self) -> Answer<Value> {
         let stack = self.isolate.stack();
         stack.reserve(16);

@@ -73,6 +73,12 @@ pub trait Lazy {
         None
     }
 
+    /// Whether keeping it keeps what it is, as an object does, and its value is at hand. What runs
+    /// again when it is wanted, such as rows of a query, is not settled.
+    fn is_settled(&self) -> bool {
+        false
+    }
+
     /// The same as plain data.
     fn value(&self) -> Answer<Value>;
 
