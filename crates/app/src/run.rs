@@ -10,6 +10,10 @@ use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::future::Future;
 use std::path::Path;
 use std::rc::Rc;
+use std::time::Duration;
+
+/// How long the end of a program waits for what stores write later.
+const WRITING: Duration = Duration::from_secs(30);
 
 /// An isolate with its world.
 pub(crate) struct Program {
@@ -58,6 +62,7 @@ fn with_program(act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
         if let Err(fault) = program.isolate.finish().await {
             Console::error(&format!("error: {fault}"));
         }
+        let status = written(status).await;
         program.world.console().flush();
         std::mem::forget(program);
         Ok::<u8, String>(status)
@@ -67,6 +72,17 @@ fn with_program(act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
         Ok(Err(message)) => started::<u8>(Err(message)).unwrap_or_else(|status| status),
         Err(status) => status,
     }
+}
+
+/// Does what stores that write later still have to write. What cannot be written is an error.
+async fn written(status: u8) -> u8 {
+    let why = match tokio::time::timeout(WRITING, runnel_store::flush_all()).await {
+        Ok(Ok(())) => return status,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => format!("it took longer than {} seconds", WRITING.as_secs()),
+    };
+    Console::error(&format!("error: not everything was written at the end: {why}"));
+    if status == 0 { status::SOFTWARE } else { status }
 }
 
 /// `runnel -e SOURCE`

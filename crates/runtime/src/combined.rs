@@ -2,7 +2,7 @@
 
 use runnel_store::{
     Answer, Cache, Changes, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
-    Store, Transaction, Value, Verbs,
+    Store, Transaction, Value, Verbs, WriteBack,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -12,11 +12,12 @@ use std::rc::Rc;
 pub(crate) struct Controls {
     pub(crate) store: Rc<dyn Store>,
     pub(crate) cache: Option<Rc<Cache>>,
+    pub(crate) write_back: Option<Rc<WriteBack>>,
 }
 
 impl Controls {
     pub(crate) fn plain(store: Rc<dyn Store>) -> Self {
-        Controls { store, cache: None }
+        Controls { store, cache: None, write_back: None }
     }
 }
 
@@ -40,6 +41,10 @@ impl Combined {
 
     pub(crate) fn cache(&self) -> Option<Rc<Cache>> {
         self.current.borrow().cache.clone()
+    }
+
+    pub(crate) fn write_back(&self) -> Option<Rc<WriteBack>> {
+        self.current.borrow().write_back.clone()
     }
 
     fn store(&self) -> Rc<dyn Store> {

@@ -57,6 +57,23 @@ K.methods(Cache, {
   end,
 })
 
+-- WriteBack: writes later, several of a reference as one.
+local WriteBack = nativeCombinator {
+  name = "WriteBack", kind = "writeBack",
+  aliases = { "WriteBackCache", "MPWWriteBackCache", "WriteBackStore" },
+  options = {
+    delay = take.seconds, pending = take.count, size = take.count, times = take.count, exact = take.flag,
+  },
+}
+K.methods(WriteBack, {
+  ["flush"] = function(self)
+    native.flushWrites(K.innerStore(self))
+    return self
+  end,
+  -- Writes are always done later; the original can be told so.
+  ["makeAsynchronous"] = function(self) return self end,
+})
+
 -- Several stores, as `stores: [ … ]`: what stands for a store is made one.
 local function listOfStores(self, list)
   local stores = {}

@@ -4,7 +4,7 @@ use crate::combined::Controls;
 use runnel_store::{
     Cache, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory, Merge, Polling,
     ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, Store, Timeout,
-    Value,
+    Value, WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -74,6 +74,7 @@ pub(super) fn make(kind: &str, parts: &Parts) -> Result<Controls, Error> {
     let options = &parts.options;
     let made: Rc<dyn Store> = match kind {
         "cache" => return Ok(cache(parts.source()?, parts)),
+        "writeBack" => return Ok(write_back(parts.source()?, options)),
         "pass" => parts.source()?,
         "relative" => Rc::new(relative(parts.source()?, options)),
         "sequence" => Rc::new(Sequence::new(parts.sources.clone())),
@@ -171,6 +172,21 @@ fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
         false => cache.clone(),
     };
     Controls { cache: Some(cache), ..Controls::plain(store) }
+}
+
+fn write_back(source: Rc<dyn Store>, options: &Options) -> Controls {
+    let usual = WriteBackOptions::default();
+    let count =
+        |name| options.count(name).map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    let asked = WriteBackOptions {
+        delay: options.time("delay").unwrap_or(usual.delay),
+        pending: count("pending").unwrap_or(usual.pending),
+        bytes: options.count("size").unwrap_or(usual.bytes),
+        times: options.count("times").map_or(usual.times, |times| times.min(1000) as u32),
+        exact: options.flag("exact").unwrap_or(usual.exact),
+    };
+    let store = Rc::new(WriteBack::new(source, asked));
+    Controls { write_back: Some(store.clone()), ..Controls::plain(store) }
 }
 
 fn route(parts: &Parts) -> Route {

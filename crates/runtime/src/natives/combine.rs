@@ -9,11 +9,12 @@ use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_
 use std::os::raw::c_int;
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("memory", memory),
     ("relative", relative),
     ("combine", combine),
     ("invalidate", invalidate),
+    ("flushWrites", flush_writes),
     ("drawGraph", draw),
 ];
 
@@ -100,6 +101,16 @@ fn invalidate(_: &Isolate, arguments: Arguments) -> Reply {
     };
     let give: fn(()) -> Given = |()| Given::Nil;
     Reply::from((forgotten, give))
+}
+
+/// `(handle)`: what a store that writes later has pending is written.
+fn flush_writes(_: &Isolate, arguments: Arguments) -> Reply {
+    let handle = attempt!(arguments.store(1));
+    let Some(store) = combined(&handle).and_then(Combined::write_back) else {
+        return Reply::Failed(Error::new(Kind::Invalid, "a store that writes later is expected"));
+    };
+    let give: fn(()) -> Given = |()| Given::Nil;
+    Reply::from((store.flush(), give))
 }
 
 /// `(store)`: what it is made of, as a tree of text.
