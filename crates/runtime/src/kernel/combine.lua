@@ -131,7 +131,7 @@ K.methods(Mapping, {
   end,
   ["schemeNames"] = function() return K.array({ "source" }, 1) end,
   ["nativeStore"] = function(self)
-    if isPlain(self) then inner(self) end
+    if isPlain(self) then inner(self) else self._native = false end
     return self
   end,
   ["mapReference:"] = function(_, reference) return reference end,

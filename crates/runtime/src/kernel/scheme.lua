@@ -67,9 +67,20 @@ end
 
 -- Verbs on any store ------------------------------------------------------------------------------
 
+-- The native store of a store, if it is one. Combinators become one when they are first asked;
+-- `false` says that one never does.
+K.nilKeys._combines = true
+local function nativeOf(store)
+  if type(store) ~= "table" then return nil end
+  local inner = rawget(store, "_native")
+  if inner ~= nil or not store._combines then return inner end
+  store:nativeStore()
+  return rawget(store, "_native")
+end
+
 -- Native stores are asked by their verbs; stores of the program by messages with a reference.
 function K.storeGet(store, path, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
+  local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
     local value = native.get(inner, at, query, scheme)
@@ -101,7 +112,7 @@ end
 -- A verb that carries a value.
 local function carrying(verb, send)
   return function(store, path, value, scheme)
-    local inner = type(store) == "table" and rawget(store, "_native")
+    local inner = nativeOf(store)
     if inner then
       local at, query = split(path)
       if type(value) == "table" and value._isRows then value = K.contentOf(value) end
@@ -118,7 +129,7 @@ K.storePost = carrying("post", function(store, at, value) return store:at_post_(
 K.storeMerge = carrying("merge", function(store, at, value) return store:merge_at_(value, at) end)
 
 function K.storeDelete(store, path, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
+  local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
     return native.delete(inner, at, query, scheme)
@@ -129,7 +140,7 @@ function K.storeDelete(store, path, scheme)
 end
 
 function K.storeList(store, path, scheme)
-  local inner = type(store) == "table" and rawget(store, "_native")
+  local inner = nativeOf(store)
   if inner then return native.list(inner, path, nil, scheme) end
   return store:childrenOfReference_(K.pathReference(path, scheme))
 end
