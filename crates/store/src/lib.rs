@@ -17,6 +17,7 @@ mod change;
 mod combine;
 mod compare;
 mod content;
+mod copy;
 mod csv;
 mod disk;
 mod encode;
@@ -41,6 +42,9 @@ pub use combine::{
     Retry, RetryOptions, Route, Sequence, Timeout, WriteBack, WriteBackOptions, flush_all,
 };
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
+pub use copy::{
+    COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
+};
 pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;
