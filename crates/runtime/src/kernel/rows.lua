@@ -72,6 +72,10 @@ end
 function K.answerOf(rows)
   if not rawget(rows, "_store") then return K.contentOf(rows) end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
+  -- Nobody has asked for them: that is done now.
+  if rawget(rows, "_native") == nil and rawget(rows, "_loaded") == nil then
+    return content(rows) and rows or rows._loaded
+  end
   local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._of, rows._query)
   return K.contentOf(fresh)
 end

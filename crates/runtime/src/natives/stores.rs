@@ -55,7 +55,10 @@ pub(super) fn reference(arguments: Arguments) -> Reference {
 
 /// A path and perhaps a scheme.
 pub(super) fn reference_at(arguments: Arguments, path: c_int, scheme: c_int) -> Reference {
-    let reference = Reference::from_path(arguments.text(path));
+    let reference = match arguments.text(path) {
+        root if root.is_empty() => Reference::default(),
+        path => Reference::from_path(path),
+    };
     match arguments.is_nil(scheme) {
         true => reference,
         false => reference.with_scheme(arguments.text(scheme)),
