@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`Relative`] | a store seen from one of its references |
 //! | [`Json`] | values above, JSON text below, or the other way round |
+//! | [`Csv`], [`TextCodec`], [`Compressed`] | the same for tables, text and gzip |
 //! | [`Map`] | other references, other content, by functions |
 //! | [`Route`] | one store for each first part of the path, or for each scheme |
 //! | [`Sequence`] | the first store that has it |
@@ -21,6 +22,8 @@
 //! and answers at once when its sources do (a cache only when it has it).
 
 mod cache;
+mod codec;
+mod compressed;
 mod ensure;
 mod extension;
 mod json;
@@ -40,6 +43,8 @@ mod timeout;
 mod write_back;
 
 pub use cache::{CACHED_BYTES, CACHED_ENTRIES, Cache};
+pub use codec::{Csv, TextCodec};
+pub use compressed::{Compressed, EXPANDED_BYTES};
 pub use ensure::Ensure;
 pub use extension::Extension;
 pub use json::Json;

@@ -1,6 +1,6 @@
-//! Values to comma-separated text, RFC 4180.
+//! Values to comma-separated text and back, RFC 4180.
 
-use crate::{Value, json};
+use crate::{Error, Kind, Result, Value, json};
 use std::collections::HashSet;
 
 /// A value as CSV with lines that end in CR LF.
@@ -105,6 +105,129 @@ fn quoted(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
+/// How many cells a line may have.
+const MAX_COLUMNS: usize = 16_384;
+
+/// A table as a list of records: the first line has the names of the fields.
+///
+/// - Cells are text; what looks like a number stays text, because `007` is not 7. An empty cell is
+///   nil, an empty one in quotes is empty text.
+/// - Lines end in CR LF, LF or CR, the last one need not; blank lines are skipped. A line may have
+///   fewer cells than the header: the other fields are nil.
+/// - A byte order mark at the start is left out.
+///
+/// # Errors
+/// [`Kind::Invalid`], with the line, for text that is not UTF-8, more cells than names, a name that
+/// stands twice, and quotes within a cell or without end. [`Kind::TooLarge`] for more than
+/// [`MAX_COLUMNS`] cells in a line.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Value> {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();
+        return Err(invalid(line, "this is not UTF-8"));
+    };
+    let mut reader = Reader { rest: text.trim_start_matches('\u{feff}'), line: 1 };
+    let Some(header) = reader.line()? else { return Ok(Value::List(Vec::new())) };
+    let names: Vec<String> =
+        header.into_iter().map(|cell| cell.as_str().unwrap_or_default().to_string()).collect();
+    let mut seen = HashSet::new();
+    if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
+        return Err(invalid(1, &format!("the column `{}` stands twice", short(twice))));
+    }
+    let mut records = Vec::new();
+    loop {
+        let line = reader.line;
+        let Some(cells) = reader.line()? else { return Ok(Value::List(records)) };
+        if cells.len() > names.len() {
+            let message = format!("{} cells, and the header has {}", cells.len(), names.len());
+            return Err(invalid(line, &message));
+        }
+        let cells = cells.into_iter().chain(std::iter::repeat(Value::Nil));
+        records.push(Value::Record(names.iter().cloned().zip(cells).collect()));
+    }
+}
+
+fn invalid(line: usize, message: &str) -> Error {
+    Error::new(Kind::Invalid, format!("CSV, line {line}: {message}"))
+}
+
+/// The start of a text, for messages.
+fn short(text: &str) -> String {
+    text.chars().take(40).collect()
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+    line: usize,
+}
+
+impl Reader<'_> {
+    /// The cells of the next line that is not blank.
+    fn line(&mut self) -> Result<Option<Vec<Value>>> {
+        while self.end_of_line() {}
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let mut cells = Vec::new();
+        loop {
+            cells.push(self.cell()?);
+            if cells.len() > MAX_COLUMNS {
+                let message = format!("line {} has more than {MAX_COLUMNS} cells", self.line);
+                return Err(Error::new(Kind::TooLarge, format!("CSV, {message}")));
+            }
+            match self.rest.strip_prefix(',') {
+                Some(rest) => self.rest = rest,
+                None => break,
+            }
+        }
+        if !self.end_of_line() && !self.rest.is_empty() {
+            return Err(invalid(self.line, "a quote ends before its cell does; double it inside"));
+        }
+        Ok(Some(cells))
+    }
+
+    fn end_of_line(&mut self) -> bool {
+        let ends = ["\r\n", "\n", "\r"];
+        let Some(rest) = ends.iter().find_map(|end| self.rest.strip_prefix(end)) else {
+            return false;
+        };
+        self.rest = rest;
+        self.line += 1;
+        true
+    }
+
+    fn cell(&mut self) -> Result<Value> {
+        let Some(mut rest) = self.rest.strip_prefix('"') else {
+            let end = self.rest.find([',', '\r', '\n']).unwrap_or(self.rest.len());
+            let (cell, rest) = self.rest.split_at(end);
+            if cell.contains('"') {
+                let message = "a quote within a cell; put the whole cell in quotes and double it";
+                return Err(invalid(self.line, message));
+            }
+            self.rest = rest;
+            return Ok(if cell.is_empty() { Value::Nil } else { Value::from(cell) });
+        };
+        let (began, mut text) = (self.line, String::new());
+        loop {
+            let Some(end) = rest.find('"') else {
+                return Err(invalid(began, "a quote has no end"));
+            };
+            text.push_str(&rest[..end]);
+            rest = &rest[end + 1..];
+            match rest.strip_prefix('"') {
+                Some(more) => {
+                    text.push('"');
+                    rest = more;
+                }
+                None => break,
+            }
+        }
+        self.line += text.matches('\n').count();
+        self.rest = rest;
+        Ok(Value::Text(text))
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -132,5 +255,64 @@ mod tests {
             "\"a,b\"\r\n\"say \"\"x\"\"\"\r\n\"two\nlines\"\r\n\"\"\r\n\" edge\"\r\n",
         );
         check(r#"[{"a,b":[1,"x"]}]"#, "\"a,b\"\r\n\"[1,\"\"x\"\"]\"\r\n");
+    }
+
+    fn read(text: &str) -> String {
+        match parse(text.as_bytes()) {
+            Ok(value) => String::from_utf8(json::text(&value)).unwrap(),
+            Err(error) => error.message,
+        }
+    }
+
+    #[test]
+    fn tables_are_read() {
+        assert_eq!(read("a,b\r\n1,x\r\n2,\r\n"), r#"[{"a":"1","b":"x"},{"a":"2","b":null}]"#);
+        assert_eq!(read("\u{feff}a\n\n007\r\"\""), r#"[{"a":"007"},{"a":""}]"#);
+        let quoted = "\"a,b\",c\n\"x\ny \"\"z\"\"\"\n";
+        assert_eq!(read(quoted), "[{\"a,b\":\"x\\ny \\\"z\\\"\",\"c\":null}]");
+        assert_eq!((read(""), read("a,b")), ("[]".to_string(), "[]".to_string()));
+    }
+
+    #[test]
+    fn what_is_no_table_names_its_line() {
+        for (text, expected) in [
+            ("a\n1\n2,3", "CSV, line 3: 2 cells, and the header has 1"),
+            ("a,b,a", "CSV, line 1: the column `a` stands twice"),
+            ("a\n\"x\ny\"\nz\"", "CSV, line 4: a quote within a cell"),
+            ("a\n\"x\"y", "CSV, line 2: a quote ends before its cell does"),
+            ("a\n\"x\ny", "CSV, line 2: a quote has no end"),
+        ] {
+            let message = read(text);
+            assert!(message.starts_with(expected), "{message}");
+        }
+        assert!(
+            parse(b"a\n\xff").unwrap_err().message.starts_with("CSV, line 2: this is not UTF-8")
+        );
+        let wide = vec![b','; MAX_COLUMNS + 1];
+        assert_eq!(parse(&wide).unwrap_err().kind, Kind::TooLarge);
+    }
+
+    mod there_and_back {
+        use super::*;
+        use proptest::prelude::*;
+
+        fn any_cell() -> impl Strategy<Value = Value> {
+            prop_oneof![Just(Value::Nil), "[a\", \r\né]{0,6}".prop_map(Value::from)]
+        }
+
+        proptest! {
+            /// Two columns, because a line of one empty cell is written as an empty text.
+            #[test]
+            fn text_and_nil(rows in prop::collection::vec((any_cell(), any_cell()), 1..8)) {
+                let record = |(a, b)| Value::record([("a", a), ("b, \"c\"", b)]);
+                let table = Value::List(rows.into_iter().map(record).collect());
+                prop_assert_eq!(parse(&text(&table)).unwrap(), table);
+            }
+
+            #[test]
+            fn no_text_is_too_odd(text in "[a,\"\r\n ]{0,40}") {
+                drop(parse(text.as_bytes()));
+            }
+        }
     }
 }

@@ -37,9 +37,10 @@ mod watchers;
 pub use answer::Answer;
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use combine::{
-    CACHED_BYTES, CACHED_ENTRIES, Cache, Ensure, Extension, Json, Limit, LimitOptions, Log, Map,
-    Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling, ReadOnly, Relative, Rename,
-    Retry, RetryOptions, Route, Sequence, Timeout, WriteBack, WriteBackOptions, flush_all,
+    CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json,
+    Limit, LimitOptions, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling,
+    ReadOnly, Relative, Rename, Retry, RetryOptions, Route, Sequence, TextCodec, Timeout,
+    WriteBack, WriteBackOptions, flush_all,
 };
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use copy::{
