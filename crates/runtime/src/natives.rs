@@ -2,6 +2,7 @@
 
 mod combinators;
 mod combine;
+mod copy;
 mod define;
 mod insert;
 mod numbers;
@@ -31,5 +32,6 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(numbers::NATIVES);
     all.extend(text::NATIVES);
     all.extend(watch::NATIVES);
+    all.extend(copy::NATIVES);
     all
 }

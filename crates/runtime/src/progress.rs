@@ -1,4 +1,4 @@
-//! Telling people at a terminal how far a long insertion is.
+//! Telling people at a terminal how far something long is.
 
 use crate::isolate::Isolate;
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// Between two lines.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// How far an insertion is. Its end takes the line away.
+/// How far an insertion or a copy is. Its end takes the line away.
 pub(crate) struct Progress {
     isolate: Isolate,
     done: u64,
@@ -23,19 +23,23 @@ impl Progress {
     /// So many records more.
     pub(crate) fn add(&mut self, records: u64) {
         self.done += records;
-        if self.told.elapsed() < PAUSE {
-            return;
-        }
-        self.told = Instant::now();
-        self.shown = true;
-        let text = match self.expected {
+        let (done, expected) = (self.done, self.expected);
+        self.say(|| match expected {
             Some(all) if all > 0 => {
-                let percent = self.done.saturating_mul(100) / all;
-                format!("{} of {all} records, {percent} %", self.done)
+                let percent = done.saturating_mul(100) / all;
+                format!("{done} of {all} records, {percent} %")
             }
-            _ => format!("{} records", self.done),
-        };
-        self.isolate.host().progress(&text);
+            _ => format!("{done} records"),
+        });
+    }
+
+    /// Says how far it is, unless it was just said.
+    pub(crate) fn say(&mut self, text: impl FnOnce() -> String) {
+        if self.told.elapsed() >= PAUSE {
+            self.told = Instant::now();
+            self.shown = true;
+            self.isolate.host().progress(&text());
+        }
     }
 
     pub(crate) fn end(&mut self) {

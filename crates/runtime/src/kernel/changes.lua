@@ -30,7 +30,11 @@ K.methods(Change, {
   ["applyTo:"] = function(self, target)
     local path = self.i_path
     if self.i_kind == "lost" then
-      K.copyStore(self._of:store(), target, path)
+      if self:reference():isBound() then
+        K.copyStore(self._of:store(), target, path, true)
+      else
+        K.storeDelete(target, path)
+      end
       return target
     end
     local value = self:value()

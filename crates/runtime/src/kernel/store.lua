@@ -77,8 +77,10 @@ K.methods(Store, {
     K.copyStore(self, K.asStore(target), "")
     return self
   end,
+  -- Makes the target the same: writes what differs, deletes what is not here. Answers how much.
+  ["syncTo:"] = function(self, target) return K.copyStore(self, K.asStore(target), "", true) end,
   ["syncToTarget:"] = function(self, target)
-    K.copyStore(self, K.asStore(target), "")
+    K.copyStore(self, K.asStore(target), "", true)
     return self
   end,
   ["writeObject:"] = function(self, operation)
@@ -92,17 +94,8 @@ K.methods(Store, {
   ["serveOnPort:"] = function(self, port) return K.serveOn(self, port) end,
 })
 
-function K.copyStore(from, to, path)
-  local names = K.storeList(from, path)
-  if names == nil then
-    local value = K.storeGet(from, path)
-    if value ~= nil then K.storePutAt(to, path, value) end
-    return
-  end
-  for i = 1, #names do
-    local name = string.gsub(names[i], "/+$", "")
-    K.copyStore(from, to, path == "" and name or path .. "/" .. name)
-  end
+function K.copyStore(from, to, path, same)
+  return native.copy(K.nativeStore(from), K.nativeStore(to), path, same or false, same or false)
 end
 
 -- Native stores ----------------------------------------------------------------------------------
