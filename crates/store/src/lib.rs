@@ -50,7 +50,7 @@ pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;
 pub use error::{Error, Kind, Result};
-pub use graph::draw_graph;
+pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use memory::{Memory, NAMED_MEMORIES};
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use query_run::run_query;
