@@ -135,9 +135,12 @@ pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Rep
                 return report.failure(isolate, &source, &name, &why);
             }
         };
-        let runs = signature
-            .is_some_and(|signature| signature.result.is_none_or(|result| result.text != "void"));
-        if runs && let Err(fault) = isolate.run_result(outcome.value).await {
+        let ran = match &signature {
+            None => isolate.start_server(outcome.value).await,
+            Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => Ok(()),
+            Some(_) => isolate.run_result(outcome.value).await,
+        };
+        if let Err(fault) = ran {
             return report.ended(isolate, &fault);
         }
         program.world.console().flush();

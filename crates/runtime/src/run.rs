@@ -171,6 +171,15 @@ impl Isolate {
         self.call_entry("runResult", Some(value)).await.map(|_| ())
     }
 
+    /// Starts what a program without a declared result ends with, when that is a server that was
+    /// never started.
+    ///
+    /// # Errors
+    /// The error that nothing handled.
+    pub async fn start_server(&self, value: Slot) -> Result<(), Fault> {
+        self.call_entry("startServer", Some(value)).await.map(|_| ())
+    }
+
     /// Ends the program: closes streams and stops servers.
     ///
     /// # Errors

@@ -219,6 +219,13 @@ local Converter = nativeCombinator {
 }
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
 
+-- CSVConverter: tables as CSV above and records below (`up: false`: the other way round).
+nativeCombinator { name = "CSVConverter", kind = "csv", options = { up = take.flag } }
+
+-- TextConverter: text above, bytes below. Compressed: plain above, gzip below.
+nativeCombinator { name = "TextConverter", kind = "text" }
+nativeCombinator { name = "Compressed", kind = "gzip", options = { expanded = take.count } }
+
 -- What stands for a store where stores are configured: an array is a sequence, a dictionary whose
 -- values are stores is a route.
 function K.storeOf(thing)

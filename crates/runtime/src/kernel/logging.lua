@@ -27,6 +27,7 @@ K.nilKeys._source, K.nilKeys._followers = true, true
 
 local Logging = K.newClass("LoggingStore", Mapping)
 K.alias("MPWLoggingStore", Logging)
+K.alias("Log", Logging)
 K.ivar(Logging, "log")
 K.ivar(Logging, "logReads", "bool")
 local function tell(self, verb, reference)

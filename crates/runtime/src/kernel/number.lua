@@ -264,9 +264,13 @@ K.methods(Number, {
   ["isDivisibleBy:"] = function(self, other)
     return modulo(self, expectNumber(other, "isDivisibleBy:")) == 0
   end,
+  ["kilobyte"] = function(self) return self * 1024 end,
   ["kilobytes"] = function(self) return self * 1024 end,
+  ["megabyte"] = function(self) return self * 1048576 end,
   ["megabytes"] = function(self) return self * 1048576 end,
+  ["gigabyte"] = function(self) return self * 1073741824 end,
   ["gigabytes"] = function(self) return self * 1073741824 end,
+  ["byte"] = itself,
   ["bytes"] = itself,
 })
 K.classMethods(Number, {

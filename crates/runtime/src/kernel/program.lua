@@ -71,6 +71,7 @@ K.methods(Server, {
     local root = self.i_scheme ~= nil and rootOf(self) or K.classes.SiteMap:store()
     self._server = native.serve(root, self.i_port or DEFAULT_PORT, self.i_address, self.i_timeout, self.i_largestBody)
     servers[#servers + 1] = self
+    self._wasStarted = true
     return self
   end,
   ["start:"] = function(self) return self:start() end,
@@ -116,6 +117,14 @@ function K.serveOn(store, port)
   server.i_port = port
   server:setScheme_(store)
   return server:start()
+end
+
+-- A program that ends with a server, `#HTTPServer{ port: 8082 } → store`, means it to run. One that
+-- was started before and stopped stays so.
+function entries.startServer(value)
+  if type(value) == "table" and not K.isClass(value) and value._isServer and not rawget(value, "_wasStarted") then
+    value:start()
+  end
 end
 
 -- The declared result of a program is run.

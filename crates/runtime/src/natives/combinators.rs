@@ -1,11 +1,7 @@
 //! The combinators by name, made of options and sources.
 
 use crate::combined::Controls;
-use runnel_store::{
-    Cache, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory, Merge, Polling,
-    ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, Store, Timeout,
-    Value, WriteBack, WriteBackOptions,
-};
+use runnel_store::{Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory, Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, Store, TextCodec, Timeout, Value, WriteBack, WriteBackOptions,};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -88,6 +84,15 @@ pub(super) fn make(kind: &str, parts: &Parts) -> Result<Controls, Error> {
             Rc::new(Extension::new(parts.source()?, extension))
         }
         "json" => Rc::new(json(parts.source()?, options)),
+        "csv" => Rc::new(match options.flag("up") {
+            Some(false) => Csv::down(parts.source()?),
+            _ => Csv::up(parts.source()?),
+        }),
+        "text" => Rc::new(TextCodec::down(parts.source()?)),
+        "gzip" => Rc::new(match options.count("expanded") {
+            Some(limit) => Compressed::gzip_up_to(parts.source()?, limit),
+            None => Compressed::gzip(parts.source()?),
+        }),
         "retry" => retry(parts.source()?, options),
         "timeout" => {
             let time = options.time("after").unwrap_or(TIMEOUT);
