@@ -73,6 +73,9 @@ pub(crate) enum Command {
     },
     /// Draw what the stores of a program are made of.
     Graph {
+        /// Write a picture into this file instead of text to standard output.
+        #[arg(long, value_name = "PICTURE")]
+        svg: Option<PathBuf>,
         /// The program.
         file: PathBuf,
         /// The program's own arguments.

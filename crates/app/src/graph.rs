@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::run::{Program, block_on, started};
 use crate::status;
 use crate::world::World;
-use runnel_store::{Store, draw_graph};
+use runnel_store::{Store, draw_graph, graph_svg};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use std::time::Duration;
 /// How long a program may take before it is drawn as far as it has come.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Draws a program, as text on standard output.
-pub(crate) fn run(path: &Path, args: &[String], report: &Report) -> u8 {
+/// Draws a program: as text on standard output, or as a picture in a file.
+pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Report) -> u8 {
     let name = path.display().to_string();
     let source = match crate::run::read(path) {
         Ok(source) => source,
@@ -29,7 +29,7 @@ pub(crate) fn run(path: &Path, args: &[String], report: &Report) -> u8 {
     let outcome = started(block_on(async {
         let program = Program::within(World::silent())?;
         let drawn = stores(&program, &source, &name, args, report).await;
-        let status = drawn.map_or_else(|status| status, |stores| draw(&stores, &name));
+        let status = drawn.map_or_else(|status| status, |stores| draw(&stores, &name, svg));
         std::mem::forget(program);
         Ok::<u8, String>(status)
     }));
@@ -58,12 +58,12 @@ async fn stores(
             .run(source, name)
             .await
             .map_err(|why| report.failure(isolate, source, name, &why))?;
-        let served = signature
-            .is_some_and(|signature| signature.result.is_none_or(|result| result.text != "void"));
-        if served && let Err(fault) = isolate.run_result(outcome.value).await {
-            return Err(report.ended(isolate, &fault));
-        }
-        Ok(())
+        let ran = match &signature {
+            None => isolate.start_server(outcome.value).await,
+            Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => Ok(()),
+            Some(_) => isolate.run_result(outcome.value).await,
+        };
+        ran.map_err(|fault| report.ended(isolate, &fault))
     };
     match tokio::time::timeout(PATIENCE, runs).await {
         Ok(outcome) => outcome?,
@@ -75,12 +75,21 @@ async fn stores(
     Ok(isolate.installed())
 }
 
-fn draw(stores: &[(String, Rc<dyn Store>)], name: &str) -> u8 {
+fn draw(stores: &[(String, Rc<dyn Store>)], name: &str, svg: Option<&Path>) -> u8 {
     if stores.is_empty() {
         Console::error(&format!(
             "note: {name} serves nothing and installs no scheme: there is nothing to draw"
         ));
         return 0;
+    }
+    if let Some(file) = svg {
+        return match std::fs::write(file, graph_svg(stores)) {
+            Ok(()) => 0,
+            Err(error) => {
+                Console::error(&format!("error: {} cannot be written: {error}", file.display()));
+                status::CANNOT_CREATE
+            }
+        };
     }
     let drawings: Vec<String> = stores
         .iter()

@@ -30,6 +30,8 @@ mod status {
     pub(crate) const NO_INPUT: u8 = 66;
     /// The program raised an error that nothing handled.
     pub(crate) const SOFTWARE: u8 = 70;
+    /// A file could not be written.
+    pub(crate) const CANNOT_CREATE: u8 = 73;
 }
 
 fn main() -> ExitCode {
@@ -45,7 +47,9 @@ fn main() -> ExitCode {
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
         Some(args::Command::Check { files, lua }) => check::run(files, *lua, &report),
-        Some(args::Command::Graph { file, args }) => graph::run(file, args, &report),
+        Some(args::Command::Graph { file, args, svg }) => {
+            graph::run(file, args, svg.as_deref(), &report)
+        }
         Some(args::Command::Test { paths, bless }) => {
             let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
             test::run(paths, *bless || asked)
