@@ -77,9 +77,9 @@ pub struct CopyReport {
 ///   when the source cannot be read at all, or beyond [`COPIED_DEPTH`] or [`COPIED_REFERENCES`].
 /// - A collection may answer a list of what is in it; that is no content. What is content in the
 ///   target and only a collection in the source stays.
-/// - `only_changed` compares entity tags first, then known lengths, then the contents; streams of more than 8 MiB are copied.
-///   Equal tags count where both are strong: of two stores that make their tags from the content.
-///   Tags that differ say nothing, because most stores have their own.
+/// - `only_changed` compares entity tags first, then known lengths, then the contents; streams of
+///   more than 8 MiB are copied. Equal tags count where both are strong: of two stores that make
+///   their tags from the content. Tags that differ say nothing, because most stores have their own.
 /// - A target within the source (`a` to `a/copy` of the same store) is left out of what is copied.
 ///   Copying something onto itself is [`Kind::Conflict`], and so is a target above its source with
 ///   `delete_extra`, which would delete the source.

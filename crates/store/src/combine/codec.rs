@@ -9,8 +9,8 @@ use std::rc::Rc;
 pub struct Csv;
 
 impl Csv {
-    /// CSV for the users of a store of values: what is read leaves as a table with a header, what is
-    /// written is parsed. Content that is CSV by its media type is read as it is.
+    /// CSV for the users of a store of values: what is read leaves as a table with a header, what
+    /// is written is parsed. Content that is CSV by its media type is read as it is.
     pub fn up(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "csv up");
         map.reading(|_, content| to_csv(content)).writing(|_, content| from_csv(content))

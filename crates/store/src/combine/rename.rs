@@ -9,8 +9,8 @@ pub struct Rename;
 
 impl Rename {
     /// What is `a/x` here is `b/x` in `source`, for each pair `(a, b)`; of several that fit, the
-    /// longest counts. Paths that no pair is for keep their name, also those that another has there:
-    /// `b/x` above is the same as `a/x`, and is told and listed as `a/x`.
+    /// longest counts. Paths that no pair is for keep their name, also those that another has
+    /// there: `b/x` above is the same as `a/x`, and is told as `a/x`.
     pub fn prefixes<N: Into<String>>(
         source: Rc<dyn Store>,
         names: impl IntoIterator<Item = (N, N)>,

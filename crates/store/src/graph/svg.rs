@@ -15,6 +15,8 @@ const GAP: usize = 56;
 const LETTER: usize = 8;
 /// Letters of a label that are shown; the whole of it is in the title.
 const SHOWN: usize = 40;
+/// Places in columns: nodes, and where long arrows pass.
+const MAX_PLACES: usize = 20_000;
 
 const STYLE: &str = "\
 svg{--paper:#fff;--ink:#1f2328;--line:#6e7781;--box:#f6f8fa;--name:#ddf4ff}\
@@ -35,11 +37,26 @@ pub fn graph_svg(stores: &[(String, Rc<dyn Store>)]) -> String {
     draw(&Graph::of_all(stores))
 }
 
-/// Where the boxes are.
+/// A place in a column: that of a node, or one where a long arrow passes between the boxes.
+struct Place {
+    column: usize,
+    left: usize,
+    top: usize,
+    width: usize,
+    height: usize,
+}
+
+impl Place {
+    fn middle(&self) -> usize {
+        self.top + self.height / 2
+    }
+}
+
+/// Where everything is: the places of the nodes come first.
 struct Layout {
-    /// By node: the left and top edge, the width.
-    boxes: Vec<(usize, usize, usize)>,
-    columns: Vec<usize>,
+    places: Vec<Place>,
+    /// By edge, the places it goes through, those of its nodes included.
+    ways: Vec<Vec<usize>>,
     width: usize,
     height: usize,
 }
@@ -56,12 +73,13 @@ fn draw(graph: &Graph) -> String {
          <path class=\"tip\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\
          <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
     );
-    for edge in &graph.edges {
-        arrow(edge, &layout, &mut out);
+    for (edge, way) in graph.edges.iter().zip(&layout.ways) {
+        arrow(edge, way, &layout.places, &mut out);
     }
-    for (node, (left, top, width)) in graph.nodes.iter().zip(&layout.boxes) {
+    for (node, place) in graph.nodes.iter().zip(&layout.places) {
+        let Place { left, top, width, .. } = place;
         let (class, round) = if node.name { (" class=\"name\"", HEIGHT / 2) } else { ("", 4) };
-        let (x, y) = (left + width / 2, top + HEIGHT / 2 + 5);
+        let (x, y) = (left + width / 2, place.middle() + 5);
         let (label, shown) = (escaped(&node.label), escaped(&shortened(&node.label)));
         // Writing to a string does not fail.
         let _ = writeln!(
@@ -79,60 +97,83 @@ fn draw(graph: &Graph) -> String {
     out
 }
 
-fn arrow(edge: &GraphEdge, layout: &Layout, out: &mut String) {
-    let (from, to) = (layout.boxes[edge.from], layout.boxes[edge.to]);
-    let back = layout.columns[edge.to] <= layout.columns[edge.from];
-    let (x1, y1) = (from.0 + from.2, from.1 + HEIGHT / 2);
-    let (x2, y2) =
-        if back { (to.0 + to.2, to.1 + HEIGHT / 2 + 6) } else { (to.0, to.1 + HEIGHT / 2) };
-    let (bend1, bend2, class) = match back {
+fn arrow(edge: &GraphEdge, way: &[usize], places: &[Place], out: &mut String) {
+    let (from, to) = (&places[edge.from], &places[edge.to]);
+    let (x1, y1) = (from.left + from.width, from.middle());
+    let mut line = format!("M{x1} {y1}");
+    let (class, x, y) = if to.column <= from.column {
         // Out to the right and in from the right again.
-        true => (x1.max(x2) + GAP, x1.max(x2) + GAP, " class=\"back\""),
-        false => (x1 + (x2 - x1) / 2, x1 + (x2 - x1) / 2, ""),
+        let (x2, y2) = (to.left + to.width, to.middle() + 8);
+        let bend = x1.max(x2) + GAP;
+        let _ = write!(line, "C{bend} {y1} {bend} {y2} {x2} {y2}");
+        (" class=\"back\"", bend, usize::midpoint(y1, y2) + 4)
+    } else {
+        let (mut x, mut y) = (x1, y1);
+        for next in way.iter().skip(1).map(|place| &places[*place]) {
+            let (left, middle) = (next.left, next.middle());
+            let bend = usize::midpoint(x, left);
+            let _ = write!(line, "C{bend} {y} {bend} {middle} {left} {middle}");
+            (x, y) = (left + next.width, middle);
+            if next.height == 0 {
+                let _ = write!(line, "H{x}");
+            }
+        }
+        let next = &places[way[1]];
+        ("", usize::midpoint(x1, next.left), usize::midpoint(y1, next.middle()) + 4)
     };
-    let _ = writeln!(
-        out,
-        "<path{class} d=\"M{x1} {y1}C{bend1} {y1} {bend2} {y2} {x2} {y2}\" \
-         marker-end=\"url(#tip)\"/>"
-    );
-    if edge.label.is_empty() || edge.label == "source" {
-        return;
+    let _ = writeln!(out, "<path{class} d=\"{line}\" marker-end=\"url(#tip)\"/>");
+    if !edge.label.is_empty() && edge.label != "source" {
+        let label = escaped(&shortened(&edge.label));
+        let _ = writeln!(
+            out,
+            "<text class=\"edge\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
+        );
     }
-    let (x, y) = ((x1 + bend1 + bend2 + x2) / 4, usize::midpoint(y1, y2) + 4);
-    let label = escaped(&shortened(&edge.label));
-    let _ = writeln!(
-        out,
-        "<text class=\"edge\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
-    );
 }
 
 fn layout(graph: &Graph) -> Layout {
     let columns = columns(graph);
-    let count = columns.iter().max().map_or(0, |last| last + 1);
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (node, column) in columns.iter().enumerate() {
-        members[*column].push(node);
-    }
-    order(graph, &columns, &mut members);
-    let letters = |text: &str| shortened(text).chars().count();
-    let tallest = members.iter().map(Vec::len).max().unwrap_or(0);
-    let height = 2 * MARGIN + (tallest * (HEIGHT + BETWEEN)).saturating_sub(BETWEEN);
-    let mut boxes = vec![(0, 0, 0); graph.nodes.len()];
-    let mut left = MARGIN;
-    for column in &members {
-        let widest = column.iter().map(|node| letters(&graph.nodes[*node].label)).max();
-        let width = (widest.unwrap_or(0) + 3) * LETTER;
-        let own = column.len() * (HEIGHT + BETWEEN) - BETWEEN;
-        let mut top = (height - own) / 2;
-        for node in column {
-            boxes[*node] = (left, top, width);
-            top += HEIGHT + BETWEEN;
+    let place = |column, height| Place { column, left: 0, top: 0, width: 0, height };
+    let mut places: Vec<Place> = columns.iter().map(|column| place(*column, HEIGHT)).collect();
+    let mut ways = Vec::new();
+    for edge in &graph.edges {
+        let mut way = vec![edge.from];
+        for column in columns[edge.from] + 1..columns[edge.to] {
+            // Very large pictures do without, so that they stay pictures.
+            if places.len() < MAX_PLACES {
+                way.push(places.len());
+                places.push(place(column, 0));
+            }
         }
-        let leaving = graph.edges.iter().filter(|edge| column.contains(&edge.from));
-        let labels = leaving.map(|edge| letters(&edge.label)).max();
-        left += width + GAP + labels.unwrap_or(0) * LETTER;
+        way.push(edge.to);
+        ways.push(way);
     }
-    Layout { boxes, columns, width: left.max(2 * MARGIN) + GAP / 2, height }
+    let members = order(&places, &ways);
+    let letters = |text: &str| shortened(text).chars().count();
+    let tall = |column: &Vec<usize>, places: &[Place]| -> usize {
+        let heights = column.iter().map(|place| places[*place].height + BETWEEN);
+        heights.sum::<usize>().saturating_sub(BETWEEN)
+    };
+    let tallest = members.iter().map(|column| tall(column, &places)).max().unwrap_or(0);
+    let height = 2 * MARGIN + tallest;
+    let mut leaving = vec![0; members.len()];
+    for edge in &graph.edges {
+        let longest = &mut leaving[columns[edge.from]];
+        *longest = letters(&edge.label).max(*longest);
+    }
+    let mut left = MARGIN;
+    for (column, leaving) in members.iter().zip(leaving) {
+        let nodes = column.iter().filter_map(|place| graph.nodes.get(*place));
+        let width = (nodes.map(|node| letters(&node.label)).max().unwrap_or(0) + 3) * LETTER;
+        let mut top = (height - tall(column, &places)) / 2;
+        for place in column.iter().copied() {
+            let place = &mut places[place];
+            (place.left, place.top, place.width) = (left, top, width);
+            top += place.height + BETWEEN;
+        }
+        left += width + GAP + leaving * LETTER;
+    }
+    Layout { places, ways, width: left.max(2 * MARGIN) + GAP / 2, height }
 }
 
 /// The column of each node: the longest way to it, without the edges that lead back to where they
@@ -181,26 +222,34 @@ fn columns(graph: &Graph) -> Vec<usize> {
     columns
 }
 
-/// Puts nodes beside those that use them: by the mean place of these, column by column
-/// (Sugiyama's barycenter method, one pass).
-fn order(graph: &Graph, columns: &[usize], members: &mut [Vec<usize>]) {
-    let mut place = vec![0.0; graph.nodes.len()];
-    for column in members.iter_mut() {
-        let mean = |node: usize| {
-            let users = graph.edges.iter().filter(|edge| edge.to == node);
-            let users = users.filter(|edge| columns[edge.from] < columns[node]);
-            let (sum, count) =
-                users.fold((0.0, 0.0), |(sum, count), edge| (sum + place[edge.from], count + 1.0));
-            if count == 0.0 { 0.0 } else { sum / count }
-        };
-        let mut means: Vec<(f64, usize)> = column.iter().map(|node| (mean(*node), *node)).collect();
-        means.sort_by(|one, other| one.0.total_cmp(&other.0));
-        *column = means.into_iter().map(|(_, node)| node).collect();
-        let count = column.len() as f64;
-        for (at, node) in column.iter().enumerate() {
-            place[*node] = (at as f64 + 0.5) / count;
+/// The places by column, from top to bottom: beside those from which arrows come, by the mean of
+/// their heights (Sugiyama's barycenter method, one pass).
+fn order(places: &[Place], ways: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let count = places.iter().map(|place| place.column + 1).max().unwrap_or(0);
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
+    for (at, place) in places.iter().enumerate() {
+        members[place.column].push(at);
+    }
+    let mut before: Vec<Vec<usize>> = vec![Vec::new(); places.len()];
+    for step in ways.iter().flat_map(|way| way.windows(2)) {
+        if places[step[0]].column < places[step[1]].column {
+            before[step[1]].push(step[0]);
         }
     }
+    let mut heights = vec![0.0; places.len()];
+    for column in &mut members {
+        let mean = |at: usize| {
+            let sum: f64 = before[at].iter().map(|user| heights[*user]).sum();
+            sum / before[at].len().max(1) as f64
+        };
+        let mut means: Vec<(f64, usize)> = column.iter().map(|at| (mean(*at), *at)).collect();
+        means.sort_by(|one, other| one.0.total_cmp(&other.0));
+        *column = means.into_iter().map(|(_, at)| at).collect();
+        for (row, at) in column.iter().enumerate() {
+            heights[*at] = (row as f64 + 0.5) / column.len() as f64;
+        }
+    }
+    members
 }
 
 fn shortened(text: &str) -> String {
