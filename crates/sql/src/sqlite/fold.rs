@@ -9,7 +9,7 @@
 use crate::sqlite::encode::write_cell;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{TableInfo, quoted};
-use crate::sqlite::select::Columns;
+use crate::sqlite::select::{Columns, Size};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, Error, Result};
 use std::cell::RefCell;
@@ -53,10 +53,11 @@ pub(crate) fn encode(
     connection: &Connection,
     sql: &str,
     columns: &Arc<Columns>,
+    size: &Size,
     limit: usize,
 ) -> std::result::Result<Vec<u8>, Fault> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut out = Vec::with_capacity(512);
+    let mut out = Vec::with_capacity(size.expected().min(limit));
     out.push(b'[');
     TARGET.set(Some(Target { columns: columns.clone(), out, limit }));
     let ran = statement.query_row([], |_| Ok(()));
@@ -72,6 +73,7 @@ pub(crate) fn encode(
         Some(last) if *last == b',' => *last = b']',
         _ => out.push(b']'),
     }
+    size.was(out.len());
     Ok(out)
 }
 
@@ -136,7 +138,8 @@ mod tests {
 
     #[test]
     fn rows_come_in_the_order_of_their_numbers() {
-        let encoded = |rows| encode(&table(rows), SQL, &columns(), 1 << 20).unwrap();
+        let encoded =
+            |rows| encode(&table(rows), SQL, &columns(), &Size::default(), 1 << 20).unwrap();
         assert_eq!(encoded(0), b"[]");
         assert_eq!(
             encoded(3),
@@ -147,9 +150,11 @@ mod tests {
     #[test]
     fn it_ends_at_its_limit_and_works_on() {
         let connection = table(1000);
-        let fault = encode(&connection, SQL, &columns(), 500).unwrap_err();
+        let fault = encode(&connection, SQL, &columns(), &Size::default(), 500).unwrap_err();
         assert!(fault.is_interrupted());
-        assert!(encode(&connection, SQL, &columns(), 1 << 20).unwrap().len() > 1000);
+        assert!(
+            encode(&connection, SQL, &columns(), &Size::default(), 1 << 20).unwrap().len() > 1000
+        );
     }
 
     #[test]

@@ -306,7 +306,8 @@ impl Reader {
             if let (Some(folding), Some(columns), Site::Worker) = (&run.folding, &run.columns, site)
                 && form != Form::Csv
             {
-                return fold::encode(connection, folding, columns, READ_SIZE).map(Bytes::from);
+                return fold::encode(connection, folding, columns, &run.size, READ_SIZE)
+                    .map(Bytes::from);
             }
             let from = if site == Site::Worker { READ_SIZE } else { ENCODING_LIMIT };
             encode::encode(connection, &run, form, Watch { from, tell: &mut end }).map(Bytes::from)

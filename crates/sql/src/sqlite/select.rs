@@ -15,6 +15,7 @@ use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
 use std::fmt::Write;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Arc, LazyLock};
 
 /// Conditions may be nested this deep.
@@ -37,6 +38,30 @@ pub(crate) struct Select {
     pub(crate) steady: bool,
     /// A statement that writes the same rows as JSON, where there is one: see [`fold`].
     pub(crate) folding: Option<String>,
+    /// How large its encoding was the last time.
+    pub(crate) size: Size,
+}
+
+/// A size in bytes to begin with. It is no part of what a statement is.
+#[derive(Debug, Default)]
+pub(crate) struct Size(AtomicUsize);
+
+impl Size {
+    /// A little more than the last time, so that an encoding that has grown a little still fits.
+    pub(crate) fn expected(&self) -> usize {
+        let last = self.0.load(atomic::Ordering::Relaxed);
+        (last + last / 8).max(512)
+    }
+
+    pub(crate) fn was(&self, bytes: usize) {
+        self.0.store(bytes, atomic::Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Size {
+    fn eq(&self, _: &Size) -> bool {
+        true
+    }
 }
 
 impl Select {
@@ -53,7 +78,15 @@ impl Select {
             cell.hash(&mut hasher);
         }
         let fingerprint = hasher.finish();
-        Select { fingerprint, sql, parameters, columns, steady, folding: None }
+        Select {
+            fingerprint,
+            sql,
+            parameters,
+            columns,
+            steady,
+            folding: None,
+            size: Size::default(),
+        }
     }
 }
 
