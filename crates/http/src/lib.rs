@@ -4,6 +4,7 @@
 //!   runs, and stops gracefully.
 //! - [`Options`] and [`Limits`] say where it listens and what a client may do.
 //! - [`client`] is the web as a store: the schemes `http:` and `https:`.
+//! - [`Transport`] sends requests as they are, for stores whose protocol travels over HTTP.
 //!
 //! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
 //! (hyper and its time limits), `server`; then `client`.
@@ -28,6 +29,7 @@ mod server;
 mod service;
 mod socket;
 mod target;
+mod transport;
 mod turn;
 mod upload;
 mod write;
@@ -35,3 +37,4 @@ mod write;
 pub use client::{ClientOptions, client};
 pub use options::{DEFAULT_PORT, Limits, Options};
 pub use server::{Server, serve, serve_on};
+pub use transport::{Received, Transport, TransportError, TransportFault, TransportOptions};
