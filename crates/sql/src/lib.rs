@@ -17,11 +17,13 @@ mod columns;
 mod content;
 mod csv;
 mod fault;
+mod incoming;
 mod parameters;
 mod postgres;
 mod shape;
 mod sqlite;
 
+pub use incoming::INCOMING_RECORD;
 pub use postgres::{
     POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
     POSTGRES_WATCHERS, Postgres, PostgresOptions, PostgresTable, postgres_scheme,

@@ -120,7 +120,7 @@ const MAX_COLUMNS: usize = 16_384;
 /// [`Kind::Invalid`], with the line, for text that is not UTF-8, more cells than names, a name that
 /// stands twice, and quotes within a cell or without end. [`Kind::TooLarge`] for more than
 /// [`MAX_COLUMNS`] cells in a line.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Value> {
+pub fn parse(bytes: &[u8]) -> Result<Value> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
         let line = 1 + bytes[..valid].iter().filter(|byte| **byte == b'\n').count();

@@ -46,6 +46,7 @@ pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
+pub use csv::parse as parse_csv;
 pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;

@@ -1,6 +1,7 @@
 //! One table as a store: the root is all rows, a key is one row.
 
 use crate::content::to_value;
+use crate::incoming;
 use crate::parameters;
 use crate::postgres::change::{self, RowOf, key_of};
 use crate::postgres::connection::Connection;
@@ -17,8 +18,8 @@ use crate::postgres::transaction;
 use crate::postgres::watch::{self, Scope};
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
-    Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Records,
+    Reference, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -156,6 +157,18 @@ impl PostgresTable {
         }
         let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
+            if let Some(format) = incoming::format(&content) {
+                let session = table.0.core.session(&context);
+                let columns = table.there(&session, async |info: &TableInfo| Ok(info.clone()));
+                let columns = columns.await?;
+                let kind = |name: &str| {
+                    columns.column(name).map_or(FieldType::Any, |one| one.holds.kind())
+                };
+                let records = incoming::records(content, format, kind).await?;
+                let rows = Store::insert(&table, &Reference::default(), records, &context).await?;
+                let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+                return Ok(Posted { reference: None, content: Some(Content::value(count)) });
+            }
             let value = to_value(content).await?;
             let session = table.0.core.session(&context);
             let Value::List(records) = value else {

@@ -1,6 +1,7 @@
 //! One table as a store: the root is all rows, a key is one row.
 
 use crate::content::to_value;
+use crate::incoming;
 use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
 use crate::sqlite::define::seen_by;
@@ -164,6 +165,19 @@ impl Table {
             return Error::new(Kind::NotAllowed, message).into();
         }
         let (table, context) = (self.clone(), context.clone());
+        if let Some(format) = incoming::format(&content) {
+            let plan = self.plan(&context);
+            return Answer::later(async move {
+                let plan = plan.await?;
+                let columns = &plan.target.info;
+                let kind = |name: &str| match columns.position(name) {
+                    Some(position) => columns.columns[position].kind,
+                    None => FieldType::Any,
+                };
+                let records = incoming::records(content, format, kind).await?;
+                posted(table.insert_records(records, &context).await?)
+            });
+        }
         to_value(content).and_then(move |value| match value {
             Value::List(values) => table.insert_all(values, &context),
             value => table.insert(value, &context),
@@ -358,6 +372,12 @@ impl Table {
         };
         verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
     }
+}
+
+/// The answer of a post of many rows: how many.
+fn posted(rows: u64) -> Result<Posted, Error> {
+    let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+    Ok(Posted { reference: None, content: Some(Content::value(count)) })
 }
 
 /// What a query comes to before anything long has run.
