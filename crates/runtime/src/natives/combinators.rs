@@ -1,7 +1,11 @@
 //! The combinators by name, made of options and sources.
 
 use crate::combined::Controls;
-use runnel_store::{Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory, Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, Store, TextCodec, Timeout, Value, WriteBack, WriteBackOptions,};
+use runnel_store::{
+    Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory,
+    Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence,
+    Store, TextCodec, Timeout, Value, WriteBack, WriteBackOptions,
+};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -154,7 +158,12 @@ fn limit(source: Rc<dyn Store>, options: &Options) -> Limit {
 fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
     let kept = parts.named("cache").unwrap_or_else(|| Rc::new(Memory::site()));
     let options = &parts.options;
-    let mut cache = Cache::new(kept.clone(), source);
+    let read_only = options.flag("readOnlySource").unwrap_or(false);
+    let mut cache = Cache::new(kept, source);
+    if read_only {
+        // What is written there must not leave for want of room.
+        cache = cache.with_size(u64::MAX).with_entries(usize::MAX);
+    }
     if let Some(bytes) = options.count("size") {
         cache = cache.with_size(bytes);
     }
@@ -171,10 +180,10 @@ fn cache(source: Rc<dyn Store>, parts: &Parts) -> Controls {
         cache = cache.watching();
     }
     let cache = Rc::new(cache);
-    let read_only = options.flag("readOnlySource").unwrap_or(false);
-    let store: Rc<dyn Store> = match read_only {
-        true => Rc::new(Sequence::new(vec![kept, cache.clone()])),
-        false => cache.clone(),
+    let store: Rc<dyn Store> = match (read_only, parts.named("cache")) {
+        (true, Some(written)) => Rc::new(Sequence::new(vec![written, cache.clone()])),
+        (true, None) => Rc::new(Sequence::new(vec![Rc::new(Memory::site()), cache.clone()])),
+        (false, _) => cache.clone(),
     };
     Controls { cache: Some(cache), ..Controls::plain(store) }
 }
