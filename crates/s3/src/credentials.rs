@@ -1,0 +1,201 @@
+//! Who asks: keys that are given, or that somebody else hands out for a while.
+
+use crate::options::S3Options;
+use crate::profile::Profile;
+use bytes::BytesMut;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
+    HttpResponseBody, HttpService,
+};
+use object_store::{ClientOptions, RetryConfig};
+use runnel_http::{Transport, TransportError, TransportFault, TransportOptions};
+use runnel_store::{Error, Kind, Result};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the one who hands out keys may take to be reached: outside of Amazon's machines nobody
+/// is there, and a program should learn that soon.
+const CONNECT_TIME: Duration = Duration::from_secs(2);
+/// How long it may take to answer.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+/// The most that is read of its answer, in bytes.
+const ANSWER_SIZE: usize = 256 * 1024;
+
+/// The variables that say who hands out keys.
+const PROVIDERS: [&str; 8] = [
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_ROLE_ARN",
+    "AWS_ROLE_SESSION_NAME",
+    "AWS_ENDPOINT_URL_STS",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+    "AWS_METADATA_ENDPOINT",
+];
+
+/// Who asks.
+pub(crate) enum Credentials {
+    /// Nobody: requests are not signed, for buckets that everyone may read.
+    Nobody,
+    /// Keys that were given.
+    Given(Arc<AwsCredential>),
+    /// Keys that are handed out, and asked for again before they expire.
+    HandedOut(AwsCredentialProvider),
+}
+
+impl Credentials {
+    /// Looks into the usual places, in the order of [`crate::S3`].
+    pub(crate) fn find(options: &S3Options, profile: &Profile, region: &str) -> Result<Self> {
+        let given = (options.key.clone(), options.secret.clone(), options.token.clone());
+        if let Some(given) = keys(given, "the options key and secret")? {
+            return Ok(given);
+        }
+        if options.flag("AWS_SKIP_SIGNATURE") == Some(true) {
+            return Ok(Credentials::Nobody);
+        }
+        let variable = |name| options.variable(name);
+        let from_environment = (
+            variable("AWS_ACCESS_KEY_ID"),
+            variable("AWS_SECRET_ACCESS_KEY"),
+            variable("AWS_SESSION_TOKEN"),
+        );
+        let names = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+        if let Some(given) = keys(from_environment, names)? {
+            return Ok(given);
+        }
+        if variable("AWS_WEB_IDENTITY_TOKEN_FILE").is_none() {
+            let value = |name| profile.value(name);
+            let from_profile = (
+                value("aws_access_key_id"),
+                value("aws_secret_access_key"),
+                value("aws_session_token"),
+            );
+            let names = "aws_access_key_id and aws_secret_access_key of the profile";
+            if let Some(given) = keys(from_profile, names)? {
+                return Ok(given);
+            }
+        }
+        handed_out(options, region)
+    }
+
+    /// The keys of now; `None` where nobody signs.
+    pub(crate) async fn now(&self) -> Result<Option<Arc<AwsCredential>>> {
+        let provider = match self {
+            Credentials::Nobody => return Ok(None),
+            Credentials::Given(credential) => return Ok(Some(credential.clone())),
+            Credentials::HandedOut(provider) => provider,
+        };
+        let credential = provider.get_credential().await.map_err(|error| {
+            let message = "there are no credentials; set AWS_ACCESS_KEY_ID and \
+                           AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
+            Error::new(Kind::Denied, message).with_detail(error.to_string())
+        })?;
+        check(&credential)?;
+        Ok(Some(credential))
+    }
+}
+
+type Keys = (Option<String>, Option<String>, Option<String>);
+
+fn keys(keys: Keys, names: &str) -> Result<Option<Credentials>> {
+    match keys {
+        (Some(key_id), Some(secret_key), token) => {
+            let credential = AwsCredential { key_id, secret_key, token };
+            check(&credential)?;
+            Ok(Some(Credentials::Given(Arc::new(credential))))
+        }
+        (None, None, _) => Ok(None),
+        _ => Err(Error::new(Kind::Invalid, format!("{names} belong together; one is missing"))),
+    }
+}
+
+/// Keys stand in headers, so they are what a header can hold.
+fn check(credential: &AwsCredential) -> Result<()> {
+    let token = credential.token.as_deref().unwrap_or_default();
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_plain(&credential.key_id) && is_plain(token) {
+        return Ok(());
+    }
+    let message = "the access key or the token has characters that no key has, such as spaces";
+    Err(Error::new(Kind::Invalid, message))
+}
+
+fn handed_out(options: &S3Options, region: &str) -> Result<Credentials> {
+    let transport = Transport::new(TransportOptions {
+        connect_time: CONNECT_TIME,
+        body_idle: ANSWER_TIME,
+        idle_connections: 1,
+    });
+    let mut builder = AmazonS3Builder::new()
+        .with_bucket_name("any")
+        .with_region(region)
+        .with_http_connector(Connector(transport))
+        .with_retry(RetryConfig { max_retries: 1, ..RetryConfig::default() });
+    let mut is_somebody = false;
+    for name in PROVIDERS {
+        let Some(value) = options.variable(name) else { continue };
+        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+            is_somebody = true;
+        }
+    }
+    if !is_somebody && options.flag("AWS_EC2_METADATA_DISABLED") == Some(true) {
+        let message = "there are no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+        return Err(Error::new(Kind::Denied, message));
+    }
+    let client = builder.build().map_err(|error| {
+        Error::new(Kind::Invalid, "the variables of AWS do not say who hands out credentials")
+            .with_detail(error.to_string())
+    })?;
+    Ok(Credentials::HandedOut(client.credentials().clone()))
+}
+
+/// Lets `object_store` ask for keys over our connections.
+#[derive(Clone, Debug)]
+struct Connector(Transport);
+
+impl HttpConnector for Connector {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}
+
+impl HttpService for Connector {
+    fn call<'service, 'call>(
+        &'service self,
+        request: HttpRequest,
+    ) -> Pin<Box<dyn Future<Output = std::result::Result<HttpResponse, HttpError>> + Send + 'call>>
+    where
+        'service: 'call,
+        Self: 'call,
+    {
+        Box::pin(async move {
+            let until = Instant::now() + ANSWER_TIME;
+            let response = self.0.send(request, until).await.map_err(http_error)?;
+            let (parts, mut body) = response.into_parts();
+            let mut collected = BytesMut::new();
+            while let Some(piece) = body.next().await {
+                collected.extend_from_slice(&piece.map_err(http_error)?);
+                if collected.len() > ANSWER_SIZE {
+                    let error = std::io::Error::other("the answer is too large");
+                    return Err(HttpError::new(HttpErrorKind::Decode, error));
+                }
+            }
+            Ok(HttpResponse::from_parts(parts, HttpResponseBody::from(collected.freeze())))
+        })
+    }
+}
+
+fn http_error(error: TransportError) -> HttpError {
+    let kind = match error.fault {
+        TransportFault::Connect => HttpErrorKind::Connect,
+        TransportFault::Timeout => HttpErrorKind::Timeout,
+        TransportFault::Closed => HttpErrorKind::Interrupted,
+        TransportFault::Malformed => HttpErrorKind::Decode,
+        TransportFault::Untrusted => HttpErrorKind::Unknown,
+    };
+    HttpError::new(kind, error)
+}

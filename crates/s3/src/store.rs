@@ -1,0 +1,244 @@
+//! Buckets as a store.
+
+use crate::body;
+use crate::link::{Ask, Link, is_missing};
+use crate::list;
+use crate::options::S3Options;
+use crate::place::{Place, check_bucket};
+use crate::upload;
+use http::header;
+use http::{Method, StatusCode};
+use runnel_store::{
+    Answer, Body, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb, Verbs,
+};
+use std::cell::OnceCell;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A bucket of a server that speaks S3.
+///
+/// | verb | on an object | on the bucket |
+/// | --- | --- | --- |
+/// | get | its content, or `None` | `None` |
+/// | put | replaces or creates it | makes the bucket, where the content is empty |
+/// | delete | removes it | removes the bucket, where it is empty |
+/// | list | what begins with its key and a slash | the objects and prefixes |
+///
+/// Keys are the parts of the path joined by slashes. The media type is kept; one that is not said is
+/// guessed from the name's ending. Objects have the server's entity tag and date. What is large is
+/// read as a stream ([`S3Options::collect`]) and written in parts ([`crate::PART`]); an upload that
+/// fails or is given up is removed. A server that is not reached, or asks to come back, is asked up
+/// to three times.
+///
+/// S3 does not say whether a put created or a delete removed something, so a look at the object
+/// goes before; where the access key may not look, a put answers `false` and a delete `true`. There
+/// is no post, merge, query, watch (poll instead) or transaction.
+///
+/// Credentials are, in this order: those of the options; nobody's, where `AWS_SKIP_SIGNATURE` is
+/// true; `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; a web identity
+/// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`); the files `~/.aws/credentials` and
+/// `~/.aws/config` with `AWS_PROFILE`; the container's; the instance's (unless
+/// `AWS_EC2_METADATA_DISABLED` is true). They are looked up by the first verb.
+///
+/// # Errors
+/// A server that is not reached is [`Kind::Unavailable`], one that does not answer in time
+/// [`Kind::Timeout`], rights that are missing [`Kind::Denied`]; writing into a bucket that is not
+/// there [`Kind::NotFound`].
+pub struct S3 {
+    options: S3Options,
+    /// Made by the first verb, because that looks into files.
+    link: OnceCell<Result<Arc<Link>>>,
+}
+
+impl S3 {
+    /// The bucket of the options.
+    ///
+    /// # Errors
+    /// When there is none, or its name cannot be one.
+    pub fn new(options: S3Options) -> Result<S3> {
+        match &options.bucket {
+            Some(bucket) => check_bucket(bucket)?,
+            None => {
+                let message = "a store of S3 needs the name of its bucket";
+                return Err(Error::new(Kind::Invalid, message));
+            }
+        }
+        Ok(S3 { options, link: OnceCell::new() })
+    }
+
+    fn link(&self) -> Result<Arc<Link>> {
+        self.link.get_or_init(|| Link::new(&self.options).map(Arc::new)).clone()
+    }
+
+    /// Goes to where a reference leads, with the link to the server.
+    fn at<T: 'static, F: Future<Output = Result<T>> + 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        act: impl FnOnce(Arc<Link>, Place) -> F,
+    ) -> Answer<T> {
+        let place = Place::of(self.options.bucket.as_deref(), reference);
+        match place.and_then(|place| Ok(act(self.link()?, place))) {
+            Ok(future) => Answer::later(future).on(verb, reference),
+            Err(error) => error.on(verb, reference).into(),
+        }
+    }
+}
+
+/// The scheme `s3:`, as in `s3:bucket/key`. The root lists the buckets; below a bucket it is as
+/// [`S3`].
+pub fn s3_scheme(options: S3Options) -> Rc<dyn Store> {
+    Rc::new(S3 { options: S3Options { bucket: None, ..options }, link: OnceCell::new() })
+}
+
+impl Store for S3 {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let (deadline, known) = (context.deadline, context.known.clone());
+        let from = reference.clone();
+        self.at(Verb::Get, reference, move |link, place| async move {
+            let Place::Object(bucket, key) = place else { return Ok(None) };
+            let mut ask = Ask::new(Method::GET, &bucket, &key);
+            if let Some(tag) = known.as_ref().and_then(body::unless_known) {
+                ask.headers.insert(header::IF_NONE_MATCH, tag);
+            }
+            let response = link.send(&ask, deadline).await?;
+            match response.status() {
+                StatusCode::NOT_MODIFIED if known.is_some() => {
+                    Ok(Some(Content { entity_tag: known, ..Content::default() }))
+                }
+                status if is_missing(status) => Ok(None),
+                status if status.is_success() => {
+                    body::content(&link, response, &from, deadline).await.map(Some)
+                }
+                _ => Err(link.refused(response, Some(&bucket), deadline).await),
+            }
+        })
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let deadline = context.deadline;
+        self.at(Verb::Put, reference, move |link, place| async move {
+            match place {
+                Place::Root => Err(Error::new(Kind::NotAllowed, "the list of buckets is read")),
+                Place::Bucket(bucket) => make_bucket(&link, &bucket, content, deadline).await,
+                Place::Object(bucket, key) => {
+                    let was_there = is_there(&link, &bucket, &key, deadline).await?;
+                    upload::put(&link, &bucket, &key, content, deadline).await?;
+                    Ok(was_there == Some(false))
+                }
+            }
+        })
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let deadline = context.deadline;
+        self.at(Verb::Delete, reference, move |link, place| async move {
+            let (bucket, key) = match place {
+                Place::Root => {
+                    return Err(Error::new(Kind::NotAllowed, "the list of buckets is read"));
+                }
+                Place::Bucket(bucket) => (bucket, String::new()),
+                Place::Object(bucket, key) => (bucket, key),
+            };
+            let was_there = match key.is_empty() {
+                true => None,
+                false => is_there(&link, &bucket, &key, deadline).await?,
+            };
+            if was_there == Some(false) {
+                return Ok(false);
+            }
+            let response = link.send(&Ask::new(Method::DELETE, &bucket, &key), deadline).await?;
+            match response.status() {
+                status if is_missing(status) => Ok(false),
+                status if status.is_success() => Ok(true),
+                _ => Err(link.refused(response, Some(&bucket), deadline).await),
+            }
+        })
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let deadline = context.deadline;
+        self.at(Verb::List, reference, move |link, place| async move {
+            match place {
+                Place::Root => list::buckets(&link, deadline).await.map(Some),
+                Place::Bucket(bucket) => list::objects(&link, &bucket, "", deadline).await,
+                Place::Object(bucket, key) => {
+                    list::objects(&link, &bucket, &format!("{key}/"), deadline).await
+                }
+            }
+        })
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let all = Verbs::NONE.with(Verb::Put).with(Verb::Delete).with(Verb::List);
+        match Place::of(self.options.bucket.as_deref(), reference) {
+            Ok(Place::Root) => Verbs::NONE.with(Verb::List),
+            Ok(Place::Bucket(_)) => all,
+            Ok(Place::Object(..)) => all.with(Verb::Get),
+            Err(_) => Verbs::NONE,
+        }
+    }
+
+    fn describe(&self) -> String {
+        let place = match &self.options.bucket {
+            Some(bucket) => format!("s3 {bucket}"),
+            None => "s3".to_string(),
+        };
+        match self.link.get() {
+            Some(Ok(link)) => format!("{place} at {}", link.settings.host()),
+            _ => place,
+        }
+    }
+}
+
+/// Whether an object is there; `None` where the server does not tell us.
+async fn is_there(
+    link: &Link,
+    bucket: &str,
+    key: &str,
+    deadline: Option<Instant>,
+) -> Result<Option<bool>> {
+    let response = link.send(&Ask::new(Method::HEAD, bucket, key), deadline).await?;
+    match response.status() {
+        status if is_missing(status) => Ok(Some(false)),
+        status if status.is_success() => Ok(Some(true)),
+        // Who may write need not be one who may read; whether the keys are good at all will show.
+        StatusCode::FORBIDDEN => Ok(None),
+        _ => Err(link.refused(response, Some(bucket), deadline).await),
+    }
+}
+
+/// Makes a bucket. Answers whether it was not there.
+async fn make_bucket(
+    link: &Link,
+    bucket: &str,
+    content: Content,
+    deadline: Option<Instant>,
+) -> Result<bool> {
+    if matches!(&content.body, Body::Stream(..)) || content.read(0).await.is_err() {
+        return Err(holds_no_content());
+    }
+    if is_there(link, bucket, "", deadline).await? == Some(true) {
+        return Ok(false);
+    }
+    let mut ask = Ask::new(Method::PUT, bucket, "");
+    let region = &link.settings.region;
+    // The first region is the one that must not be named.
+    if region != "us-east-1" {
+        ask.body = format!(
+            "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+             <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
+        )
+        .into();
+    }
+    link.succeed(&ask, deadline).await?;
+    Ok(true)
+}
+
+fn holds_no_content() -> Error {
+    let message = "a bucket holds objects and no content of its own; put to a key in it, or \
+                   nothing to make the bucket";
+    Error::new(Kind::Conflict, message)
+}

@@ -1,0 +1,197 @@
+//! Writing an object: in one request, or in parts.
+
+use crate::body::Outgoing;
+use crate::fault::{self, Refusal};
+use crate::link::{Ask, Link};
+use crate::xml;
+use http::header::{self, HeaderMap, HeaderValue};
+use http::{Method, StatusCode};
+use object_store::aws::AwsCredential;
+use runnel_store::{Content, Error, Kind, Result};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Content up to this size goes in one request, larger content in parts of this size, of which one
+/// at a time is in memory. After each thousand parts they grow by as much.
+pub const PART: usize = 8 * 1024 * 1024;
+
+/// The most parts of an object (a limit of S3): 430 GiB.
+pub const PARTS: usize = 10_000;
+
+/// The most that is read of the answers about an upload, in bytes.
+const ANSWER_SIZE: usize = 64 * 1024;
+
+/// Replaces or creates an object.
+pub(crate) async fn put(
+    link: &Arc<Link>,
+    bucket: &str,
+    key: &str,
+    content: Content,
+    deadline: Option<Instant>,
+) -> Result<()> {
+    let mut outgoing = Outgoing::of(content, key).await?;
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());
+    let first = within(deadline, outgoing.part(PART)).await?;
+    if first.len() < PART {
+        let ask = Ask { headers, body: first, ..Ask::new(Method::PUT, bucket, key) };
+        link.succeed(&ask, deadline).await?;
+        return Ok(());
+    }
+    let mut upload = Upload::begin(link, bucket, key, headers, deadline).await?;
+    let mut part = first;
+    let sent = loop {
+        let is_last = part.len() < size_of_part(upload.parts.len());
+        if !part.is_empty()
+            && let Err(error) = upload.send(part, deadline).await
+        {
+            break Err(error);
+        }
+        if is_last {
+            break Ok(());
+        }
+        match within(deadline, outgoing.part(size_of_part(upload.parts.len()))).await {
+            Ok(next) => part = next,
+            Err(error) => break Err(error),
+        }
+    };
+    match sent {
+        Ok(()) => upload.complete(deadline).await,
+        Err(error) => {
+            upload.give_up().await;
+            Err(error)
+        }
+    }
+}
+
+fn size_of_part(number: usize) -> usize {
+    PART * (1 + number / 1000)
+}
+
+/// Reading what is to be written ends at the caller's deadline too.
+async fn within<T>(
+    deadline: Option<Instant>,
+    reading: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(deadline) = deadline else { return reading.await };
+    tokio::time::timeout_at(deadline.into(), reading).await.unwrap_or_else(|_| {
+        Err(Error::new(Kind::Timeout, "the content that was to be written did not come in time"))
+    })
+}
+
+/// An upload in parts. Dropped before it is complete, it is taken back.
+struct Upload<'a> {
+    link: &'a Arc<Link>,
+    bucket: &'a str,
+    key: &'a str,
+    id: String,
+    /// For taking it back when nobody can wait any more.
+    credential: Option<Arc<AwsCredential>>,
+    /// The entity tags of the parts, as they were said.
+    parts: Vec<String>,
+    is_over: bool,
+}
+
+impl<'a> Upload<'a> {
+    async fn begin(
+        link: &'a Arc<Link>,
+        bucket: &'a str,
+        key: &'a str,
+        headers: HeaderMap,
+        deadline: Option<Instant>,
+    ) -> Result<Upload<'a>> {
+        let credential = link.settings.credentials.now().await?;
+        let query = &[("uploads", "")];
+        let ask = Ask { query, headers, once: true, ..Ask::new(Method::POST, bucket, key) };
+        let response = link.succeed(&ask, deadline).await?;
+        let answer = link.text(response, ANSWER_SIZE, deadline).await?;
+        let id = xml::text(&answer, "UploadId").filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| fault::garbage("the name of an upload"))?;
+        Ok(Upload { link, bucket, key, id, credential, parts: Vec::new(), is_over: false })
+    }
+
+    async fn send(&mut self, part: bytes::Bytes, deadline: Option<Instant>) -> Result<()> {
+        if self.parts.len() == PARTS {
+            let message = format!("the content has more than {PARTS} parts");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        let number = (self.parts.len() + 1).to_string();
+        let query = &[("partNumber", number.as_str()), ("uploadId", self.id.as_str())];
+        let ask = Ask { query, body: part, ..Ask::new(Method::PUT, self.bucket, self.key) };
+        let response = self.link.succeed(&ask, deadline).await?;
+        let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
+        let tag = tag.ok_or_else(|| fault::garbage("the tag of a part"))?;
+        self.parts.push(tag.to_string());
+        Ok(())
+    }
+
+    /// Makes the object of the parts.
+    async fn complete(mut self, deadline: Option<Instant>) -> Result<()> {
+        let mut list = String::from(
+            "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
+        );
+        for (number, tag) in self.parts.iter().enumerate() {
+            let (number, tag) = (number + 1, xml::escape(tag));
+            list.push_str(&format!(
+                "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>"
+            ));
+        }
+        list.push_str("</CompleteMultipartUpload>");
+        let completed = self.say_complete(list, deadline).await;
+        match completed {
+            Ok(()) => self.is_over = true,
+            Err(_) => self.give_up().await,
+        }
+        completed
+    }
+
+    /// The status is 200 long before the outcome is known, which the body then tells.
+    async fn say_complete(&self, list: String, deadline: Option<Instant>) -> Result<()> {
+        let query = &[("uploadId", self.id.as_str())];
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
+        let body = list.into();
+        let ask = Ask {
+            query,
+            headers,
+            body,
+            once: true,
+            ..Ask::new(Method::POST, self.bucket, self.key)
+        };
+        let response = self.link.succeed(&ask, deadline).await?;
+        let answer = self.link.text(response, ANSWER_SIZE, deadline).await?;
+        if xml::elements(&answer, "CompleteMultipartUploadResult").next().is_some() {
+            return Ok(());
+        }
+        if xml::elements(&answer, "Error").next().is_none() {
+            return Err(fault::garbage("the end of an upload"));
+        }
+        let status = StatusCode::INTERNAL_SERVER_ERROR;
+        let bucket = Some(self.bucket);
+        Err(fault::of_refusal(&Refusal { status, body: &answer, region: None, bucket }))
+    }
+
+    /// Takes it back, while somebody waits for that.
+    async fn give_up(&mut self) {
+        let query = &[("uploadId", self.id.as_str())];
+        let ask = Ask { query, ..Ask::new(Method::DELETE, self.bucket, self.key) };
+        match self.link.succeed(&ask, None).await {
+            Ok(_) => {}
+            Err(error) if error.kind == Kind::Conflict => {}
+            Err(error) => {
+                tracing::warn!(%error, "an upload that was given up could not be removed");
+            }
+        }
+        self.is_over = true;
+    }
+}
+
+impl Drop for Upload<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let query = &[("uploadId", self.id.as_str())];
+            let ask = Ask { query, ..Ask::new(Method::DELETE, self.bucket, self.key) };
+            self.link.send_aside(&ask, self.credential.as_deref());
+        }
+    }
+}
