@@ -17,14 +17,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// How the client behaves.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ClientOptions {
     /// From the first attempt to a connection. Default 10 s.
     pub connect_time: Duration,
     /// From the whole request to the head of the answer, the connection included; a deadline of
     /// the context counts when it is earlier. Default 30 s.
     pub answer_time: Duration,
-    /// Between two pieces of an answer that is collected. Default 30 s.
+    /// Between two pieces of an answer, but for streams of events. Default 30 s.
     pub body_idle: Duration,
     /// How many redirects are followed. Default 10.
     pub redirects: usize,
@@ -36,6 +36,22 @@ pub struct ClientOptions {
     /// Headers of every request, such as `Authorization`. One that a redirect to another host
     /// must not see (`Authorization`, `Cookie`, `Proxy-Authorization`) is left out there.
     pub headers: Vec<(String, String)>,
+}
+
+impl std::fmt::Debug for ClientOptions {
+    /// Of headers only the names: their values may be secret.
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
+        out.debug_struct("ClientOptions")
+            .field("connect_time", &self.connect_time)
+            .field("answer_time", &self.answer_time)
+            .field("body_idle", &self.body_idle)
+            .field("redirects", &self.redirects)
+            .field("collect", &self.collect)
+            .field("idle_connections", &self.idle_connections)
+            .field("headers", &names)
+            .finish()
+    }
 }
 
 impl Default for ClientOptions {
@@ -69,8 +85,8 @@ impl Default for ClientOptions {
 /// escape stays one (unless it stands for a letter or digit), and what has to be escaped is. TLS
 /// certificates are always verified, against the roots that Mozilla trusts.
 ///
-/// Connections are kept and used again. A get that meets a connection which the server had
-/// closed meanwhile is sent once more. Must be used within a [`tokio::runtime::LocalRuntime`] or a
+/// Connections are kept and used again. A get, put or delete that meets a connection which the server
+/// had closed meanwhile is sent once more, unless its content was a stream. Must be used within a [`tokio::runtime::LocalRuntime`] or a
 /// [`tokio::task::LocalSet`].
 ///
 /// # Errors

@@ -75,6 +75,7 @@ impl Call {
                     response,
                     wire: self.wire.clone(),
                     target: self.target.clone(),
+                    deadline: self.deadline,
                     verb: self.verb,
                     reference: self.reference.clone(),
                 });
@@ -93,18 +94,25 @@ impl Call {
         ))
     }
 
-    /// Sends the request; once more where a read met a connection that had died.
+    /// Sends the request; once more where one that may be repeated (RFC 9110 section 9.2.2) met a
+    /// connection that had died. A stream cannot be sent again.
     async fn attempts(&mut self) -> Result<Response<Incoming>> {
         let (payload, kind, feed) = self.body.payload().await?;
         match self.attempt(payload, kind.clone(), feed).await? {
-            Err(error) if self.method == Method::GET && fault::was_stale(&error) => {
+            Err(error) if self.may_repeat() && fault::was_stale(&error) => {
                 tracing::debug!(target_uri = %self.target, "a kept connection had been closed");
-                let again = self.attempt(Payload::Whole(None), kind, None).await?;
+                let (payload, _, feed) = self.body.payload().await?;
+                let again = self.attempt(payload, kind, feed).await?;
                 again.map_err(|error| fault::of_wire(error, &self.target))
             }
             Err(error) => Err(fault::of_wire(error, &self.target)),
             Ok(response) => Ok(response),
         }
+    }
+
+    fn may_repeat(&self) -> bool {
+        let idempotent = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
+        idempotent && !matches!(self.body, Outgoing::Spent)
     }
 
     async fn attempt(

@@ -25,6 +25,8 @@ pub(super) struct Reception {
     pub(super) response: Response<Incoming>,
     pub(super) wire: Rc<Wire>,
     pub(super) target: Uri,
+    /// When the caller stops waiting for the answer; a stream it reads in its own time.
+    pub(super) deadline: Option<Instant>,
     pub(super) verb: Verb,
     pub(super) reference: Reference,
 }
@@ -76,7 +78,8 @@ impl Reception {
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
                 (Body::Empty, media_type.map(Into::into))
             }
-            _ if is_endless => (Body::Stream(self.stream(), None), media_type.map(Into::into)),
+            // Events come when they come.
+            _ if is_endless => (Body::Stream(self.stream(None), None), media_type.map(Into::into)),
             _ => match self.collected(length).await? {
                 Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type, false),
                 Collected::Stream(stream) => {
@@ -89,19 +92,27 @@ impl Reception {
 
     async fn collected(self, length: Option<u64>) -> Result<Collected> {
         let most = self.wire.options.collect;
+        let idle = Some(self.wire.options.body_idle);
         if length.is_some_and(|length| length > most) {
-            return Ok(Collected::Stream(self.stream()));
+            return Ok(Collected::Stream(self.stream(idle)));
         }
-        let idle = self.wire.options.body_idle;
-        let late = Error::new(Kind::Timeout, fault::too_long(&self.target, "send its answer"))
-            .on(self.verb, &self.reference);
-        let mut pieces = self.stream();
+        let late = self.late();
+        let deadline = self.deadline;
+        let mut pieces = self.stream(idle);
         let mut collected = BytesMut::new();
         loop {
-            let piece = match tokio::time::timeout(idle, pieces.next()).await {
-                Ok(Some(piece)) => piece?,
-                Ok(None) => return Ok(Collected::Whole(collected.freeze())),
-                Err(_) => return Err(late),
+            let next = match deadline {
+                None => pieces.next().await,
+                Some(deadline) => {
+                    match tokio::time::timeout_at(deadline.into(), pieces.next()).await {
+                        Ok(next) => next,
+                        // However steadily it drips: the caller waits no longer.
+                        Err(_) => return Err(late),
+                    }
+                }
+            };
+            let Some(piece) = next.transpose()? else {
+                return Ok(Collected::Whole(collected.freeze()));
             };
             if collected.is_empty() && length == Some(piece.len() as u64) {
                 return Ok(Collected::Whole(piece));
@@ -114,15 +125,41 @@ impl Reception {
         }
     }
 
-    /// The body, piece by piece.
-    fn stream(self) -> ByteStream {
+    fn late(&self) -> Error {
+        Error::new(Kind::Timeout, fault::too_long(&self.target, "send its answer"))
+            .on(self.verb, &self.reference)
+    }
+
+    /// The body, piece by piece, with at most so much time between two.
+    fn stream(self, idle: Option<Duration>) -> ByteStream {
+        let late = self.late();
         let (target, verb, reference) = (self.target, self.verb, self.reference);
-        Box::pin(BodyStream::new(self.response.into_body()).filter_map(move |frame| {
-            let piece = match frame {
-                Ok(frame) => frame.into_data().ok().map(Ok),
-                Err(error) => Some(Err(broken_off(&error, &target).on(verb, &reference))),
-            };
-            std::future::ready(piece)
+        let frames = BodyStream::new(self.response.into_body());
+        Box::pin(stream::unfold(Some((frames, late)), move |state| {
+            let (target, reference) = (target.clone(), reference.clone());
+            async move {
+                let (mut frames, late) = state?;
+                loop {
+                    let frame = match idle {
+                        None => frames.next().await,
+                        Some(idle) => match tokio::time::timeout(idle, frames.next()).await {
+                            Ok(frame) => frame,
+                            Err(_) => return Some((Err(late), None)),
+                        },
+                    };
+                    match frame? {
+                        Ok(frame) => {
+                            // Trailers are nobody's content.
+                            let Ok(piece) = frame.into_data() else { continue };
+                            return Some((Ok(piece), Some((frames, late))));
+                        }
+                        Err(error) => {
+                            let error = broken_off(&error, &target).on(verb, &reference);
+                            return Some((Err(error), None));
+                        }
+                    }
+                }
+            }
         }))
     }
 }
