@@ -37,7 +37,8 @@ scheme Notes {
 ";
 
 struct Notes {
-    process: Process,
+    /// Ends with the test.
+    _process: Process,
     port: u16,
     _folder: Folder,
 }
@@ -51,7 +52,7 @@ impl Notes {
         command.args(["--port", &port.to_string(), "notes.st"]).current_dir(folder.path(""));
         let mut process = Process::start(&mut command);
         process.listens(port);
-        Notes { process, port, _folder: folder }
+        Notes { _process: process, port, _folder: folder }
     }
 
     fn get(&self, target: &str) -> Reply {

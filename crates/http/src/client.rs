@@ -85,9 +85,9 @@ impl Default for ClientOptions {
 /// escape stays one (unless it stands for a letter or digit), and what has to be escaped is. TLS
 /// certificates are always verified, against the roots that Mozilla trusts.
 ///
-/// Connections are kept and used again. A get, put or delete that meets a connection which the server
-/// had closed meanwhile is sent once more, unless its content was a stream. Must be used within a [`tokio::runtime::LocalRuntime`] or a
-/// [`tokio::task::LocalSet`].
+/// Connections are kept and used again. A get, put or delete that meets a connection which the
+/// server had closed meanwhile is sent once more, unless its content was a stream. Must be used
+/// within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such

@@ -14,6 +14,7 @@ mod fold;
 mod guard;
 mod insert;
 mod kept;
+mod keys;
 mod migrate;
 mod options;
 mod place;
