@@ -81,6 +81,8 @@ pub struct Abilities {
     pub watch_delay: Duration,
     /// The largest content that is tried, in bytes.
     pub large: usize,
+    /// How many random lists of operations are run: fewer where every step asks a slow server.
+    pub random_lists: u64,
 }
 
 /// As what content comes back.
@@ -127,6 +129,7 @@ impl Abilities {
         watch_overruns: true,
         watch_delay: Duration::from_secs(30),
         large: 3 << 20,
+        random_lists: 20,
     };
 }
 

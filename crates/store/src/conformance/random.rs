@@ -8,8 +8,7 @@ use crate::{ChangeKind, Content, Context, Entry, Kind, Memory, Result, Store, Va
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many lists of operations are run, and how many operations there are in one.
-const LISTS: u64 = 20;
+/// How many operations there are in a list.
 const OPERATIONS: usize = 40;
 
 /// Paths at which content is put, and those above them. In stores with content at inner nodes it
@@ -20,7 +19,7 @@ const INNER: [&str; 3] = ["random", "random/c", "random/c/g"];
 
 pub(super) async fn check(subject: &Subject) {
     subject.checking("random operations");
-    for seed in 0..LISTS {
+    for seed in 0..subject.abilities.random_lists {
         let mut run = Run {
             subject,
             model: Memory::site(),
