@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// The built-in schemes.
-pub(crate) const SCHEMES: [&str; 12] = [
+pub(crate) const SCHEMES: [&str; 13] = [
     "env",
     "file",
     "http",
@@ -21,6 +21,7 @@ pub(crate) const SCHEMES: [&str; 12] = [
     "postgresql",
     "redis",
     "rediss",
+    "s3",
     "sh",
     "sqlite",
 ];
@@ -67,6 +68,10 @@ impl Schemes {
             "nats" => runnel_bus::nats_scheme(self.bus()),
             "postgres" => runnel_sql::postgres_scheme(),
             "redis" => runnel_bus::redis_scheme(self.bus()),
+            "s3" => runnel_s3::s3_scheme(runnel_s3::S3Options {
+                variable: self.variable(),
+                ..runnel_s3::S3Options::default()
+            }),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
             "sqlite" => Rc::new(SqliteScheme { databases: self.databases.clone() }),
             _ => return None,
@@ -75,9 +80,18 @@ impl Schemes {
 
     /// What the stores of other machines are told: a program may change its environment.
     fn bus(&self) -> runnel_bus::Options {
-        let environment = self.environment.clone();
-        let variable = Rc::new(move |name: &str| environment.text(name));
+        let variable = self.variable();
         runnel_bus::Options { variable, ..runnel_bus::Options::default() }
+    }
+
+    fn variable(&self) -> Rc<dyn Fn(&str) -> Option<String>> {
+        let environment = self.environment.clone();
+        Rc::new(move |name: &str| environment.text(name))
+    }
+
+    /// A store of another machine that a program describes.
+    pub(crate) fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {
+        crate::remote_stores::make(kind, options, self.variable())
     }
 
     /// Opens a database by the scheme and the path of its reference.

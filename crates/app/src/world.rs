@@ -124,6 +124,10 @@ impl Host for World {
         self.schemes.database(scheme, path, options)
     }
 
+    fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {
+        self.schemes.remote(kind, options)
+    }
+
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {
         let options = match server_options(&options) {
             Ok(options) => options,

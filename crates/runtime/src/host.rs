@@ -1,6 +1,6 @@
 //! What the runtime asks of the command that runs it: schemes, servers, databases, output.
 
-use runnel_store::{Answer, Store, Value};
+use runnel_store::{Answer, Error, Store, Value};
 use std::rc::Rc;
 
 /// Where a program writes.
@@ -44,6 +44,11 @@ pub trait Host {
     /// Opens a database by its reference, such as `sqlite:tasks.db`. The options are a record of
     /// names and values, or nil.
     fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>>;
+    /// A store of another machine that a program describes: `http`, `s3`.
+    ///
+    /// # Errors
+    /// What is wrong with the options.
+    fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error>;
     /// Serves a store over HTTP.
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>>;
     /// Writes output; it may be kept until `flush`.

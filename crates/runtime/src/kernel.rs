@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 48] = files![
+const FILES: [(&str, &str); 49] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -51,6 +51,7 @@ const FILES: [(&str, &str); 48] = files![
     "store.lua",
     "combine.lua",
     "combinators.lua",
+    "remote.lua",
     "logging.lua",
     "template.lua",
     "define.lua",

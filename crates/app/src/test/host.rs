@@ -5,7 +5,7 @@ use crate::repl::{Reaction, Session};
 use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
-use runnel_store::{Answer, Store, Value};
+use runnel_store::{Answer, Error, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -65,6 +65,10 @@ impl Host for TestHost {
 
     fn database(&self, scheme: &str, path: &str, options: &Value) -> Option<Answer<Rc<dyn Store>>> {
         self.world.database(scheme, path, options)
+    }
+
+    fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {
+        self.world.remote(kind, options)
     }
 
     fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {

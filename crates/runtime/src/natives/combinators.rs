@@ -22,6 +22,11 @@ impl Options {
         Options(options)
     }
 
+    /// All of them, for who makes the store elsewhere.
+    pub(super) fn as_value(&self) -> Value {
+        Value::Record(self.0.clone())
+    }
+
     fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }

@@ -2,7 +2,7 @@
 
 use super::combinators::{Options, Parts, make};
 use super::stores::{any_store, attempt};
-use crate::combined::Combined;
+use crate::combined::{Combined, Controls};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_graph};
@@ -59,7 +59,11 @@ fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let names = names.into_iter().filter_map(text).collect();
     let parts = Parts { options, sources, names };
-    let made = attempt!(make(&kind, &parts));
+    let made = match kind.strip_prefix("remote:") {
+        Some(kind) => isolate.host().remote(kind, &parts.options.as_value()).map(Controls::plain),
+        None => make(&kind, &parts),
+    };
+    let made = attempt!(made);
     if arguments.is_nil(1) {
         return store(Combined::new(made));
     }

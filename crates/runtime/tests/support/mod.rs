@@ -31,6 +31,10 @@ impl Host for TestHost {
         None
     }
 
+    fn remote(&self, kind: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
+        Err(Error::new(Kind::Unsupported, kind))
+    }
+
     fn serve(&self, _store: Rc<dyn Store>, _options: ServeOptions) -> Answer<Rc<dyn Server>> {
         refused("servers")
     }
