@@ -3,6 +3,7 @@
 use crate::options::S3Options;
 use crate::profile::Profile;
 use bytes::BytesMut;
+use futures_util::FutureExt;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, AwsCredentialProvider};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
@@ -12,6 +13,7 @@ use object_store::{ClientOptions, RetryConfig};
 use runnel_http::{Transport, TransportError, TransportFault, TransportOptions};
 use runnel_store::{Error, Kind, Result};
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -88,7 +90,15 @@ impl Credentials {
             Credentials::Given(credential) => return Ok(Some(credential.clone())),
             Credentials::HandedOut(provider) => provider,
         };
-        let credential = provider.get_credential().await.map_err(|error| {
+        // The library panics where a token that it was handed cannot stand in a header, such as one
+        // from a file that ends in a line break.
+        let asked = AssertUnwindSafe(provider.get_credential()).catch_unwind().await;
+        let asked = asked.map_err(|_| {
+            let message = "what hands out the credentials answers nonsense, or its token file \
+                           holds more than a token";
+            Error::new(Kind::Invalid, message)
+        })?;
+        let credential = asked.map_err(|error| {
             let message = "there are no credentials; set AWS_ACCESS_KEY_ID and \
                            AWS_SECRET_ACCESS_KEY, or AWS_PROFILE";
             Error::new(Kind::Denied, message).with_detail(error.to_string())

@@ -121,8 +121,9 @@ fn is_code(code: &str) -> bool {
 }
 
 /// The answer is no S3.
-pub(crate) fn garbage(what: &str) -> Error {
+pub(crate) fn garbage(what: &str, answer: &str) -> Error {
     Error::new(Kind::Failed, format!("the server answered something else than {what}"))
+        .with_detail(answer.chars().take(DETAIL_LENGTH).collect::<String>())
 }
 
 #[cfg(test)]

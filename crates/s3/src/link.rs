@@ -178,7 +178,7 @@ impl Link {
                 return Err(Error::new(Kind::TooLarge, "the answer of the server is too large"));
             }
         }
-        String::from_utf8(text.into()).map_err(|_| fault::garbage("XML"))
+        String::from_utf8(text.into()).map_err(|_| fault::garbage("XML", ""))
     }
 
     /// A request that is signed as of now (AWS Signature Version 4).

@@ -22,7 +22,7 @@ pub(crate) async fn buckets(link: &Link, deadline: Option<Instant>) -> Result<Ve
     let response = link.succeed(&ask, deadline).await?;
     let page = link.text(response, PAGE_SIZE, deadline).await?;
     let Some(listed) = xml::elements(&page, "ListAllMyBucketsResult").next() else {
-        return Err(fault::garbage("a list of buckets"));
+        return Err(fault::garbage("a list of buckets", &page));
     };
     let names = xml::elements(listed, "Bucket").filter_map(|bucket| xml::text(bucket, "Name"));
     let mut entries: Vec<Entry> = names.map(|name| Entry { name, collection: true }).collect();
@@ -78,7 +78,7 @@ impl Found {
     /// Takes a page; answers what asks for the next one.
     fn take(&mut self, page: &str, prefix: &str) -> Result<Option<String>> {
         let Some(listed) = xml::elements(page, "ListBucketResult").next() else {
-            return Err(fault::garbage("a list of objects"));
+            return Err(fault::garbage("a list of objects", page));
         };
         let is_escaped = xml::text(listed, "EncodingType").as_deref() == Some("url");
         let plain = |name: String| if is_escaped { unescape(&name) } else { Some(name) };

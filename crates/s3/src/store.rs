@@ -42,6 +42,8 @@ use std::time::Instant;
 /// `~/.aws/config` with `AWS_PROFILE`; the container's; the instance's (unless
 /// `AWS_EC2_METADATA_DISABLED` is true). They are looked up by the first verb.
 ///
+/// Must be used within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
+///
 /// # Errors
 /// A server that is not reached is [`Kind::Unavailable`], one that does not answer in time
 /// [`Kind::Timeout`], rights that are missing [`Kind::Denied`]; writing into a bucket that is not

@@ -10,6 +10,7 @@ use object_store::aws::AwsCredential;
 use runnel_store::{Content, Error, Kind, Result};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 /// Content up to this size goes in one request, larger content in parts of this size, of which one
 /// at a time is in memory. After each thousand parts they grow by as much.
@@ -75,15 +76,15 @@ async fn within<T>(
 ) -> Result<T> {
     let Some(deadline) = deadline else { return reading.await };
     tokio::time::timeout_at(deadline.into(), reading).await.unwrap_or_else(|_| {
-        Err(Error::new(Kind::Timeout, "the content that was to be written did not come in time"))
+        Err(Error::new(Kind::Timeout, "what was to be written did not get there in time"))
     })
 }
 
 /// An upload in parts. Dropped before it is complete, it is taken back.
-struct Upload<'a> {
-    link: &'a Arc<Link>,
-    bucket: &'a str,
-    key: &'a str,
+struct Upload {
+    link: Arc<Link>,
+    bucket: String,
+    key: String,
     id: String,
     /// For taking it back when nobody can wait any more.
     credential: Option<Arc<AwsCredential>>,
@@ -92,21 +93,42 @@ struct Upload<'a> {
     is_over: bool,
 }
 
-impl<'a> Upload<'a> {
+impl Upload {
+    /// Begins one, in a task of its own: a caller who goes away in the middle must not leave behind
+    /// what only the answer names.
     async fn begin(
-        link: &'a Arc<Link>,
-        bucket: &'a str,
-        key: &'a str,
+        link: &Arc<Link>,
+        bucket: &str,
+        key: &str,
         headers: HeaderMap,
         deadline: Option<Instant>,
-    ) -> Result<Upload<'a>> {
+    ) -> Result<Upload> {
+        let (link, bucket, key) = (link.clone(), bucket.to_string(), key.to_string());
+        let (sender, receiver) = oneshot::channel();
+        tokio::task::spawn_local(async move {
+            // Nobody waits for it any more: it is dropped here, and so taken back.
+            drop(sender.send(Upload::begun(link, bucket, key, headers).await));
+        });
+        let begun = async {
+            let gone = |_| Error::new(Kind::Cancelled, "the program ends");
+            receiver.await.map_err(gone)?
+        };
+        within(deadline, begun).await
+    }
+
+    async fn begun(
+        link: Arc<Link>,
+        bucket: String,
+        key: String,
+        headers: HeaderMap,
+    ) -> Result<Upload> {
         let credential = link.settings.credentials.now().await?;
         let query = &[("uploads", "")];
-        let ask = Ask { query, headers, once: true, ..Ask::new(Method::POST, bucket, key) };
-        let response = link.succeed(&ask, deadline).await?;
-        let answer = link.text(response, ANSWER_SIZE, deadline).await?;
+        let ask = Ask { query, headers, once: true, ..Ask::new(Method::POST, &bucket, &key) };
+        let response = link.succeed(&ask, None).await?;
+        let answer = link.text(response, ANSWER_SIZE, None).await?;
         let id = xml::text(&answer, "UploadId").filter(|id| !id.is_empty());
-        let id = id.ok_or_else(|| fault::garbage("the name of an upload"))?;
+        let id = id.ok_or_else(|| fault::garbage("the name of an upload", &answer))?;
         Ok(Upload { link, bucket, key, id, credential, parts: Vec::new(), is_over: false })
     }
 
@@ -117,10 +139,10 @@ impl<'a> Upload<'a> {
         }
         let number = (self.parts.len() + 1).to_string();
         let query = &[("partNumber", number.as_str()), ("uploadId", self.id.as_str())];
-        let ask = Ask { query, body: part, ..Ask::new(Method::PUT, self.bucket, self.key) };
+        let ask = Ask { query, body: part, ..Ask::new(Method::PUT, &self.bucket, &self.key) };
         let response = self.link.succeed(&ask, deadline).await?;
         let tag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
-        let tag = tag.ok_or_else(|| fault::garbage("the tag of a part"))?;
+        let tag = tag.ok_or_else(|| fault::garbage("the tag of a part", ""))?;
         self.parts.push(tag.to_string());
         Ok(())
     }
@@ -156,25 +178,25 @@ impl<'a> Upload<'a> {
             headers,
             body,
             once: true,
-            ..Ask::new(Method::POST, self.bucket, self.key)
+            ..Ask::new(Method::POST, &self.bucket, &self.key)
         };
         let response = self.link.succeed(&ask, deadline).await?;
         let answer = self.link.text(response, ANSWER_SIZE, deadline).await?;
-        if xml::elements(&answer, "CompleteMultipartUploadResult").next().is_some() {
+        if xml::elements(&answer, "ETag").next().is_some() {
             return Ok(());
         }
-        if xml::elements(&answer, "Error").next().is_none() {
-            return Err(fault::garbage("the end of an upload"));
+        if xml::elements(&answer, "Code").next().is_none() {
+            return Err(fault::garbage("the end of an upload", &answer));
         }
         let status = StatusCode::INTERNAL_SERVER_ERROR;
-        let bucket = Some(self.bucket);
+        let bucket = Some(self.bucket.as_str());
         Err(fault::of_refusal(&Refusal { status, body: &answer, region: None, bucket }))
     }
 
     /// Takes it back, while somebody waits for that.
     async fn give_up(&mut self) {
         let query = &[("uploadId", self.id.as_str())];
-        let ask = Ask { query, ..Ask::new(Method::DELETE, self.bucket, self.key) };
+        let ask = Ask { query, ..Ask::new(Method::DELETE, &self.bucket, &self.key) };
         match self.link.succeed(&ask, None).await {
             Ok(_) => {}
             Err(error) if error.kind == Kind::Conflict => {}
@@ -186,11 +208,11 @@ impl<'a> Upload<'a> {
     }
 }
 
-impl Drop for Upload<'_> {
+impl Drop for Upload {
     fn drop(&mut self) {
         if !self.is_over {
             let query = &[("uploadId", self.id.as_str())];
-            let ask = Ask { query, ..Ask::new(Method::DELETE, self.bucket, self.key) };
+            let ask = Ask { query, ..Ask::new(Method::DELETE, &self.bucket, &self.key) };
             self.link.send_aside(&ask, self.credential.as_deref());
         }
     }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// How long anything may take before a test fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The server of the test file, started by the first test that needs it.
 pub(crate) fn endpoint() -> Option<&'static str> {
@@ -76,10 +76,15 @@ pub(crate) async fn names(store: &dyn Store, path: &str) -> Option<Vec<String>> 
     Some(listed.into_iter().map(shown).collect())
 }
 
+/// A URL as a reference.
+pub(crate) fn web(url: &str) -> Reference {
+    Reference::parse(url.strip_prefix("http:").unwrap()).with_scheme("http")
+}
+
 /// What the server answers to an unsigned request, which its own tools may send.
 pub(crate) async fn ask(url: &str) -> String {
     let client = runnel_http::client(runnel_http::ClientOptions::default());
-    let found = client.get(&Reference::parse(url), &none()).await.unwrap().unwrap();
+    let found = client.get(&web(url), &none()).await.unwrap().unwrap();
     let bytes = found.read(1 << 20).await.unwrap();
     String::from_utf8(bytes.to_vec()).unwrap()
 }
