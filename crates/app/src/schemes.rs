@@ -84,7 +84,7 @@ impl Schemes {
         runnel_bus::Options { variable, ..runnel_bus::Options::default() }
     }
 
-    fn variable(&self) -> Rc<dyn Fn(&str) -> Option<String>> {
+    fn variable(&self) -> runnel_s3::Variable {
         let environment = self.environment.clone();
         Rc::new(move |name: &str| environment.text(name))
     }
