@@ -178,3 +178,29 @@ fn credentials_come_from_the_usual_places() {
         assert!(!head.contains("authorization"), "{head}");
     });
 }
+
+#[test]
+fn a_token_that_is_no_token_is_an_error() {
+    run(async {
+        let service = hands_out().await;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        std::fs::write(&path, "two\nlines\n").unwrap();
+        let path = path.to_str().unwrap().to_string();
+        let variable = move |name: &str| match name {
+            "AWS_CONTAINER_CREDENTIALS_FULL_URI" => Some(service.clone()),
+            "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE" => Some(path.clone()),
+            _ => None,
+        };
+        let store = S3::new(S3Options {
+            key: None,
+            secret: None,
+            variable: Rc::new(variable),
+            bucket: Some("cats".into()),
+            ..options("http://127.0.0.1:1")
+        });
+        let error = store.unwrap().get(&at("a"), &none()).await.err().unwrap();
+        assert_eq!(error.kind, Kind::Invalid, "{error}");
+        assert!(error.message.contains("token file"), "{error}");
+    });
+}
