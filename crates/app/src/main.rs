@@ -11,6 +11,7 @@ mod repl;
 mod report;
 mod run;
 mod schemes;
+mod server_options;
 mod signals;
 mod test;
 mod world;

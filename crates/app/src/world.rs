@@ -2,9 +2,9 @@
 
 use crate::console::Console;
 use crate::schemes::{SCHEMES, Schemes};
-use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
+use crate::server_options;
+use runnel_runtime::{Host, Isolate, Output, Server};
 use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -91,26 +91,6 @@ impl Server for SilentServer {
     }
 }
 
-fn server_options(options: &ServeOptions) -> Result<runnel_http::Options, Error> {
-    let address: IpAddr = match &options.address {
-        None => Ipv4Addr::LOCALHOST.into(),
-        Some(text) => text.parse().map_err(|_| {
-            Error::new(Kind::Invalid, format!("`{text}` is no address; write one like 127.0.0.1"))
-        })?,
-    };
-    let port = options.port.unwrap_or(runnel_http::DEFAULT_PORT);
-    let address = SocketAddr::new(address, port);
-    let mut result = runnel_http::Options { address, ..runnel_http::Options::default() };
-    if let Some(seconds) = options.timeout {
-        let seconds = seconds.clamp(0.001, 86_400.0);
-        result.limits.request_time = Duration::from_secs_f64(seconds);
-    }
-    if let Some(bytes) = options.largest_body {
-        result.limits.body = bytes;
-    }
-    Ok(result)
-}
-
 impl Host for World {
     fn scheme(&self, name: &str) -> Option<Rc<dyn Store>> {
         self.schemes.store(name)
@@ -128,8 +108,12 @@ impl Host for World {
         self.schemes.remote(kind, options)
     }
 
-    fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {
-        let options = match server_options(&options) {
+    fn server_options(&self) -> &'static [&'static str] {
+        server_options::NAMES
+    }
+
+    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>> {
+        let options = match server_options::read(options) {
             Ok(options) => options,
             Err(error) => return error.into(),
         };

@@ -12,19 +12,6 @@ pub enum Output {
     Err,
 }
 
-/// How a program wants a store served.
-#[derive(Clone, Debug, Default)]
-pub struct ServeOptions {
-    /// The address to listen on; the loopback address when not given.
-    pub address: Option<String>,
-    /// The port; 51001 when not given, 0 for any that is free.
-    pub port: Option<u16>,
-    /// Seconds until a request is given up.
-    pub timeout: Option<f64>,
-    /// Bytes of the largest body.
-    pub largest_body: Option<u64>,
-}
-
 /// A server that a program started.
 pub trait Server {
     /// The port it listens on.
@@ -49,8 +36,10 @@ pub trait Host {
     /// # Errors
     /// What is wrong with the options.
     fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error>;
-    /// Serves a store over HTTP.
-    fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>>;
+    /// The names of what a server can be told, such as `port`.
+    fn server_options(&self) -> &'static [&'static str];
+    /// Serves a store over HTTP, as a record of options says.
+    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>>;
     /// Writes output; it may be kept until `flush`.
     fn write(&self, output: Output, bytes: &[u8]);
     /// Says how far something long is, in one line that the next replaces; an empty text takes it

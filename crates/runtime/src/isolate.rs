@@ -85,7 +85,7 @@ impl Isolate {
         let lua = engine();
         let main = crate::kernel::main_stack(&lua);
         main.prepare();
-        let (natives, slots) = crate::kernel::load(&lua, main)?;
+        let (natives, slots) = crate::kernel::load(&lua, main, host.server_options())?;
         lua.set_memory_limit(limits.memory).map_err(|error| error.to_string())?;
         let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
         let isolate = Isolate(Rc::new(Inner {

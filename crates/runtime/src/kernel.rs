@@ -74,12 +74,16 @@ pub(crate) fn main_stack(lua: &Lua) -> Stack {
 }
 
 /// Loads the kernel.
-pub(crate) fn load(lua: &Lua, stack: Stack) -> Result<(Vec<Native>, Slots), String> {
+pub(crate) fn load(
+    lua: &Lua,
+    stack: Stack,
+    server_options: &[&str],
+) -> Result<(Vec<Native>, Slots), String> {
     let text = |error: mlua::Error| error.to_string();
     let kernel = lua.create_table().map_err(text)?;
     lua.globals().raw_set("KERNEL", &kernel).map_err(text)?;
     let natives = crate::natives::all();
-    publish(stack, &natives);
+    publish(stack, &natives, server_options);
     // Nothing of the kernel is garbage yet, and code that runs once is not worth compiling.
     lua.gc_stop();
     let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
@@ -97,8 +101,9 @@ pub(crate) fn load(lua: &Lua, stack: Stack) -> Result<(Vec<Native>, Slots), Stri
     Ok((natives.into_iter().map(|(_, native)| native).collect(), slots))
 }
 
-/// Puts the natives into the kernel's table `rawNative`, by name.
-fn publish(stack: Stack, natives: &[(&str, Native)]) {
+/// Puts the natives into the kernel's table `rawNative`, by name, and beside it the names of what
+/// a server can be told.
+fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
     stack.reserve(16);
     push_global(stack);
     let kernel = stack.top();
@@ -108,6 +113,12 @@ fn publish(stack: Stack, natives: &[(&str, Native)]) {
         stack.set_field(kernel + 1, name);
     }
     stack.set_field(kernel, "rawNative");
+    stack.new_table(options.len(), 0);
+    for (number, name) in options.iter().enumerate() {
+        stack.push_bytes(name.as_bytes());
+        stack.set_element(kernel + 1, number + 1);
+    }
+    stack.set_field(kernel, "serverOptions");
     stack.pop(1);
 }
 

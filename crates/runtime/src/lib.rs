@@ -27,7 +27,7 @@ mod value;
 mod watchdog;
 
 pub use fault::{Fault, Place};
-pub use host::{Host, Output, ServeOptions, Server};
+pub use host::{Host, Output, Server};
 pub use isolate::{Isolate, Limits};
 pub use run::{Argument, Failure, Outcome, TestCase};
 pub use runnel_compile as compile;

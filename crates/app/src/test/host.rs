@@ -4,7 +4,7 @@
 use crate::repl::{Reaction, Session};
 use crate::report::Report;
 use crate::world::World;
-use runnel_runtime::{Host, Isolate, Output, ServeOptions, Server};
+use runnel_runtime::{Host, Isolate, Output, Server};
 use runnel_store::{Answer, Error, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -71,8 +71,16 @@ impl Host for TestHost {
         self.world.remote(kind, options)
     }
 
-    fn serve(&self, store: Rc<dyn Store>, options: ServeOptions) -> Answer<Rc<dyn Server>> {
-        let serving = self.world.serve(store, ServeOptions { port: Some(0), ..options });
+    fn server_options(&self) -> &'static [&'static str] {
+        self.world.server_options()
+    }
+
+    /// Any free port: tests run beside each other.
+    fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>> {
+        let mut options = options.as_record().map(<[_]>::to_vec).unwrap_or_default();
+        options.retain(|(name, _)| name != "port");
+        options.push(("port".to_string(), Value::Int(0)));
+        let serving = self.world.serve(store, &Value::Record(options));
         let port = self.port.clone();
         Answer::later(async move {
             let server = serving.await?;

@@ -34,7 +34,10 @@ end
 local servers = {}
 local Server = K.newClass("HTTPServer", Object)
 for _, name in ipairs { "MPWHTTPServer", "MPWSchemeHttpServer", "SchemeHTTPServer" } do K.alias(name, Server) end
-for _, name in ipairs { "port", "scheme", "address", "timeout", "largestBody" } do K.ivar(Server, name) end
+K.ivar(Server, "scheme")
+-- What a server can be told is the host's to say: each option is a property.
+local options = K.serverOptions
+for i = 1, #options do K.ivar(Server, options[i]) end
 K.nilKeys._server, K.nilKeys._isServer = true, true
 rawset(Server._methods, "_isServer", true)
 local DEFAULT_PORT = 51001
@@ -69,7 +72,16 @@ K.methods(Server, {
     if rawget(self, "_server") then return self end
     -- A server may be started before it has something to serve, as the original's scripts do.
     local root = self.i_scheme ~= nil and rootOf(self) or K.classes.SiteMap:store()
-    self._server = native.serve(root, self.i_port or DEFAULT_PORT, self.i_address, self.i_timeout, self.i_largestBody)
+    local keys, map, n = {}, {}, 0
+    for i = 1, #options do
+      local name = options[i]
+      local value = self[K.ivarKey(name)]
+      if value ~= nil then
+        n = n + 1
+        keys[n], map[name] = name, value
+      end
+    end
+    self._server = native.serve(root, K.dictionary(keys, map, n))
     servers[#servers + 1] = self
     self._wasStarted = true
     return self

@@ -1,7 +1,7 @@
 //! Built-in schemes, databases and servers: what the host gives a program.
 
 use super::stores::{any_store, attempt};
-use crate::host::{ServeOptions, Server};
+use crate::host::Server;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind, Store};
@@ -33,7 +33,7 @@ fn database(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
-/// `(store, port or nil, address or nil, timeout or nil, largest body or nil)`
+/// `(store, record of options)`
 fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     if !isolate.is_interruptible() {
         return Reply::Failed(Error::new(
@@ -43,23 +43,9 @@ fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
         ));
     }
     let store = attempt!(any_store(isolate, arguments, 1));
-    let some = |at| (!arguments.is_nil(at)).then_some(at);
-    let port = match some(2).map(|at| arguments.number(at)) {
-        None => None,
-        Some(port) if (0.0..=65535.0).contains(&port) && port.fract() == 0.0 => Some(port as u16),
-        Some(port) => {
-            let message = format!("{port} is no port; a port lies from 0 to 65535");
-            return Reply::Failed(Error::new(Kind::Invalid, message));
-        }
-    };
-    let options = ServeOptions {
-        port,
-        address: some(3).map(|at| arguments.text(at)),
-        timeout: some(4).map(|at| arguments.number(at)),
-        largest_body: some(5).map(|at| arguments.number(at) as u64),
-    };
+    let options = attempt!(arguments.value(isolate, 2));
     let give: fn(Rc<dyn Server>) -> Given = |server| Given::Native(Rc::new(NativeServer(server)));
-    Reply::from((isolate.host().serve(store, options), give))
+    Reply::from((isolate.host().serve(store, &options), give))
 }
 
 fn server(arguments: Arguments) -> Result<Rc<dyn Server>, Error> {

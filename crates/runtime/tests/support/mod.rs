@@ -1,7 +1,7 @@
 //! A world for tests: no schemes but memory, no servers, output kept in a text.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part of it
 
-use runnel_runtime::{Failure, Host, Isolate, Limits, Output, ServeOptions, Server};
+use runnel_runtime::{Failure, Host, Isolate, Limits, Output, Server};
 use runnel_store::{Answer, Error, Kind, Memory, Store, Value};
 use runnel_syntax::Diagnostic;
 use std::cell::RefCell;
@@ -35,7 +35,11 @@ impl Host for TestHost {
         Err(Error::new(Kind::Unsupported, kind))
     }
 
-    fn serve(&self, _store: Rc<dyn Store>, _options: ServeOptions) -> Answer<Rc<dyn Server>> {
+    fn server_options(&self) -> &'static [&'static str] {
+        &["port"]
+    }
+
+    fn serve(&self, _store: Rc<dyn Store>, _options: &Value) -> Answer<Rc<dyn Server>> {
         refused("servers")
     }
 

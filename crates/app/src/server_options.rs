@@ -1,0 +1,102 @@
+//! What `#HTTPServer{ … }` can be told: each option by its name, read into the server's own terms.
+
+use runnel_http::Options;
+use runnel_store::{Error, Kind, Value};
+use std::net::IpAddr;
+use std::time::Duration;
+
+/// Reads one option into the place where it belongs.
+type Read = fn(&mut Options, &Value) -> Result<(), &'static str>;
+
+/// Every option: its name, and how it is read. Another one is a line here.
+const OPTIONS: &[(&str, Read)] = &[
+    ("port", |options, value| {
+        let port = value.as_f64().filter(|port| port.fract() == 0.0);
+        let port = port.filter(|port| (0.0..=65535.0).contains(port));
+        options.address.set_port(port.ok_or("a port from 0 to 65535")? as u16);
+        Ok(())
+    }),
+    ("address", |options, value| {
+        let address: Option<IpAddr> = value.as_str().and_then(|text| text.parse().ok());
+        options.address.set_ip(address.ok_or("an address such as 127.0.0.1")?);
+        Ok(())
+    }),
+    ("timeout", |options, value| set(&mut options.limits.request_time, time(value))),
+    ("largestBody", |options, value| set(&mut options.limits.body, bytes(value))),
+];
+
+/// The names of the options, for the class of the language.
+pub(crate) const NAMES: &[&str] = &names();
+
+const fn names() -> [&'static str; OPTIONS.len()] {
+    let mut names = [""; OPTIONS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = OPTIONS[at].0;
+        at += 1;
+    }
+    names
+}
+
+/// Reads a record of options.
+///
+/// # Errors
+/// [`Kind::Invalid`]: the option that is unknown, or what it should have been.
+pub(crate) fn read(record: &Value) -> Result<Options, Error> {
+    let mut options = Options::default();
+    let Value::Record(fields) = record else { return Ok(options) };
+    for (name, value) in fields {
+        let Some((_, read)) = OPTIONS.iter().find(|(known, _)| known == name) else {
+            let message = format!("a server has no option {name}; it has {}", NAMES.join(", "));
+            return Err(Error::new(Kind::Invalid, message));
+        };
+        read(&mut options, value).map_err(|what| {
+            let message = format!("the option {name} of a server must be {what}");
+            Error::new(Kind::Invalid, message)
+        })?;
+    }
+    Ok(options)
+}
+
+fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
+    *place = value?;
+    Ok(())
+}
+
+/// A time in seconds, from a thousandth to a day.
+fn time(value: &Value) -> Result<Duration, &'static str> {
+    let seconds = value.as_f64().filter(|time| (0.001..=86_400.0).contains(time));
+    seconds.map(Duration::from_secs_f64).ok_or("a number of seconds from 0.001 to 86400")
+}
+
+/// A number of bytes.
+fn bytes(value: &Value) -> Result<u64, &'static str> {
+    let count = value.as_f64().filter(|count| *count >= 0.0 && count.fract() == 0.0);
+    count.map(|count| count as u64).ok_or("a whole number of bytes")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, value: Value) -> Value {
+        Value::Record(vec![(name.to_string(), value)])
+    }
+
+    #[test]
+    fn options_are_read_by_name() {
+        let options = read(&record("timeout", Value::Float(0.5))).unwrap();
+        assert_eq!(options.limits.request_time, Duration::from_millis(500));
+        let options = read(&record("port", Value::Int(8082))).unwrap();
+        assert_eq!(options.address.port(), 8082);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = read(&record("port", Value::Int(70_000))).unwrap_err();
+        assert_eq!(error.message, "the option port of a server must be a port from 0 to 65535");
+        let error = read(&record("prot", Value::Int(1))).unwrap_err();
+        assert!(error.message.starts_with("a server has no option prot; it has port"));
+    }
+}
