@@ -2,6 +2,7 @@
 //! client has room for it.
 
 use crate::meter::Meter;
+use crate::observe::Watch;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use runnel_store::{ByteStream, Error, Kind};
@@ -15,6 +16,8 @@ use std::task::{Context, Poll};
 pub(crate) struct AnswerBody {
     source: Source,
     meter: Rc<Meter>,
+    /// Who is told when this is over.
+    watch: Option<Watch>,
 }
 
 enum Source {
@@ -28,17 +31,22 @@ enum Source {
 impl AnswerBody {
     /// Bytes in memory.
     pub(crate) fn whole(bytes: Bytes, meter: &Rc<Meter>) -> Self {
-        AnswerBody { source: Source::Whole(bytes), meter: meter.clone() }
+        AnswerBody { source: Source::Whole(bytes), meter: meter.clone(), watch: None }
     }
 
     /// A stream; with a length where it is known, in chunks otherwise.
     pub(crate) fn stream(stream: ByteStream, length: Option<u64>, meter: &Rc<Meter>) -> Self {
-        AnswerBody { source: Source::Stream(stream, length), meter: meter.clone() }
+        AnswerBody { source: Source::Stream(stream, length), meter: meter.clone(), watch: None }
     }
 
     /// The meter of the connection that this body belongs to.
     pub(crate) fn meter(&self) -> &Rc<Meter> {
         &self.meter
+    }
+
+    /// From now on somebody is told what leaves.
+    pub(crate) fn watch(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     /// No body.
@@ -53,18 +61,12 @@ impl Drop for AnswerBody {
     }
 }
 
-impl Body for AnswerBody {
-    type Data = Bytes;
-    type Error = BrokenOff;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
-        match &mut self.source {
+impl Source {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        match self {
             Source::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.source = Source::Done;
+                *self = Source::Done;
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
             Source::Stream(stream, _) => {
@@ -73,23 +75,44 @@ impl Body for AnswerBody {
                     Poll::Ready(Some(Err(_))) => {
                         // hyper throws away what it has not written when a body fails: let it
                         // write the head and the first pieces before it hears of this.
-                        self.source = Source::Broken;
+                        *self = Source::Broken;
                         context.waker().wake_by_ref();
                         Poll::Pending
                     }
                     Poll::Ready(None) => {
-                        self.source = Source::Done;
+                        *self = Source::Done;
                         Poll::Ready(None)
                     }
                     Poll::Pending => Poll::Pending,
                 }
             }
             Source::Broken => {
-                self.source = Source::Done;
+                *self = Source::Done;
                 Poll::Ready(Some(Err(BrokenOff)))
             }
             Source::Done => Poll::Ready(None),
         }
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        let this = &mut *self;
+        let Some(watch) = &this.watch else { return this.source.poll(context) };
+        let polled = watch.during(|| this.source.poll(context));
+        if let Poll::Ready(Some(Ok(frame))) = &polled {
+            watch.sent(frame.data_ref().map_or(0, Bytes::len));
+        }
+        if matches!(this.source, Source::Done) && !matches!(polled, Poll::Ready(Some(Err(_)))) {
+            watch.is_whole();
+        }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

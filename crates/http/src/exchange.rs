@@ -1,12 +1,14 @@
 //! The request as a program sees it, and what a program says about the answer.
 
 use crate::form;
+use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
-use runnel_store::{Error, Exchange, Kind, Result, Text};
+use runnel_store::{Calling, Error, Exchange, Kind, Result, Text};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 /// One request being answered.
 pub(crate) struct HttpExchange {
@@ -17,6 +19,8 @@ pub(crate) struct HttpExchange {
     /// The body, where it was small enough to be collected.
     pub(crate) body: Option<Bytes>,
     pub(crate) wishes: Wishes,
+    /// What an observer is told, where there is one.
+    pub(crate) observed: Option<Rc<Observed>>,
 }
 
 /// What a program says about the answer.
@@ -90,6 +94,11 @@ impl Exchange for HttpExchange {
         Some(joined)
     }
 
+    fn headers(&self) -> Vec<(String, String)> {
+        let joined = |name: &HeaderName| self.header(name.as_str()).unwrap_or_default();
+        self.headers.keys().map(|name| (name.to_string(), joined(name))).collect()
+    }
+
     fn cookie(&self, name: &str) -> Option<String> {
         self.headers.get_all(header::COOKIE).iter().find_map(|line| {
             String::from_utf8_lossy(line.as_bytes()).split(';').find_map(|pair| {
@@ -106,6 +115,20 @@ impl Exchange for HttpExchange {
 
     fn body(&self) -> Option<Text> {
         self.body.clone().and_then(|body| Text::from_utf8(body).ok())
+    }
+
+    fn id(&self) -> Option<String> {
+        self.observed.as_ref()?.id().map(str::to_string)
+    }
+
+    fn set_route(&self, pattern: &str) {
+        if let Some(observed) = &self.observed {
+            observed.set_route(pattern);
+        }
+    }
+
+    fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
+        observe::calling(self.observed.as_ref()?, method, target)
     }
 
     fn set_status(&self, status: u16) {
@@ -175,6 +198,7 @@ mod tests {
             peer: ([127, 0, 0, 1], 9).into(),
             body: Some(Bytes::copy_from_slice(body.as_bytes())),
             wishes: Wishes::default(),
+            observed: None,
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct Meter {
     now: Cell<Instant>,
     /// Since when the client has not taken what is ready for it.
     blocked: Cell<Option<Instant>>,
+    /// How many requests there were.
+    requests: Cell<u32>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
     pub(crate) linger: Cell<bool>,
     /// The server is stopping: finish what is under way and close.
@@ -53,6 +55,7 @@ impl Meter {
             since: Cell::new(now),
             now: Cell::new(now),
             blocked: Cell::new(None),
+            requests: Cell::new(0),
             linger: Cell::new(false),
             stopping: Cell::new(false),
             cut: Cell::new(false),
@@ -80,9 +83,11 @@ impl Meter {
         }
     }
 
-    /// A whole head was parsed and a request begins.
-    pub(crate) fn begin(&self) {
+    /// A whole head was parsed and a request begins. Answers the how many-th of the connection.
+    pub(crate) fn begin(&self) -> u32 {
         self.phase.set(Phase::Busy);
+        self.requests.set(self.requests.get().saturating_add(1));
+        self.requests.get()
     }
 
     /// The answer has been handed over to the last byte.

@@ -1,6 +1,8 @@
 //! What a server can be told: where it listens, and every limit with its default.
 
+use crate::observe::Observer;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How a server listens and what it allows.
@@ -13,6 +15,8 @@ pub struct Options {
     pub reuse_port: bool,
     /// What a client may do.
     pub limits: Limits,
+    /// Who is told of connections and requests. Default nobody.
+    pub observer: Option<Rc<dyn Observer>>,
 }
 
 impl Default for Options {
@@ -21,6 +25,7 @@ impl Default for Options {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             reuse_port: false,
             limits: Limits::default(),
+            observer: None,
         }
     }
 }
@@ -58,6 +63,8 @@ pub struct Limits {
     /// How long a client may refuse to take the bytes that are ready for it before the
     /// connection is cut. Default 60 s.
     pub write_idle: Duration,
+    /// Requests on one connection; the last answer says that it is closed. Default 1,000,000.
+    pub requests: u32,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -75,6 +82,7 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(75),
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),
+            requests: 1_000_000,
             connections: 10_000,
         }
     }

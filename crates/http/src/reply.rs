@@ -2,9 +2,11 @@
 
 use crate::body::AnswerBody;
 use crate::meter::Meter;
+use crate::observe::Watch;
 use crate::problem::Problem;
 use crate::upload::Progress;
-use hyper::{HeaderMap, Response, StatusCode};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -16,6 +18,8 @@ use std::time::{Duration, Instant};
 pub(crate) enum Reply {
     Ready(Option<Response<AnswerBody>>),
     Later(Pin<Box<dyn Future<Output = Response<AnswerBody>>>>),
+    /// Later, and somebody is told of it.
+    Watched(Option<Watch>, Pin<Box<dyn Future<Output = Response<AnswerBody>>>>),
 }
 
 impl Reply {
@@ -27,12 +31,28 @@ impl Reply {
         Reply::Later(Box::pin(future))
     }
 
+    /// The same, and the last of its connection.
+    pub(crate) fn closing(self) -> Self {
+        let close = |mut response: Response<AnswerBody>| {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+            response
+        };
+        match self {
+            Reply::Ready(response) => Reply::Ready(response.map(close)),
+            later => Reply::later(async move { close(later.finish().await) }),
+        }
+    }
+
     /// The answer, from within another one that is waited for.
     pub(crate) async fn finish(self) -> Response<AnswerBody> {
         match self {
             Reply::Ready(Some(response)) => response,
             Reply::Ready(None) => std::future::pending().await,
             Reply::Later(future) => future.await,
+            Reply::Watched(watch, future) => match (watch, future.await) {
+                (Some(watch), response) => watch.attach(response),
+                (None, response) => response,
+            },
         }
     }
 }
@@ -48,6 +68,16 @@ impl Future for Reply {
                 None => Poll::Pending,
             },
             Reply::Later(future) => future.as_mut().poll(context).map(Ok),
+            Reply::Watched(watch, future) => {
+                let polled = match watch {
+                    Some(watch) => watch.during(|| future.as_mut().poll(context)),
+                    None => return Poll::Pending,
+                };
+                polled.map(|response| match watch.take() {
+                    Some(watch) => Ok(watch.attach(response)),
+                    None => Ok(response),
+                })
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::connection::{Conversation, protocol};
 use crate::listen::listen;
 use crate::meter::Meter;
+use crate::observe::Observer;
 use crate::options::{Limits, Options};
 use crate::service::Requests;
 use futures_util::FutureExt;
@@ -33,6 +34,7 @@ struct Shared {
     root: Rc<RefCell<Rc<dyn Store>>>,
     limits: Rc<Limits>,
     protocol: http1::Builder,
+    observer: Option<Rc<dyn Observer>>,
     connections: RefCell<HashMap<u64, Rc<Meter>>>,
     next: Cell<u64>,
     /// A connection has ended.
@@ -70,7 +72,7 @@ struct Shared {
 /// [`Kind::Invalid`] when the address is not one of this machine.
 pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
     let listener = listen(options.address, options.reuse_port)?;
-    start(listener, root, options.limits)
+    start(listener, root, options)
 }
 
 /// Serves a store on a socket that listens already: one that a supervisor hands over. The
@@ -85,15 +87,16 @@ pub async fn serve_on(
 ) -> Result<Server> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
-    start(listener, root, options.limits)
+    start(listener, root, options)
 }
 
-fn start(listener: TcpListener, root: Rc<dyn Store>, limits: Limits) -> Result<Server> {
+fn start(listener: TcpListener, root: Rc<dyn Store>, options: Options) -> Result<Server> {
     let address = listener.local_addr().map_err(unusable)?;
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
-        protocol: protocol(&limits),
-        limits: Rc::new(limits),
+        protocol: protocol(&options.limits),
+        limits: Rc::new(options.limits),
+        observer: options.observer,
         connections: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
@@ -230,9 +233,17 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
     let number = shared.next.get();
     shared.next.set(number.wrapping_add(1));
     shared.connections.borrow_mut().insert(number, meter.clone());
-    let membership = Membership { number, shared: shared.clone() };
-    let requests =
-        Requests { root: shared.root.clone(), limits: shared.limits.clone(), meter, peer };
+    if let Some(observer) = &shared.observer {
+        observer.opened(peer);
+    }
+    let membership = Membership { number, peer, shared: shared.clone() };
+    let requests = Requests {
+        root: shared.root.clone(),
+        limits: shared.limits.clone(),
+        meter,
+        peer,
+        observer: shared.observer.clone(),
+    };
     let conversation = Conversation::new(stream, &shared.protocol, requests);
     tokio::task::spawn_local(async move {
         let _membership = membership;
@@ -243,6 +254,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
 /// A connection's place in the server's list, given up however the connection ends.
 struct Membership {
     number: u64,
+    peer: SocketAddr,
     shared: Rc<Shared>,
 }
 
@@ -250,5 +262,8 @@ impl Drop for Membership {
     fn drop(&mut self) {
         self.shared.connections.borrow_mut().remove(&self.number);
         self.shared.ended.notify_waiters();
+        if let Some(observer) = &self.shared.observer {
+            observer.closed(self.peer);
+        }
     }
 }

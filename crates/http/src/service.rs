@@ -4,6 +4,7 @@ use crate::body::AnswerBody;
 use crate::exchange::{HttpExchange, Wishes};
 use crate::head;
 use crate::meter::Meter;
+use crate::observe::{self, Observed, Observer};
 use crate::options::Limits;
 use crate::problem::{Problem, allow};
 use crate::reply::Reply;
@@ -26,6 +27,7 @@ pub(crate) struct Requests {
     pub(crate) limits: Rc<Limits>,
     pub(crate) meter: Rc<Meter>,
     pub(crate) peer: SocketAddr,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
 }
 
 impl Service<Request<Incoming>> for Requests {
@@ -34,16 +36,30 @@ impl Service<Request<Incoming>> for Requests {
     type Future = Reply;
 
     fn call(&self, request: Request<Incoming>) -> Reply {
-        self.meter.begin();
-        match self.answer(request) {
-            Ok(reply) => reply,
-            Err(problem) => Reply::ready(problem.respond(HeaderMap::new(), &self.meter)),
-        }
+        let number = self.meter.begin();
+        let reply = match &self.observer {
+            None => self.reply(request, None),
+            Some(observer) => {
+                observe::watched(observer, request, self.peer, |request, observed| {
+                    self.reply(request, Some(observed))
+                })
+            }
+        };
+        if number >= self.limits.requests { reply.closing() } else { reply }
     }
 }
 
 impl Requests {
-    fn answer(&self, request: Request<Incoming>) -> Result<Reply, Problem> {
+    fn reply(&self, request: Request<Incoming>, observed: Option<Rc<Observed>>) -> Reply {
+        self.answer(request, observed)
+            .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &self.meter)))
+    }
+
+    fn answer(
+        &self,
+        request: Request<Incoming>,
+        observed: Option<Rc<Observed>>,
+    ) -> Result<Reply, Problem> {
         let (mut parts, body) = request.into_parts();
         let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
         let verb = Task::of(&parts.method)?;
@@ -67,6 +83,7 @@ impl Requests {
                 peer: self.peer,
                 body: None,
                 wishes: Wishes::default(),
+                observed,
             }),
             head,
             limits: self.limits.clone(),

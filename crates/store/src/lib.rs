@@ -57,7 +57,7 @@ pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort}
 pub use query_run::run_query;
 pub use records::{RECORDS_BATCH, Records};
 pub use reference::{Reference, Text};
-pub use store::{Context, Entry, Exchange, Posted, Store, Verb, Verbs};
+pub use store::{Calling, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use transaction::Transaction;
 pub use value::Value;
 pub use watchers::Watchers;

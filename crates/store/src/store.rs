@@ -261,14 +261,41 @@ pub trait Exchange {
     fn query(&self, name: &str) -> Option<String>;
     /// A header of the request; several fields of a name are joined by `, `.
     fn header(&self, name: &str) -> Option<String>;
+    /// All headers of the request by their names in small letters, in the order in which the
+    /// names first came; several fields of a name are joined as [`Exchange::header`] does.
+    fn headers(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
     /// A cookie of the request.
     fn cookie(&self, name: &str) -> Option<String>;
     /// A field of a form body, unescaped.
     fn form(&self, name: &str) -> Option<String>;
     /// The body of the request as it came.
     fn body(&self) -> Option<Text>;
+    /// The name of the request that log lines of all servers share, where it has one.
+    fn id(&self) -> Option<String> {
+        None
+    }
+    /// A program says which of its patterns answers, such as `/item/:id`, for those who count.
+    fn set_route(&self, pattern: &str) {
+        let _ = pattern;
+    }
+    /// A call to another server begins that is made for this request. `None` where nobody follows
+    /// it. The target has no query and no password.
+    fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
+        let _ = (method, target);
+        None
+    }
     /// Sets the status of the answer.
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.
     fn set_header(&self, name: &str, value: &str) -> crate::Result<()>;
+}
+
+/// A call to another server while it is under way: dropping it says that the call was given up.
+pub trait Calling {
+    /// Headers that the call carries, so that the other server's work belongs to the same trace.
+    fn headers(&self) -> Vec<(&'static str, String)>;
+    /// The head of the answer came, with this status, or none will come.
+    fn ended(self: Box<Self>, outcome: std::result::Result<u16, &crate::Error>);
 }
