@@ -22,7 +22,21 @@ const OPTIONS: &[(&str, Read)] = &[
         Ok(())
     }),
     ("timeout", |options, value| set(&mut options.limits.request_time, time(value))),
+    ("headerTimeout", |options, value| set(&mut options.limits.header_time, time(value))),
+    ("bodyTimeout", |options, value| set(&mut options.limits.body_idle, time(value))),
+    ("idleTimeout", |options, value| set(&mut options.limits.keep_alive, time(value))),
+    ("writeTimeout", |options, value| set(&mut options.limits.write_idle, time(value))),
     ("largestBody", |options, value| set(&mut options.limits.body, bytes(value))),
+    ("slowestBody", |options, value| set(&mut options.limits.body_rate, count(value, 1 << 30))),
+    ("longestTarget", |options, value| set(&mut options.limits.target, count(value, 65_000))),
+    ("largestHeader", |options, value| {
+        set(&mut options.limits.header_section, count(value, 1 << 24))
+    }),
+    ("mostHeaders", |options, value| set(&mut options.limits.header_fields, count(value, 10_000))),
+    ("connections", |options, value| set(&mut options.limits.connections, count(value, 1 << 20))),
+    ("requestsPerConnection", |options, value| {
+        set(&mut options.limits.requests, count(value, 1 << 30))
+    }),
 ];
 
 /// The names of the options, for the class of the language.
@@ -73,6 +87,14 @@ fn time(value: &Value) -> Result<Duration, &'static str> {
 fn bytes(value: &Value) -> Result<u64, &'static str> {
     let count = value.as_f64().filter(|count| *count >= 0.0 && count.fract() == 0.0);
     count.map(|count| count as u64).ok_or("a whole number of bytes")
+}
+
+/// A number of things, from 1 to a bound.
+fn count<T: TryFrom<u32>>(value: &Value, most: u32) -> Result<T, &'static str> {
+    let count = value.as_f64().filter(|count| count.fract() == 0.0);
+    let count = count.filter(|count| (1.0..=f64::from(most)).contains(count));
+    let count = count.and_then(|count| T::try_from(count as u32).ok());
+    count.ok_or("a whole number from 1 on, and not beyond reason")
 }
 
 #[cfg(test)]

@@ -35,9 +35,10 @@ const SERVING: [Serving; 6] = [
     Serving { name: "tasks", arguments: &["sqlite:FOLDER/t.db"], target: "/tasks", body: "[]" },
 ];
 
-/// Tested where their ports can be changed, `seed_server.rs` and `machines.rs`, and where figures are
-/// read, `database.rs`.
-const ELSEWHERE: [&str; 4] = ["insert", "insert-columns", "memory-server", "shared-tasks"];
+/// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
+/// and where figures are read, `database.rs`.
+const ELSEWHERE: [&str; 5] =
+    ["http-fixture", "insert", "insert-columns", "memory-server", "shared-tasks"];
 
 fn names() -> BTreeSet<String> {
     std::fs::read_dir(examples())

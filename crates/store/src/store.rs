@@ -1,7 +1,8 @@
 //! The trait that everything hangs on.
 
 use crate::{
-    Answer, Changes, Content, EntityTag, Error, Query, Records, Reference, Shape, Text, Transaction,
+    Answer, Changes, Condition, Conditions, Content, EntityTag, Error, Query, Records, Reference,
+    Shape, Text, Transaction,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -123,6 +124,13 @@ pub trait Store {
         Verbs::ALL
     }
 
+    /// The conditions of writes ([`Context::only_if`]) that are kept at the reference. One that is
+    /// not is refused ([`Conditions::admit`]), never ignored. Must not wait.
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let _ = reference;
+        Conditions::None
+    }
+
     /// For a runtime that wants its own store back; `None` for all others.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         None
@@ -230,6 +238,8 @@ pub struct Context {
     /// The validator of what the caller has: a store that knows its own cheaply may answer
     /// [`crate::Body::Empty`] with the same tag instead of the content.
     pub known: Option<EntityTag>,
+    /// What has to be so for a put, post, merge or delete to happen; reads do not look at it.
+    pub only_if: Option<Condition>,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,
     /// The HTTP exchange this is part of, for programs that look at requests.
@@ -239,6 +249,14 @@ pub struct Context {
 }
 
 impl Context {
+    /// Refuses a condition, for stores and verbs that keep none.
+    ///
+    /// # Errors
+    /// [`crate::Kind::NotAllowed`] when there is a condition.
+    pub fn unconditional(&self, verb: Verb, reference: &Reference) -> crate::Result<()> {
+        Conditions::None.admit(self.only_if.as_ref(), verb, reference)
+    }
+
     /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
     /// with the tag that the caller knows.
     pub fn knows(&self, content: &Content) -> bool {

@@ -4,7 +4,7 @@ use super::stores::attempt;
 use crate::host::Output;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{Error, Kind};
+use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) const NATIVES: [(&str, Native); 14] = [
@@ -92,6 +92,11 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
     let call = isolate.call();
     let Some(exchange) = call.exchange else { return Reply::Now(Given::Nil) };
     let name = arguments.text(2);
+    if arguments.bytes(1) == b"headers" {
+        let headers = exchange.headers().into_iter();
+        let fields = headers.map(|(name, value)| (name, Value::Text(value))).collect();
+        return Reply::Now(Given::Value(Value::Record(fields)));
+    }
     let found = match arguments.text(1).as_str() {
         "query" => exchange.query(&name),
         "header" => exchange.header(&name),
