@@ -1,8 +1,8 @@
 //! A combinator in the hands of the program: what it is made of can change while it is used.
 
 use runnel_store::{
-    Answer, Cache, Changes, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
-    Store, Transaction, Value, Verbs, WriteBack,
+    Answer, Cache, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference,
+    Shape, Store, Transaction, Value, Verbs, WriteBack,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -123,6 +123,10 @@ impl Store for Combined {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.store().verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.store().conditions(reference)
     }
 
     fn as_any(&self) -> Option<&dyn Any> {

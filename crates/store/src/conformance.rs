@@ -25,12 +25,13 @@ mod cancel;
 mod chance;
 mod change;
 mod concurrent;
+mod conditions;
 mod random;
 mod read;
 mod subject;
 mod watch;
 
-use crate::Store;
+use crate::{Conditions, Store};
 use std::rc::Rc;
 use std::time::Duration;
 use subject::Subject;
@@ -63,6 +64,8 @@ pub struct Abilities {
     pub media_types: bool,
     /// Content has entity tags.
     pub entity_tags: bool,
+    /// The conditions of writes that are kept. Others are refused.
+    pub conditions: Conditions,
     /// Names can have any characters but slashes.
     pub odd_names: bool,
     /// A put that is given up does nothing any more. Without, the work may be done elsewhere and
@@ -122,6 +125,7 @@ impl Abilities {
         query: true,
         media_types: true,
         entity_tags: true,
+        conditions: Conditions::Tags,
         odd_names: true,
         cancels_at_once: true,
         watch: true,
@@ -144,6 +148,7 @@ pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
     change::check(&subject).await;
     watch::check(&subject).await;
     concurrent::check(&subject).await;
+    conditions::check(&subject).await;
     cancel::check(&subject).await;
     random::check(&subject).await;
 }

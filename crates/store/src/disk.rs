@@ -1,6 +1,7 @@
 //! Files and directories as a store.
 
 mod append;
+mod changing;
 mod place;
 mod read;
 mod tree;
@@ -8,8 +9,8 @@ mod watch;
 mod write;
 
 use crate::{
-    Answer, Body, Changes, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store,
-    Value, Verb, Verbs,
+    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
+    Reference, Result, Store, Value, Verb, Verbs,
 };
 use place::{Fault, Root};
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   what was answered well is there after a failure of the machine, as far as its disk keeps its
 ///   own promises. A process that is killed leaves the old file or the new one, and perhaps a
 ///   temporary file, which no listing shows, and which a listing after a day removes.
+/// - A write under a condition ([`crate::Condition`]) is one step for all of this process. That nothing is
+///   there is kept towards other processes too, where the file system has hard links; a tag is not:
+///   what another program does at that very moment may be replaced.
 /// - A delete removes a file, a link (not what it leads to) or an empty directory.
 /// - A path that ends in a slash means a directory: a file is missing there.
 /// - FIFOs, sockets and devices are [`Kind::Unsupported`] and never opened.
@@ -88,7 +92,7 @@ impl Disk {
         &self,
         verb: Verb,
         reference: &Reference,
-        work: fn(&Root, &Reference) -> std::result::Result<T, Fault>,
+        work: impl FnOnce(&Root, &Reference) -> std::result::Result<T, Fault> + Send + 'static,
     ) -> Answer<T> {
         let (root, reference) = (self.root.clone(), reference.clone());
         Answer::later(async move {
@@ -121,21 +125,30 @@ impl Store for Disk {
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, _: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let only_if = context.only_if.clone();
         if matches!(content.body, Body::Value(Value::Nil)) {
+            if only_if.is_some() {
+                let message = "a directory cannot be made under a condition";
+                return Error::new(Kind::NotAllowed, message).on(Verb::Put, reference).into();
+            }
             return self.later(Verb::Put, reference, write::make_directory);
         }
-        let put = write::put(self.root.clone(), reference.clone(), content);
+        let put = write::put(self.root.clone(), reference.clone(), content, only_if);
         Answer::later(put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
-        let post = write::append(self.root.clone(), reference.clone(), content);
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let only_if = context.only_if.clone();
+        let post = write::append(self.root.clone(), reference.clone(), content, only_if);
         Answer::later(post).on(Verb::Post, reference)
     }
 
-    fn delete(&self, reference: &Reference, _: &Context) -> Answer<bool> {
-        self.later(Verb::Delete, reference, write::delete)
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let only_if = context.only_if.clone();
+        self.later(Verb::Delete, reference, move |root, on| {
+            write::delete(root, on, only_if.as_ref())
+        })
     }
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -155,6 +168,10 @@ impl Store for Disk {
             .with(Verb::Delete)
             .with(Verb::List)
             .with(Verb::Watch)
+    }
+
+    fn conditions(&self, _: &Reference) -> Conditions {
+        Conditions::Tags
     }
 
     fn describe(&self) -> String {

@@ -91,7 +91,10 @@ impl Store for Environment {
         }))
     }
 
-    fn put(&self, reference: &Reference, content: Content, _: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        if let Err(error) = context.unconditional(Verb::Put, reference) {
+            return error.into();
+        }
         let name = match checked_name(reference) {
             Ok(name) => name.to_string(),
             Err(error) => return Answer::from(error).on(Verb::Put, reference),
@@ -105,7 +108,10 @@ impl Store for Environment {
         text.map(move |text| !this.set(&name, Some(text))).on(Verb::Put, reference)
     }
 
-    fn delete(&self, reference: &Reference, _: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        if let Err(error) = context.unconditional(Verb::Delete, reference) {
+            return error.into();
+        }
         let name = reference.relative_path();
         Answer::ok(is_name(name) && self.value(name).is_some() && self.set(name, None))
     }

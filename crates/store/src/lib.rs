@@ -16,6 +16,7 @@ mod answer;
 mod change;
 mod combine;
 mod compare;
+mod condition;
 mod content;
 mod copy;
 mod csv;
@@ -42,6 +43,7 @@ pub use combine::{
     ReadOnly, Relative, Rename, Retry, RetryOptions, Route, Sequence, TextCodec, Timeout,
     WriteBack, WriteBackOptions, flush_all,
 };
+pub use condition::{Condition, Conditions};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,

@@ -4,8 +4,8 @@ mod kept;
 mod table;
 
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Entry, Error, Kind, Posted, Query,
-    Reference, Result, Store, Value, Verb, Verbs, Watchers, run_query,
+    Answer, Body, COLLECT_LIMIT, Changes, Condition, Conditions, Content, Context, Entry, Error,
+    Kind, Posted, Query, Reference, Result, Store, Value, Verb, Verbs, Watchers, run_query,
 };
 use kept::{Shared, for_all_threads};
 use std::borrow::Cow;
@@ -31,6 +31,7 @@ pub const NAMED_MEMORIES: usize = 4096;
 ///   of the one element. Anything else there is a [`Kind::Conflict`].
 /// - A merge sets the fields of a record (a new one goes to the end) and replaces anything else.
 /// - A delete removes what is at the path and nothing below it.
+/// - A write under a condition ([`Condition`]) looks and writes while no other thread can.
 /// - A query runs over a list ([`run_query`]).
 /// - A watch tells of every change in the order in which they happened. References are told as
 ///   paths without leading slashes; lazy content that answers something else by itself is not told.
@@ -126,13 +127,16 @@ impl Memory {
         verb: Verb,
         reference: &Reference,
         content: Answer<Content>,
+        context: &Context,
         change: fn(&mut dyn Table, &str, Content) -> Result<T>,
     ) -> Answer<T> {
         let (storage, watchers) = (self.storage.clone(), self.watchers.clone());
+        let only_if = context.only_if.clone();
         let key = self.key(reference).into_owned();
         let changed = content.and_then(move |content| {
             storage
                 .write(|table| {
+                    check(only_if.as_ref(), table, &key)?;
                     let changed = change(table, &key, content)?;
                     tell(&watchers, table, &key);
                     Ok(changed)
@@ -182,6 +186,13 @@ impl Storage {
     }
 }
 
+/// Looks at what is there while nobody else can write.
+fn check(only_if: Option<&Condition>, table: &dyn Table, key: &str) -> Result<()> {
+    let Some(condition) = only_if else { return Ok(()) };
+    let tag = table.tag(key);
+    condition.check(tag.as_ref().map(Option::as_ref))
+}
+
 /// Told while the table is still locked, so that watchers hear of changes in their order.
 fn tell(watchers: &Watchers, table: &dyn Table, key: &str) {
     if !watchers.is_watched() {
@@ -206,33 +217,35 @@ impl Store for Memory {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, _: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
         let put: fn(&mut dyn Table, &str, Content) -> Result<bool> =
             |table, key, content| table.put(key, content);
-        self.change(Verb::Put, reference, self.keepable(content), put)
+        self.change(Verb::Put, reference, self.keepable(content), context, put)
     }
 
-    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
         let post: fn(&mut dyn Table, &str, Content) -> Result<Posted> =
             |table, key, content| table.post(key, content);
-        self.change(Verb::Post, reference, self.settled(content), post)
+        self.change(Verb::Post, reference, self.settled(content), context, post)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, _: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
         let merge: fn(&mut dyn Table, &str, Content) -> Result<()> =
             |table, key, content| table.merge(key, content);
-        self.change(Verb::Merge, reference, self.settled(content), merge)
+        self.change(Verb::Merge, reference, self.settled(content), context, merge)
     }
 
-    fn delete(&self, reference: &Reference, _: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
         let key = self.key(reference);
-        Answer::ok(self.storage.write(|table| {
+        let deleted = self.storage.write(|table| {
+            check(context.only_if.as_ref(), table, &key)?;
             let was_there = table.delete(&key);
             if was_there {
                 tell(&self.watchers, table, &key);
             }
-            was_there
-        }))
+            Ok(was_there)
+        });
+        deleted.map_err(|error: Error| error.on(Verb::Delete, reference)).into()
     }
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -263,6 +276,10 @@ impl Store for Memory {
 
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::ALL.without(Verb::Define).without(Verb::Begin)
+    }
+
+    fn conditions(&self, _: &Reference) -> Conditions {
+        Conditions::Tags
     }
 
     fn describe(&self) -> String {

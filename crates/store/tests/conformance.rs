@@ -4,9 +4,9 @@
 use futures_util::{StreamExt, stream};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, Body, Cache, Change, ChangeKind, Changes, Content, Context, Disk, EntityTag, Entry,
-    Error, Json, Kind, Log, Map, Memory, Polling, Posted, Query, Reference, Relative, Route,
-    Sequence, Store, Value, Verb, Verbs,
+    Answer, Body, Cache, Change, ChangeKind, Changes, Conditions, Content, Context, Disk,
+    EntityTag, Entry, Error, Json, Kind, Log, Map, Memory, Polling, Posted, Query, Reference,
+    Relative, Route, Sequence, Store, Value, Verb, Verbs,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -124,6 +124,9 @@ fn without_listing() {
         fn verbs(&self, _: &Reference) -> Verbs {
             Verbs::NONE.with(Verb::Get).with(Verb::Put).with(Verb::Delete)
         }
+        fn conditions(&self, reference: &Reference) -> Conditions {
+            self.0.conditions(reference)
+        }
         fn describe(&self) -> String {
             "unlisted".to_string()
         }
@@ -172,7 +175,9 @@ fn map() {
 
 #[test]
 fn sequence() {
-    run(Rc::new(Sequence::new(vec![memory(), memory()])), Abilities::ALL);
+    let abilities = Abilities { conditions: Conditions::None, ..Abilities::ALL };
+    run(Rc::new(Sequence::new(vec![memory(), memory()])), abilities);
+    run(Rc::new(Sequence::new(vec![memory()])), Abilities::ALL);
 }
 
 /// A store whose changes are found by looking again and again.
@@ -211,6 +216,9 @@ fn polling() {
         ) -> Answer<Content> {
             self.0.query(reference, query, context)
         }
+        fn conditions(&self, reference: &Reference) -> Conditions {
+            self.0.conditions(reference)
+        }
         fn describe(&self) -> String {
             "silent".to_string()
         }
@@ -229,14 +237,16 @@ fn polling_of_a_disk() {
 
 #[test]
 fn cache_of_memory() {
-    run(Rc::new(Cache::in_memory(memory())), Abilities::ALL);
+    let abilities = Abilities { conditions: Conditions::Presence, ..Abilities::ALL };
+    run(Rc::new(Cache::in_memory(memory())), abilities);
 }
 
 #[test]
 fn cache_of_a_disk() {
     let folder = tempfile::tempdir().unwrap();
     let disk = Rc::new(Disk::new(folder.path()).unwrap());
-    run(Rc::new(Cache::in_memory(disk)), DISK);
+    let abilities = Abilities { conditions: Conditions::Presence, ..DISK };
+    run(Rc::new(Cache::in_memory(disk)), abilities);
 }
 
 /// A memory store with one thing wrong.
@@ -269,6 +279,8 @@ enum Wrong {
     ForgetsToTellOne,
     LosesAPost,
     PutsInHalves,
+    IgnoresConditions,
+    LooksBeforeItWrites,
 }
 
 struct Broken {
@@ -298,6 +310,19 @@ impl Store for Broken {
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
         let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
         match (self.wrong, content.body) {
+            (Wrong::IgnoresConditions, body) => {
+                let context = Context { only_if: None, ..context };
+                memory.put(&on, Content { body, ..content }, &context)
+            }
+            (Wrong::LooksBeforeItWrites, body) => Answer::later(async move {
+                if let Some(condition) = &context.only_if {
+                    let found = memory.get(&on, &context).await?;
+                    condition.check(found.as_ref().map(|found| found.entity_tag.as_ref()))?;
+                    tokio::task::yield_now().await;
+                }
+                let context = Context { only_if: None, ..context };
+                memory.put(&on, Content { body, ..content }, &context).await
+            }),
             (Wrong::LosesANeighbour, body) => {
                 if reference.name() == Some("f") {
                     drop(self.memory.delete(&reference.with_path("random/c/e"), &context));
@@ -429,6 +454,10 @@ impl Store for Broken {
         })
     }
 
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.memory.conditions(reference)
+    }
+
     fn describe(&self) -> String {
         format!("{:?}", self.wrong)
     }
@@ -489,6 +518,8 @@ fn the_suite_finds_what_is_wrong() {
         (Wrong::ForgetsToTellOne, "random operations"),
         (Wrong::LosesAPost, "posts at the same time"),
         (Wrong::PutsInHalves, "as a whole or not at all"),
+        (Wrong::IgnoresConditions, "writing only where something is"),
+        (Wrong::LooksBeforeItWrites, "of many who create the same, one succeeds"),
     ] {
         let message = caught(wrong);
         assert!(message.contains(check), "{wrong:?}: {message}");

@@ -6,8 +6,8 @@ mod following;
 mod recency;
 
 use crate::{
-    Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Memory, Posted, Query, Records,
-    Reference, Shape, Store, Transaction, Value, Verbs,
+    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Memory, Posted, Query,
+    Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use fill::{Extent, Shared, Writing, name};
 use futures_util::StreamExt;
@@ -46,7 +46,7 @@ pub const CACHED_ENTRIES: usize = 65_536;
 ///   of [`Cache::with_age`], when a watch of this store tells of it, or at once with
 ///   [`Cache::watching`].
 ///
-/// What is kept carries the entity tag of the cache.
+/// What is kept carries the entity tag of the cache, so a write cannot have a tag as its condition.
 pub struct Cache {
     shared: Rc<Shared>,
 }
@@ -125,6 +125,11 @@ impl Cache {
         })
     }
 
+    fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
+        let condition = context.only_if.as_ref();
+        self.conditions(reference).admit(condition, verb, reference)
+    }
+
     /// A put whose content the cache keeps when nothing else was written meanwhile.
     fn put_through(
         &self,
@@ -182,20 +187,32 @@ impl Store for Cache {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        if let Err(error) = self.admits(Verb::Put, reference, context) {
+            return error.into();
+        }
         self.put_through(reference, content, context)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        if let Err(error) = self.admits(Verb::Post, reference, context) {
+            return error.into();
+        }
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndAbove, move |source| source.post(&to, content, &context))
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        if let Err(error) = self.admits(Verb::Merge, reference, context) {
+            return error.into();
+        }
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndAbove, move |source| source.merge(&to, content, &context))
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        if let Err(error) = self.admits(Verb::Delete, reference, context) {
+            return error.into();
+        }
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndBelow, move |source| source.delete(&to, &context))
     }
@@ -272,6 +289,11 @@ impl Store for Cache {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.shared.source.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        // The tag that a reader has is the cache's, which the source does not know.
+        self.shared.source.conditions(reference).min(Conditions::Presence)
     }
 
     fn describe(&self) -> String {

@@ -3,7 +3,8 @@
 use super::pass::Pass;
 use super::{in_order, renamed};
 use crate::{
-    Answer, Change, Changes, Content, Context, Entry, Posted, Reference, Store, Verb, Verbs,
+    Answer, Change, Changes, Conditions, Content, Context, Entry, Posted, Reference, Store, Verb,
+    Verbs,
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
@@ -119,5 +120,9 @@ impl Pass for Extension {
 
     fn pass_verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(&self.below(reference))
+    }
+
+    fn pass_conditions(&self, reference: &Reference) -> Conditions {
+        self.source.conditions(&self.below(reference))
     }
 }

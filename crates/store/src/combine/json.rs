@@ -2,8 +2,8 @@
 
 use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Entry, Form, Posted, Query, Reference,
-    Shape, Store, Verb, Verbs, json,
+    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Form, Posted, Query,
+    Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs, json,
 };
 use std::rc::Rc;
 
@@ -145,6 +145,46 @@ impl Store for Json {
         found.and_then(move |content| to_value(content, class, limit)).on(Verb::Query, reference)
     }
 
+    /// Records are values, so they pass as they are: they go to a store of values, and one of JSON
+    /// text refuses them.
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.source.insert(reference, records, context)
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let found = self.source.run(reference, statement, parameters, context);
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        let found = found.and_then(move |content| match direction {
+            Direction::Up => to_json(content),
+            Direction::Down => to_value(content, class, limit),
+        });
+        found.on(Verb::Query, reference)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.source.migrate(reference, steps, context)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.source.begin(reference, context)
+    }
+
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         without_content(self.source.watch(reference, context))
     }
@@ -158,6 +198,10 @@ impl Store for Json {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.source.conditions(reference)
     }
 
     fn describe(&self) -> String {

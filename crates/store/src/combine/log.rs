@@ -1,14 +1,18 @@
 //! Telling of what is written.
 
 use crate::{
-    Answer, Changes, Content, Context, Entry, Posted, Query, Reference, Shape, Store, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
 type Tell = Rc<dyn Fn(Verb, &Reference)>;
 
 /// Calls a function after each verb that was answered well: after every write, and, where that is
-/// asked for, after every get, list, query and watch too. Failed verbs are not told.
+/// asked for, after every get, list, query, watch and begin of a transaction too. Failed verbs are
+/// not told. An insertion of many is one post, a migration one define, and a statement a query.
+///
+/// What is written within a transaction is told when it was answered, not when it is committed.
 ///
 /// The function is called before the caller has the answer. It may use the store itself.
 pub struct Log {
@@ -71,6 +75,40 @@ impl Store for Log {
         self.read(Verb::Query, reference, self.source.query(reference, query, context))
     }
 
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.wrote(Verb::Post, reference, self.source.insert(reference, records, context))
+    }
+
+    /// Told as a query, also where only writes are: nobody knows what a statement writes.
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let ran = self.source.run(reference, statement, parameters, context);
+        self.wrote(Verb::Query, reference, ran)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.wrote(Verb::Define, reference, self.source.migrate(reference, steps, context))
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.read(Verb::Begin, reference, self.source.begin(reference, context))
+    }
+
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         self.read(Verb::Watch, reference, self.source.watch(reference, context))
     }
@@ -81,6 +119,10 @@ impl Store for Log {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.source.conditions(reference)
     }
 
     fn describe(&self) -> String {

@@ -2,8 +2,8 @@
 
 use super::{when_new, without_content};
 use crate::{
-    Answer, Changes, Content, Context, Entry, Posted, Query, Reference, Result, Shape, Store, Verb,
-    Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -152,6 +152,50 @@ impl Store for Map {
         found.and_then(move |content| reading(&on, content)).on(Verb::Query, reference)
     }
 
+    /// Records pass where content that is written does: a function of content has nothing to say
+    /// about single ones.
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        if self.writing.is_some() {
+            let message = "records cannot be inserted through a store that changes what is \
+                           written; post them one by one";
+            return Error::new(Kind::NotAllowed, message).on(Verb::Post, reference).into();
+        }
+        self.pass(Verb::Post, reference, |below| self.source.insert(below, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let found = self.pass(Verb::Query, reference, |below| {
+            self.source.run(below, statement, parameters, context)
+        });
+        let Some(reading) = self.reading.clone() else { return found };
+        let on = reference.clone();
+        found.and_then(move |content| reading(&on, content)).on(Verb::Query, reference)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.pass(Verb::Define, reference, |below| self.source.migrate(below, steps, context))
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.pass(Verb::Begin, reference, |below| self.source.begin(below, context))
+    }
+
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let mut changes =
             self.pass(Verb::Watch, reference, |below| self.source.watch(below, context));
@@ -167,6 +211,11 @@ impl Store for Map {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.below(reference).map_or(Verbs::NONE, |below| self.source.verbs(&below))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let below = self.below(reference);
+        below.map_or(Conditions::None, |below| self.source.conditions(&below))
     }
 
     fn describe(&self) -> String {

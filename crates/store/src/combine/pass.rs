@@ -1,8 +1,8 @@
 //! What is the same for all combinators that hand most verbs to one source.
 
 use crate::{
-    Answer, Changes, Content, Context, Entry, Posted, Query, Records, Reference, Shape, Store,
-    Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -72,6 +72,11 @@ pub(super) trait Pass {
     /// [`Store::verbs`].
     fn pass_verbs(&self, reference: &Reference) -> Verbs {
         self.source().verbs(reference)
+    }
+
+    /// [`Store::conditions`].
+    fn pass_conditions(&self, reference: &Reference) -> Conditions {
+        self.source().conditions(reference)
     }
 }
 
@@ -161,6 +166,10 @@ impl<P: Pass> Store for P {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.pass_verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.pass_conditions(reference)
     }
 
     fn describe(&self) -> String {

@@ -1,8 +1,8 @@
 //! Telling of the changes of a store that cannot tell.
 
 use crate::{
-    Answer, Body, Change, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs, WAITING_CHANGES,
+    Answer, Body, Change, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query,
+    Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs, WAITING_CHANGES,
 };
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, WeakShared};
 use futures_util::{StreamExt, stream};
@@ -318,6 +318,10 @@ impl Store for Polling {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(reference).with(Verb::Watch)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.source.conditions(reference)
     }
 
     fn describe(&self) -> String {

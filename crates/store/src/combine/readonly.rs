@@ -1,6 +1,9 @@
 //! Refusing to write.
 
-use crate::{Answer, Changes, Content, Context, Entry, Query, Reference, Store, Verb, Verbs};
+use crate::{
+    Answer, Changes, Content, Context, Entry, Error, Kind, Query, Reference, Store, Transaction,
+    Value, Verb, Verbs,
+};
 use std::rc::Rc;
 
 /// A store that can be read, listed, queried and watched; every other verb is
@@ -30,6 +33,20 @@ impl Store for ReadOnly {
         self.source.query(reference, query, context)
     }
 
+    fn run(
+        &self,
+        reference: &Reference,
+        _: &str,
+        _: Vec<Value>,
+        _: &Context,
+    ) -> Answer<Content> {
+        refused("a statement may write, and this store is read only", Verb::Query, reference)
+    }
+
+    fn begin(&self, reference: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
+        refused("nothing could be committed: this store is read only", Verb::Begin, reference)
+    }
+
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         self.source.watch(reference, context)
     }
@@ -47,4 +64,8 @@ impl Store for ReadOnly {
     fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         vec![("source".to_string(), self.source.clone())]
     }
+}
+
+fn refused<T: 'static>(message: &str, verb: Verb, reference: &Reference) -> Answer<T> {
+    Error::new(Kind::NotAllowed, message).on(verb, reference).into()
 }

@@ -2,8 +2,8 @@
 
 use super::renamed;
 use crate::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
-    Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -127,6 +127,11 @@ impl Store for Relative {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.below(reference).map_or(Verbs::NONE, |below| self.source.verbs(&below))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let below = self.below(reference);
+        below.map_or(Conditions::None, |below| self.source.conditions(&below))
     }
 
     fn describe(&self) -> String {

@@ -1,8 +1,8 @@
 //! Tries again what may well succeed a little later.
 
 use crate::{
-    Answer, Changes, Content, Context, Entry, Posted, Query, Records, Reference, Shape, Store,
-    Transaction, Value, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
+    Store, Transaction, Value, Verbs,
 };
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -41,7 +41,8 @@ impl Default for RetryOptions {
 ///   watch or a transaction. A repeated put or delete answers for the last try: what was created by
 ///   a try whose answer got lost counts as having been there.
 /// - Posts and merges are repeated after [`Retry::with_posts`] only. Insertions, statements and
-///   migrations are not, nor is anything within a transaction, which may have ended with the error.
+///   migrations are not, nor is anything within a transaction, which may have ended with the error,
+///   nor a write under a condition, which a try whose answer got lost may have made untrue.
 /// - A put of a stream is not repeated, because it can be read only once; neither is a stream that
 ///   breaks after it was answered.
 pub struct Retry {
@@ -76,7 +77,8 @@ impl Retry {
             Answer::Ready(result) => return Answer::Ready(result),
             later => later,
         };
-        if context.transaction.is_some() || self.options.times == 0 {
+        let once = context.transaction.is_some() || context.only_if.is_some();
+        if once || self.options.times == 0 {
             return first;
         }
         let (source, options) = (self.source.clone(), self.options);
@@ -209,6 +211,10 @@ impl Store for Retry {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.source.conditions(reference)
     }
 
     fn describe(&self) -> String {

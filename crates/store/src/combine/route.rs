@@ -2,8 +2,8 @@
 
 use super::{in_order, renamed, until_error};
 use crate::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Reference, Shape, Store,
-    Verb, Verbs, Watchers,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Shape, Store, Transaction, Value, Verb, Verbs, Watchers,
 };
 use futures_util::{StreamExt, future, stream};
 use std::cell::RefCell;
@@ -231,6 +231,40 @@ impl Store for Route {
         self.pass(Verb::Query, reference, |store, below| store.query(below, query, context))
     }
 
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.pass(Verb::Post, reference, |store, below| store.insert(below, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        self.pass(Verb::Query, reference, |store, below| {
+            store.run(below, statement, parameters, context)
+        })
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.pass(Verb::Define, reference, |store, below| store.migrate(below, steps, context))
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.pass(Verb::Begin, reference, |store, below| store.begin(below, context))
+    }
+
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         // Watched first, so that nothing mounted meanwhile is missed.
         let about = match (self.by, reference.split_first(), reference.scheme()) {
@@ -261,6 +295,11 @@ impl Store for Route {
     fn verbs(&self, reference: &Reference) -> Verbs {
         let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
         self.choose(reference).map_or(reading, |(store, below)| store.verbs(&below))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let chosen = self.choose(reference);
+        chosen.map_or(Conditions::None, |(store, below)| store.conditions(&below))
     }
 
     fn describe(&self) -> String {

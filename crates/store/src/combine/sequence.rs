@@ -2,8 +2,8 @@
 
 use super::{in_order, until_error};
 use crate::{
-    Answer, Change, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Posted, Query,
-    Reference, Result, Shape, Store, Verb, Verbs,
+    Answer, Change, ChangeKind, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
+    Query, Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
@@ -24,6 +24,13 @@ impl Sequence {
     /// The first store is the uppermost, and the one that is written to.
     pub fn new(stores: Vec<Rc<dyn Store>>) -> Self {
         Sequence { stores }
+    }
+
+    /// Whether something is there is said by all stores, and the first alone is written to, so a
+    /// condition can only be kept where there is one.
+    fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
+        let condition = context.only_if.as_ref();
+        self.conditions(reference).admit(condition, verb, reference)
     }
 
     fn first<T: 'static>(
@@ -48,18 +55,30 @@ impl Store for Sequence {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        if let Err(error) = self.admits(Verb::Put, reference, context) {
+            return error.into();
+        }
         self.first(Verb::Put, reference, |store| store.put(reference, content, context))
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        if let Err(error) = self.admits(Verb::Post, reference, context) {
+            return error.into();
+        }
         self.first(Verb::Post, reference, |store| store.post(reference, content, context))
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        if let Err(error) = self.admits(Verb::Merge, reference, context) {
+            return error.into();
+        }
         self.first(Verb::Merge, reference, |store| store.merge(reference, content, context))
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        if let Err(error) = self.admits(Verb::Delete, reference, context) {
+            return error.into();
+        }
         self.first(Verb::Delete, reference, |store| store.delete(reference, context))
     }
 
@@ -90,6 +109,40 @@ impl Store for Sequence {
             |found| matches!(found, Err(error) if error.kind == Kind::NotFound),
         )
         .unwrap_or_else(|| Error::not_allowed(Verb::Query, reference).into())
+    }
+
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.first(Verb::Post, reference, |store| store.insert(reference, records, context))
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        self.first(Verb::Query, reference, |store| {
+            store.run(reference, statement, parameters, context)
+        })
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.first(Verb::Define, reference, |store| store.migrate(reference, steps, context))
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.first(Verb::Begin, reference, |store| store.begin(reference, context))
     }
 
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
@@ -127,6 +180,13 @@ impl Store for Sequence {
     fn verbs(&self, reference: &Reference) -> Verbs {
         let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
         self.stores.first().map_or(reading, |store| store.verbs(reference))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match self.stores.as_slice() {
+            [only] => only.conditions(reference),
+            _ => Conditions::None,
+        }
     }
 
     fn describe(&self) -> String {

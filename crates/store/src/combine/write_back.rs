@@ -4,7 +4,7 @@ mod pending;
 
 use super::pass::Pass;
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Content, Context, Error, Kind, Reference, Result, Store, Value,
+    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Reference, Result, Store, Value,
     Verb,
 };
 use pending::{Found, Pending};
@@ -52,7 +52,7 @@ impl Default for WriteBackOptions {
 /// - A temporary error is tried again as by [`super::Retry`], from 100 ms up to 10 s, so many times
 ///   as the options say; another error is not. A write that failed for good is lost: it is logged,
 ///   and the next flush answers its error. Only a program that flushes learns of it.
-/// - Nil, what is larger than the bytes of the options, and a reference that is pending in another
+/// - A write under a condition, nil, what is larger than the bytes of the options, and a reference that is pending in another
 ///   spelling (slashes, scheme, query) flush first and are written through.
 /// - A watch tells of writes when they were done, not when they were answered.
 ///
@@ -113,9 +113,14 @@ impl WriteBack {
         context: &Context,
     ) -> Answer<bool> {
         let verb = if content.is_some() { Verb::Put } else { Verb::Delete };
+        let kept = self.pass_conditions(reference);
+        if let Err(error) = kept.admit(context.only_if.as_ref(), verb, reference) {
+            return error.into();
+        }
         let nil = matches!(&content, Some(Content { body: Body::Value(Value::Nil), .. }));
         let unclear = matches!(self.pending.find(reference), Found::Unclear);
-        if unclear || nil || context.transaction.is_some() {
+        let at_once = context.transaction.is_some() || context.only_if.is_some();
+        if unclear || nil || at_once {
             return self.call(verb, reference, context, move |source, on, context| match content {
                 Some(content) => source.put(on, content, context),
                 None => source.delete(on, context),
@@ -210,6 +215,11 @@ impl Pass for WriteBack {
             Found::Unclear => self
                 .call(Verb::Get, reference, context, |source, on, context| source.get(on, context)),
         }
+    }
+
+    /// What waits to be written has no tag yet.
+    fn pass_conditions(&self, reference: &Reference) -> Conditions {
+        self.pending.source.conditions(reference).min(Conditions::Presence)
     }
 
     fn pass_put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {

@@ -1,6 +1,6 @@
 //! From a reference to a place in the file system, within the root.
 
-use crate::{Error, Kind, Reference, Verb};
+use crate::{Condition, Error, Kind, Reference, Verb};
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 pub(super) enum Fault {
     Io(io::Error),
     Refused(Kind, &'static str),
+    /// What does not hold.
+    Condition(Condition),
 }
 
 impl From<io::Error> for Fault {
@@ -22,6 +24,7 @@ impl Fault {
         match self {
             Fault::Io(error) => Error::from_io(error, verb, reference),
             Fault::Refused(kind, message) => Error::new(kind, message).on(verb, reference),
+            Fault::Condition(condition) => condition.failed().on(verb, reference),
         }
     }
 

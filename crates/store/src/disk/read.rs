@@ -77,7 +77,7 @@ pub(super) fn open(
 
 /// Inode, size and time of the last change: another file, or the same one written again, has
 /// another tag.
-fn entity_tag(metadata: &Metadata) -> EntityTag {
+pub(super) fn entity_tag(metadata: &Metadata) -> EntityTag {
     let nanoseconds =
         i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
     EntityTag::strong(format!("{:x}-{:x}-{nanoseconds:x}", metadata.ino(), metadata.len()))

@@ -2,9 +2,12 @@
 
 use super::append::Appending;
 use super::blocking;
+use super::changing::Changing;
 use super::place::{Fault, Found, Place, Root};
 use super::read::{self, CHUNK};
-use crate::{Body, ByteStream, COLLECT_LIMIT, Content, Error, Form, Kind, Posted, Reference, Verb};
+use crate::{
+    Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Posted, Reference, Verb,
+};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -19,6 +22,7 @@ pub(super) async fn put(
     root: Arc<Root>,
     reference: Reference,
     content: Content,
+    only_if: Option<Condition>,
 ) -> Result<bool, Error> {
     let fault = |fault: Fault| fault.into_error(Verb::Put, &reference);
     let (stream, whole) = match content.body {
@@ -37,7 +41,7 @@ pub(super) async fn put(
     let given_up = GivenUp::default();
     let wanted = given_up.0.clone();
     let Some(stream) = stream else {
-        let write = move || begin()?.write(&whole)?.finish(&wanted);
+        let write = move || begin()?.write(&whole)?.finish(&wanted, only_if.as_ref());
         return blocking(write).await?.map_err(fault);
     };
     // The first chunk is awaited before anything is made: a stream that fails at once costs the
@@ -61,7 +65,7 @@ pub(super) async fn put(
             break;
         }
     }
-    let finish = move || draft.map_or(Ok(false), |draft| draft.finish(&wanted));
+    let finish = move || draft.map_or(Ok(false), |draft| draft.finish(&wanted, only_if.as_ref()));
     blocking(finish).await?.map_err(fault)
 }
 
@@ -149,21 +153,45 @@ impl Draft {
 
     /// Flushes the file and renames it, unless the put was given up. Answers whether nothing was
     /// there before.
-    fn finish(self, given_up: &Mutex<bool>) -> Result<bool, Fault> {
+    fn finish(self, given_up: &Mutex<bool>, only_if: Option<&Condition>) -> Result<bool, Fault> {
         self.file.sync_all()?;
         let given_up = given_up.lock().unwrap_or_else(PoisonError::into_inner);
         if *given_up {
             return Err(Fault::Refused(Kind::Cancelled, "the put was given up"));
         }
+        let changing = Changing::begin(&self.target);
+        changing.check(&self.target, only_if)?;
         let created = !self.target.exists();
         if created {
             make_directories(above(&self.target))?;
         }
-        fs::rename(&self.temporary.0, &self.target)?;
+        match only_if {
+            Some(Condition::Absent) => self.put_in_empty_place()?,
+            _ => fs::rename(&self.temporary.0, &self.target)?,
+        }
+        drop(changing);
         // Whoever gives up now need not wait for the disk.
         drop(given_up);
         flush_directory(above(&self.target))?;
         Ok(created)
+    }
+}
+
+impl Draft {
+    /// A link is only made where nothing is, whichever process puts it there.
+    fn put_in_empty_place(&self) -> Result<(), Fault> {
+        match fs::hard_link(&self.temporary.0, &self.target) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Err(Fault::Condition(Condition::Absent))
+            }
+            // A file system without such links: then the look before has to do.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+            {
+                Ok(fs::rename(&self.temporary.0, &self.target)?)
+            }
+            linked => Ok(linked?),
+        }
     }
 }
 
@@ -239,6 +267,7 @@ pub(super) async fn append(
     root: Arc<Root>,
     reference: Reference,
     content: Content,
+    only_if: Option<Condition>,
 ) -> Result<Posted, Error> {
     let bytes = content.read(COLLECT_LIMIT).await?;
     let on = reference.clone();
@@ -250,6 +279,8 @@ pub(super) async fn append(
             return Err(blocked());
         }
         let new = matches!(place.found, Found::Missing(_));
+        let changing = Changing::begin(&place.path);
+        changing.check(&place.path, only_if.as_ref())?;
         match place.found {
             Found::Directory => return Err(Fault::directory()),
             Found::Special => return Err(Fault::special()),
@@ -268,6 +299,7 @@ pub(super) async fn append(
             let _alone = Appending::begin(&place.path);
             file.write_all(&bytes)?;
         }
+        drop(changing);
         file.sync_data()?;
         if new { flush_directory(above(&place.path)) } else { Ok(()) }
     };
@@ -291,11 +323,17 @@ pub(super) fn make_directory(root: &Root, reference: &Reference) -> Result<bool,
 }
 
 /// Removes a file, a link or an empty directory. Answers whether it was there.
-pub(super) fn delete(root: &Root, reference: &Reference) -> Result<bool, Fault> {
+pub(super) fn delete(
+    root: &Root,
+    reference: &Reference,
+    only_if: Option<&Condition>,
+) -> Result<bool, Fault> {
     let place = root.place(reference, false)?;
     if place.root {
         return Err(Fault::Refused(Kind::Denied, "the root itself cannot be deleted"));
     }
+    let changing = Changing::begin(&place.path);
+    changing.check(&place.path, only_if)?;
     let removed = match place.found {
         Found::Missing(_) | Found::Blocked => return Ok(false),
         Found::Special => return Err(Fault::special()),
@@ -303,6 +341,7 @@ pub(super) fn delete(root: &Root, reference: &Reference) -> Result<bool, Fault> 
         Found::File(_) | Found::Link => fs::remove_file(&place.path),
         Found::Directory => fs::remove_dir(&place.path),
     };
+    drop(changing);
     match removed {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         removed => {

@@ -16,6 +16,8 @@ pub(super) trait Table {
     /// What is there; without the body for a caller who knows the tag.
     fn get(&self, key: &str, known: Option<&EntityTag>) -> Option<Content>;
     fn has(&self, key: &str) -> bool;
+    /// What is there as far as conditions look at it.
+    fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
     fn put(&mut self, key: &str, content: Content) -> Result<bool>;
     fn post(&mut self, key: &str, content: Content) -> Result<Posted>;
     fn merge(&mut self, key: &str, content: Content) -> Result<()>;
@@ -33,6 +35,10 @@ impl<K: Kept> Table for Entries<K> {
 
     fn has(&self, key: &str) -> bool {
         self.contains_key(key)
+    }
+
+    fn tag(&self, key: &str) -> Option<Option<EntityTag>> {
+        Some(Entries::get(self, key)?.entity_tag().cloned())
     }
 
     fn put(&mut self, key: &str, mut content: Content) -> Result<bool> {

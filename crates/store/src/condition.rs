@@ -1,0 +1,82 @@
+//! Writing only when something is so.
+
+use crate::{EntityTag, Error, Kind, Reference, Result, Verb};
+
+/// What has to be so for a write to happen ([`crate::Context::only_if`]). The store looks and
+/// writes as one step: of several who write under the same condition one succeeds, the others get
+/// [`Kind::Precondition`] and nothing of theirs is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Nothing is there: HTTP's `If-None-Match: *`.
+    Absent,
+    /// Something is there: HTTP's `If-Match: *`.
+    Present,
+    /// What is there has this tag: HTTP's `If-Match: "tag"`, with the strong comparison of RFC 9110
+    /// section 8.8.3.2, so a weak tag never holds.
+    Tag(EntityTag),
+}
+
+/// The conditions that a store keeps at a reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Conditions {
+    /// None: a write with a condition is [`Kind::NotAllowed`].
+    #[default]
+    None,
+    /// [`Condition::Absent`] and [`Condition::Present`].
+    Presence,
+    /// All of them.
+    Tags,
+}
+
+impl Condition {
+    /// Goes on, or says what is not so. `present` is what is there with its tag, if it has one.
+    ///
+    /// # Errors
+    /// [`Kind::Precondition`].
+    pub fn check(&self, present: Option<Option<&EntityTag>>) -> Result<()> {
+        let holds = match (self, present) {
+            (Condition::Absent, present) => present.is_none(),
+            (Condition::Present, present) => present.is_some(),
+            (Condition::Tag(tag), Some(Some(own))) => tag == own && !tag.weak,
+            (Condition::Tag(_), _) => false,
+        };
+        if holds { Ok(()) } else { Err(self.failed()) }
+    }
+
+    /// The error of a condition that does not hold.
+    pub fn failed(&self) -> Error {
+        let message = match self {
+            Condition::Absent => "something is there already",
+            Condition::Present => "there is nothing to replace",
+            Condition::Tag(_) => "it has changed meanwhile; read it again",
+        };
+        Error::new(Kind::Precondition, message)
+    }
+}
+
+impl Conditions {
+    /// Refuses a condition that is not kept here, because to write without looking would be worse.
+    ///
+    /// # Errors
+    /// [`Kind::NotAllowed`].
+    pub fn admit(
+        self,
+        condition: Option<&Condition>,
+        verb: Verb,
+        reference: &Reference,
+    ) -> Result<()> {
+        let needed = match condition {
+            None => Conditions::None,
+            Some(Condition::Absent | Condition::Present) => Conditions::Presence,
+            Some(Condition::Tag(_)) => Conditions::Tags,
+        };
+        if needed <= self {
+            return Ok(());
+        }
+        let message = match self {
+            Conditions::Presence => "this store cannot compare entity tags when it writes",
+            _ => "this store cannot write under a condition",
+        };
+        Err(Error::new(Kind::NotAllowed, message).on(verb, reference))
+    }
+}
