@@ -51,7 +51,7 @@ impl Turn {
             },
             deadline: self.meter.now().checked_add(self.limits.request_time),
             exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
-            transaction: None,
+            ..Context::default()
         }
     }
 
