@@ -146,6 +146,7 @@ impl Client {
             headers,
             body: content.map_or(Outgoing::Nothing, Outgoing::Content),
             deadline: context.deadline,
+            followed: context.exchange.clone(),
             verb,
             reference: reference.clone(),
         })

@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// (nginx's number).
 pub const CLIENT_GONE: u16 = 499;
 
+/// Work for one request that is told at once: others begin to notice.
+const LONG_HOLD: Duration = Duration::from_millis(10);
+
 /// The longest pattern that is kept for a request, in bytes.
 const LONGEST_ROUTE: usize = 256;
 
@@ -36,6 +39,8 @@ pub trait Observer: fmt::Debug {
     fn begun(&self, request: &Observed);
     /// A request is over: its answer was handed over to the last byte, or is not wanted any more.
     fn ended(&self, request: &Observed);
+    /// The thread worked for a request for this long, 10 ms or more, and for nobody else.
+    fn held(&self, request: &Observed, time: Duration);
     /// A call to another server, made for a request, is over.
     fn called(&self, request: &Observed, call: &Called);
 }
@@ -164,6 +169,9 @@ impl Observed {
         self.busy.set(self.busy.get() + time);
         if time > self.held.get() {
             self.held.set(time);
+        }
+        if time >= LONG_HOLD {
+            self.observer.held(self, time);
         }
     }
 }

@@ -10,7 +10,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use runnel_store::{Error, Kind, Reference, Result, Verb};
+use runnel_store::{Calling, Error, Exchange, Kind, Reference, Result, Verb};
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -56,6 +56,8 @@ pub(super) struct Call {
     pub(super) headers: HeaderMap,
     pub(super) body: Outgoing,
     pub(super) deadline: Option<Instant>,
+    /// The request for which this is done: its trace goes on in the other server.
+    pub(super) followed: Option<Rc<dyn Exchange>>,
     pub(super) verb: Verb,
     pub(super) reference: Reference,
 }
@@ -63,8 +65,28 @@ pub(super) struct Call {
 impl Call {
     /// Sends the request and follows redirects, up to an answer of another kind.
     pub(super) async fn send(mut self) -> Result<Reception> {
+        let calling = self.begin_trace();
         let result = self.follow().await;
+        if let Some(calling) = calling {
+            calling.ended(result.as_ref().map(|reception| reception.status().as_u16()));
+        }
         result.map_err(|error| error.on(self.verb, &self.reference))
+    }
+
+    /// Tells whoever follows the request of this call, which carries its place in the trace.
+    fn begin_trace(&mut self) -> Option<Box<dyn Calling>> {
+        let target = &self.target;
+        let host = target.authority().map_or("", |authority| authority.as_str());
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let scheme = target.scheme_str().unwrap_or("http");
+        let shown = format!("{scheme}://{host}{}", target.path());
+        let calling = self.followed.take()?.calling(self.method.as_str(), &shown)?;
+        for (name, value) in calling.headers() {
+            if let Ok(value) = HeaderValue::try_from(value) {
+                self.headers.insert(name, value);
+            }
+        }
+        Some(calling)
     }
 
     async fn follow(&mut self) -> Result<Reception> {

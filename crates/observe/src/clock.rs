@@ -1,0 +1,86 @@
+//! Times as logs and traces write them, in UTC.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// A moment in the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    year: i64,
+    month: u32,
+    day: u32,
+    hour: u32,
+    minute: u32,
+    second: u32,
+    milli: u32,
+}
+
+/// When something was that began at this instant.
+pub(crate) fn at(instant: Instant) -> SystemTime {
+    let now = SystemTime::now();
+    now.checked_sub(instant.elapsed()).unwrap_or(now)
+}
+
+/// Since 1970.
+pub(crate) fn since_epoch(time: SystemTime) -> Duration {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+impl Moment {
+    /// The days are counted as in Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+    pub(crate) fn of(time: SystemTime) -> Self {
+        let since = since_epoch(time);
+        let seconds = i64::try_from(since.as_secs()).unwrap_or(0);
+        let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400) as u32);
+        let shifted = days + 719_468;
+        let era = shifted.div_euclid(146_097);
+        let of_era = shifted.rem_euclid(146_097);
+        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+        let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let from_march = (5 * day_of_year + 2) / 153;
+        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        Moment {
+            year: year_of_era + era * 400 + i64::from(month <= 2),
+            month: month as u32,
+            day: (day_of_year - (153 * from_march + 2) / 5 + 1) as u32,
+            hour: rest / 3_600,
+            minute: rest / 60 % 60,
+            second: rest % 60,
+            milli: since.subsec_millis(),
+        }
+    }
+
+    /// `2026-03-01T12:00:00.123Z` (RFC 3339).
+    pub(crate) fn rfc3339(&self) -> String {
+        let Moment { year, month, day, hour, minute, second, milli } = self;
+        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    }
+
+    /// `01/Mar/2026:12:00:00 +0000`, as Apache's logs have it.
+    pub(crate) fn common(&self) -> String {
+        let Moment { year, day, hour, minute, second, .. } = self;
+        let month = MONTHS[(self.month as usize).clamp(1, 12) - 1];
+        format!("{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_written_in_both_forms() {
+        for (seconds, rfc3339, common) in [
+            (0, "1970-01-01T00:00:00.005Z", "01/Jan/1970:00:00:00 +0000"),
+            (951_827_696, "2000-02-29T12:34:56.005Z", "29/Feb/2000:12:34:56 +0000"),
+            (971_211_336, "2000-10-10T20:55:36.005Z", "10/Oct/2000:20:55:36 +0000"),
+            (4_107_542_399, "2100-02-28T23:59:59.005Z", "28/Feb/2100:23:59:59 +0000"),
+            (4_107_542_400, "2100-03-01T00:00:00.005Z", "01/Mar/2100:00:00:00 +0000"),
+        ] {
+            let moment = Moment::of(UNIX_EPOCH + Duration::new(seconds, 5_000_000));
+            assert_eq!((&*moment.rfc3339(), &*moment.common()), (rfc3339, common));
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Seeing inside a server: what it does, told to those who run it and to nobody else.
+//!
+//! - [`Settings`] say what is wanted; [`observe`] makes an [`Observing`] of them, whose observer the
+//!   server is given.
+//! - The **admin port** is a listener of its own: health, readiness, metrics and a page that draws
+//!   them.
+//! - The **access log** has a line for each request, without secrets, written by a thread of its own.
+//! - **Traces** go out over OTLP in batches.
+//!
+//! Reading order: `watcher` (what the server tells), `recorder` and `registry` (numbers), then
+//! `exposition`, `access_log`, `exporter`, `admin`.
+
+mod access_log;
+mod admin;
+mod clock;
+mod dashboard;
+mod exporter;
+mod exposition;
+mod histogram;
+mod lag;
+mod log_writer;
+mod observing;
+mod process;
+mod readiness;
+mod recorder;
+mod registry;
+mod route_label;
+mod secrets;
+mod settings;
+mod snapshot;
+mod span;
+mod watcher;
+
+pub use observing::{Observing, Sample, Sampler, observe};
+pub use settings::{LogFormat, LogTarget, Settings, TraceSettings, WriterOf};

@@ -1,0 +1,137 @@
+//! Everything that watches one server, from its start to its end.
+
+use crate::admin;
+use crate::exporter::Exporter;
+use crate::lag::{Pulse, probe};
+use crate::log_writer::LogWriter;
+use crate::readiness::Readiness;
+use crate::recorder::Recorder;
+use crate::registry::Registry;
+use crate::settings::{Settings, WriterOf};
+use crate::watcher::Watcher;
+use runnel_http::{Observer, Server};
+use runnel_store::{Result, Store};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// How long the end waits for readers of the admin port.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What the engine of a program says of itself, asked ten times a second at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// Fibers that want to run now.
+    pub fibers_running: u64,
+    /// Fibers that wait for something.
+    pub fibers_waiting: u64,
+    /// Bytes that the program's objects take.
+    pub heap: u64,
+}
+
+/// Takes a [`Sample`].
+pub type Sampler = Rc<dyn Fn() -> Sample>;
+
+/// What watches one server. Dropping it frees the admin port.
+pub struct Observing {
+    watcher: Rc<Watcher>,
+    registry: Arc<Registry>,
+    readiness: Rc<Readiness>,
+    admin: RefCell<Option<Server>>,
+    probe: JoinHandle<()>,
+}
+
+/// Begins to watch a server as the settings say. The first server of a process that names an admin
+/// address serves it; the others, those of other workers among them, add their numbers to it.
+///
+/// Must be called on the event loop that will serve.
+///
+/// # Errors
+/// Those of [`runnel_http::serve`] for the admin port, and those of opening a log.
+pub async fn observe(
+    settings: &Settings,
+    open: WriterOf,
+    sampler: Option<Sampler>,
+) -> Result<Observing> {
+    let registry = Registry::of(settings.admin);
+    let log = match settings.access_log {
+        Some(format) => Some((format, LogWriter::of(&settings.log_target, open)?)),
+        None => None,
+    };
+    let readiness = Rc::new(Readiness::default());
+    let admin = match settings.admin {
+        Some(address) if !registry.is_served.swap(true, Relaxed) => {
+            let served = admin::serve(address, registry.clone(), readiness.clone()).await;
+            if served.is_err() {
+                registry.is_served.store(false, Relaxed);
+            }
+            Some(served?)
+        }
+        _ => None,
+    };
+    registry.draining.store(false, Relaxed);
+    let numbers = registry.join();
+    let exporter = settings.traces.clone().map(|traces| Exporter::start(traces, numbers.clone()));
+    let pulse = Rc::new(Pulse::default());
+    let watcher = Rc::new(Watcher {
+        recorder: Recorder::new(numbers.clone()),
+        counts: settings.admin.is_some(),
+        names: settings.request_ids || log.is_some() || exporter.is_some(),
+        pulse: pulse.clone(),
+        log,
+        exporter: exporter.map(Rc::new),
+        line: RefCell::default(),
+    });
+    let probe = tokio::task::spawn_local(probe(pulse, numbers, sampler));
+    Ok(Observing { watcher, registry, readiness, admin: RefCell::new(admin), probe })
+}
+
+impl Observing {
+    /// Whom the server tells.
+    pub fn observer(&self) -> Rc<dyn Observer> {
+        self.watcher.clone()
+    }
+
+    /// The port of the admin page, where this server serves it.
+    pub fn admin_port(&self) -> Option<u16> {
+        self.admin.borrow().as_ref().map(Server::port)
+    }
+
+    /// Adds a check: `/readyz` says that the program is ready when a get of every one is answered
+    /// without an error, in 2 s.
+    ///
+    /// # Errors
+    /// [`runnel_store::Kind::TooLarge`]: there are too many.
+    pub fn check(&self, name: &str, check: Rc<dyn Store>) -> Result<()> {
+        self.readiness.add(name, check)
+    }
+
+    /// The server is stopping: from now on it is not ready.
+    pub fn drain(&self) {
+        self.registry.draining.store(true, Relaxed);
+    }
+
+    /// The server has stopped: the last spans go out and the admin port is freed.
+    pub async fn end(&self) {
+        if let Some(exporter) = self.watcher.exporter.clone() {
+            exporter.end().await;
+        }
+        let admin = self.admin.take();
+        if let Some(admin) = admin {
+            admin.stop(PATIENCE).await;
+            self.registry.is_served.store(false, Relaxed);
+        }
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        self.probe.abort();
+        if self.admin.take().is_some() {
+            self.registry.is_served.store(false, Relaxed);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What must never stand in a log: values whose names say that they are secret.
+
+use std::borrow::Cow;
+
+/// What stands in place of a secret.
+const HIDDEN: &str = "[hidden]";
+
+/// What the name of a secret contains; case and what only separates do not count.
+const PARTS: [&str; 12] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "token",
+    "secret",
+    "credential",
+    "session",
+    "signature",
+    "cookie",
+    "oauth",
+    "jwt",
+];
+
+/// What the name of a secret ends in.
+const END: &str = "key";
+
+/// Names that are too short, or too common as parts of other words.
+const WHOLE: [&str; 10] =
+    ["auth", "authorization", "pass", "pw", "pin", "otp", "sig", "sid", "code", "state"];
+
+/// A target with the values of secret parameters hidden.
+pub(crate) fn target(target: &str) -> Cow<'_, str> {
+    match target.split_once('?') {
+        Some((path, query)) if has_secret(query) => Cow::Owned(format!("{path}?{}", hide(query))),
+        _ => Cow::Borrowed(target),
+    }
+}
+
+/// An address that a client says it comes from: without names of users, and as [`target`].
+pub(crate) fn address(address: &str) -> Cow<'_, str> {
+    let without_fragment = address.split('#').next().unwrap_or_default();
+    let Some((scheme, rest)) = without_fragment.split_once("://") else {
+        return target(without_fragment);
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    match rest[..end].rfind('@') {
+        Some(at) => Cow::Owned(target(&format!("{scheme}://{}", &rest[at + 1..])).into_owned()),
+        None => target(without_fragment),
+    }
+}
+
+/// A query with the values of secret parameters hidden.
+fn hide(query: &str) -> String {
+    let mut hidden = String::with_capacity(query.len());
+    for (number, pair) in query.split('&').enumerate() {
+        if number > 0 {
+            hidden.push('&');
+        }
+        match pair.split_once('=') {
+            Some((name, _)) if is_secret(name) => {
+                hidden.push_str(name);
+                hidden.push('=');
+                hidden.push_str(HIDDEN);
+            }
+            _ => hidden.push_str(pair),
+        }
+    }
+    hidden
+}
+
+fn has_secret(query: &str) -> bool {
+    query.split('&').any(|pair| pair.split_once('=').is_some_and(|(name, _)| is_secret(name)))
+}
+
+/// Whether the name of a parameter says that its value is secret. Escapes are undone, so that
+/// `tok%65n` hides nothing.
+fn is_secret(name: &str) -> bool {
+    let name = plain(name);
+    WHOLE.contains(&&*name) || name.ends_with(END) || PARTS.iter().any(|part| name.contains(part))
+}
+
+/// A name in small letters, unescaped, without what only separates.
+fn plain(name: &str) -> String {
+    let bytes = name.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = (byte == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
+        let digits = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
+        let (byte, length) = match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => (byte, 3),
+            None => (byte, 1),
+        };
+        if !b"-_+. []".contains(&byte) {
+            plain.push(byte.to_ascii_lowercase());
+        }
+        at += length;
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_by_name() {
+        for name in [
+            "password",
+            "Password",
+            "user_password",
+            "token",
+            "access_token",
+            "tok%65n",
+            "secret",
+            "client-secret",
+            "key",
+            "api_key",
+            "apiKey",
+            "X-Amz-Signature",
+            "auth",
+            "session_id",
+            "sig",
+            "code",
+            "jwt",
+            "user%5Bpassword%5D",
+            "pin",
+        ] {
+            let line = format!("/x?a=1&{name}=hunter2&b=2");
+            let shown = target(&line);
+            assert!(!shown.contains("hunter2"), "{name}: {shown}");
+            assert!(shown.starts_with("/x?a=1&") && shown.ends_with("&b=2"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_secret_stays() {
+        for line in
+            ["/", "/password", "/x?", "/x?design=1&keyboard=2&shipping=3&author=4&a", "/x?token"]
+        {
+            assert_eq!(target(line), line);
+        }
+    }
+
+    #[test]
+    fn an_address_loses_its_user() {
+        assert_eq!(address("http://a:b@h/x?y=1#frag"), "http://h/x?y=1");
+        assert_eq!(address("https://h/x?token=1"), "https://h/x?token=[hidden]");
+        assert_eq!(address("https://h/x@y"), "https://h/x@y");
+        assert_eq!(address("nonsense"), "nonsense");
+    }
+}
