@@ -86,10 +86,16 @@ impl Store for CommandStore {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        if let Err(error) = context.unconditional(Verb::Put, reference) {
+            return error.into();
+        }
         self.run(Verb::Put, reference, Some(content), context).map(|_| false)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
         self.run(Verb::Post, reference, Some(content), context)
             .map(|bytes| Posted { content: Some(written(bytes)), ..Posted::default() })
     }

@@ -301,6 +301,14 @@ impl Store for SqliteScheme {
         self.with(Verb::Begin, reference, |database, inner| database.begin(inner, context))
     }
 
+    fn conditions(&self, reference: &Reference) -> runnel_store::Conditions {
+        let (file, rest) = Self::split(reference.path());
+        match open_sqlite(&self.databases, file, &Value::Nil) {
+            Ok(database) => database.conditions(&reference.with_path(rest)),
+            Err(_) => runnel_store::Conditions::None,
+        }
+    }
+
     fn describe(&self) -> String {
         "sqlite".into()
     }

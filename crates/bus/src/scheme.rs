@@ -3,8 +3,8 @@
 use crate::address::without_password;
 use futures_util::StreamExt;
 use runnel_store::{
-    Answer, Change, Changes, Content, Context, Entry, Error, Posted, Reference, Result, Store,
-    Verb, Verbs,
+    Answer, Change, Changes, Conditions, Content, Context, Entry, Error, Posted, Reference, Result,
+    Store, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -132,6 +132,11 @@ impl<F: Find> Store for Scheme<F> {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.find.find(reference).map_or(Verbs::NONE, |at| at.store.verbs(&at.inner))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let found = self.find.find(reference);
+        found.map_or(Conditions::None, |at| at.store.conditions(&at.inner))
     }
 
     fn describe(&self) -> String {

@@ -28,6 +28,7 @@ const KEYS: Abilities = Abilities {
 /// What a bucket of objects keeps. Older servers take long to list a bucket in which much was
 /// replaced, so that listings have a test of their own.
 const OBJECTS: Abilities = Abilities {
+    conditions: runnel_store::Conditions::None,
     posting: Posting::Other,
     media_types: true,
     listing: false,

@@ -12,6 +12,7 @@ use support::*;
 
 /// What Redis keeps: text, without media types and tags.
 const REDIS: Abilities = Abilities {
+    conditions: runnel_store::Conditions::Presence,
     keeps: Keeps::Text,
     posting: Posting::Other,
     merge: false,

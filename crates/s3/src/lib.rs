@@ -14,6 +14,7 @@
 //! `settings`, `profile` and `credentials`.
 
 mod body;
+mod condition;
 mod credentials;
 mod fault;
 mod link;

@@ -1,6 +1,7 @@
 //! Buckets as a store.
 
 use crate::body;
+use crate::condition::{self, There};
 use crate::link::{Ask, Link, is_missing};
 use crate::list;
 use crate::options::S3Options;
@@ -9,7 +10,8 @@ use crate::upload;
 use http::header;
 use http::{Method, StatusCode};
 use runnel_store::{
-    Answer, Body, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb, Verbs,
+    Answer, Body, Conditions, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb,
+    Verbs,
 };
 use std::cell::OnceCell;
 use std::future::Future;
@@ -31,6 +33,10 @@ use std::time::Instant;
 /// read as a stream ([`S3Options::collect`]) and written in parts ([`crate::PART`]); an upload that
 /// fails or is given up is removed. A server that is not reached, or asks to come back, is asked up
 /// to three times.
+///
+/// Conditions of writes are checked by that look and again by the server, with its own `If-Match`
+/// and `If-None-Match`. Of a server that does not know these only the look is left, which is no one
+/// step with the write.
 ///
 /// S3 does not say whether a put created or a delete removed something, so a look at the object
 /// goes before; where the access key may not look, a put answers `false` and a delete `true`. There
@@ -120,23 +126,28 @@ impl Store for S3 {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        let deadline = context.deadline;
+        let (deadline, only_if) = (context.deadline, context.only_if.clone());
+        let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Put, reference);
         self.at(Verb::Put, reference, move |link, place| async move {
+            admitted?;
             match place {
                 Place::Root => Err(Error::new(Kind::NotAllowed, "the list of buckets is read")),
                 Place::Bucket(bucket) => make_bucket(&link, &bucket, content, deadline).await,
                 Place::Object(bucket, key) => {
-                    let was_there = is_there(&link, &bucket, &key, deadline).await?;
-                    upload::put(&link, &bucket, &key, content, deadline).await?;
-                    Ok(was_there == Some(false))
+                    let there = look(&link, &bucket, &key, deadline).await?;
+                    let headers = condition::headers(only_if.as_ref(), &there)?;
+                    upload::put(&link, &bucket, &key, content, headers, deadline).await?;
+                    Ok(matches!(there, There::Nothing))
                 }
             }
         })
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        let deadline = context.deadline;
+        let (deadline, only_if) = (context.deadline, context.only_if.clone());
+        let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Delete, reference);
         self.at(Verb::Delete, reference, move |link, place| async move {
+            admitted?;
             let (bucket, key) = match place {
                 Place::Root => {
                     return Err(Error::new(Kind::NotAllowed, "the list of buckets is read"));
@@ -144,14 +155,17 @@ impl Store for S3 {
                 Place::Bucket(bucket) => (bucket, String::new()),
                 Place::Object(bucket, key) => (bucket, key),
             };
-            let was_there = match key.is_empty() {
-                true => None,
-                false => is_there(&link, &bucket, &key, deadline).await?,
+            let there = match key.is_empty() {
+                true => There::Unknown,
+                false => look(&link, &bucket, &key, deadline).await?,
             };
-            if was_there == Some(false) {
+            let headers = condition::headers(only_if.as_ref(), &there)?;
+            if matches!(there, There::Nothing) {
                 return Ok(false);
             }
-            let response = link.send(&Ask::new(Method::DELETE, &bucket, &key), deadline).await?;
+            let once = only_if.is_some();
+            let ask = Ask { headers, once, ..Ask::new(Method::DELETE, &bucket, &key) };
+            let response = link.send(&ask, deadline).await?;
             match response.status() {
                 status if is_missing(status) => Ok(false),
                 status if status.is_success() => Ok(true),
@@ -183,6 +197,13 @@ impl Store for S3 {
         }
     }
 
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match Place::of(self.options.bucket.as_deref(), reference) {
+            Ok(Place::Object(..)) => Conditions::Tags,
+            _ => Conditions::None,
+        }
+    }
+
     fn describe(&self) -> String {
         let place = match &self.options.bucket {
             Some(bucket) => format!("s3 {bucket}"),
@@ -195,19 +216,16 @@ impl Store for S3 {
     }
 }
 
-/// Whether an object is there; `None` where the server does not tell us.
-async fn is_there(
-    link: &Link,
-    bucket: &str,
-    key: &str,
-    deadline: Option<Instant>,
-) -> Result<Option<bool>> {
+/// What is at a key.
+async fn look(link: &Link, bucket: &str, key: &str, deadline: Option<Instant>) -> Result<There> {
     let response = link.send(&Ask::new(Method::HEAD, bucket, key), deadline).await?;
     match response.status() {
-        status if is_missing(status) => Ok(Some(false)),
-        status if status.is_success() => Ok(Some(true)),
+        status if is_missing(status) => Ok(There::Nothing),
+        status if status.is_success() => {
+            Ok(There::Object(response.headers().get(header::ETAG).cloned()))
+        }
         // Who may write need not be one who may read; whether the keys are good at all will show.
-        StatusCode::FORBIDDEN => Ok(None),
+        StatusCode::FORBIDDEN => Ok(There::Unknown),
         _ => Err(link.refused(response, Some(bucket), deadline).await),
     }
 }
@@ -222,7 +240,7 @@ async fn make_bucket(
     if matches!(&content.body, Body::Stream(..)) || content.read(0).await.is_err() {
         return Err(holds_no_content());
     }
-    if is_there(link, bucket, "", deadline).await? == Some(true) {
+    if matches!(look(link, bucket, "", deadline).await?, There::Object(_)) {
         return Ok(false);
     }
     let mut ask = Ask::new(Method::PUT, bucket, "");

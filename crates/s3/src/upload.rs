@@ -22,20 +22,23 @@ pub const PARTS: usize = 10_000;
 /// The most that is read of the answers about an upload, in bytes.
 const ANSWER_SIZE: usize = 64 * 1024;
 
-/// Replaces or creates an object.
+/// Replaces or creates an object, where the condition that the headers say holds.
 pub(crate) async fn put(
     link: &Arc<Link>,
     bucket: &str,
     key: &str,
     content: Content,
+    condition: HeaderMap,
     deadline: Option<Instant>,
 ) -> Result<()> {
     let mut outgoing = Outgoing::of(content, key).await?;
+    let once = !condition.is_empty();
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());
     let first = within(deadline, outgoing.part(PART)).await?;
     if first.len() < PART {
-        let ask = Ask { headers, body: first, ..Ask::new(Method::PUT, bucket, key) };
+        headers.extend(condition);
+        let ask = Ask { headers, body: first, once, ..Ask::new(Method::PUT, bucket, key) };
         link.succeed(&ask, deadline).await?;
         return Ok(());
     }
@@ -57,7 +60,7 @@ pub(crate) async fn put(
         }
     };
     match sent {
-        Ok(()) => upload.complete(deadline).await,
+        Ok(()) => upload.complete(condition, deadline).await,
         Err(error) => {
             upload.give_up().await;
             Err(error)
@@ -148,7 +151,7 @@ impl Upload {
     }
 
     /// Makes the object of the parts.
-    async fn complete(mut self, deadline: Option<Instant>) -> Result<()> {
+    async fn complete(mut self, condition: HeaderMap, deadline: Option<Instant>) -> Result<()> {
         let mut list = String::from(
             "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
         );
@@ -159,7 +162,7 @@ impl Upload {
             ));
         }
         list.push_str("</CompleteMultipartUpload>");
-        let completed = self.say_complete(list, deadline).await;
+        let completed = self.say_complete(list, condition, deadline).await;
         match completed {
             Ok(()) => self.is_over = true,
             Err(_) => self.give_up().await,
@@ -168,9 +171,14 @@ impl Upload {
     }
 
     /// The status is 200 long before the outcome is known, which the body then tells.
-    async fn say_complete(&self, list: String, deadline: Option<Instant>) -> Result<()> {
+    async fn say_complete(
+        &self,
+        list: String,
+        condition: HeaderMap,
+        deadline: Option<Instant>,
+    ) -> Result<()> {
         let query = &[("uploadId", self.id.as_str())];
-        let mut headers = HeaderMap::new();
+        let mut headers = condition;
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/xml"));
         let body = list.into();
         let ask = Ask {

@@ -5,6 +5,7 @@
 
 mod cell;
 mod change;
+mod condition;
 mod database;
 mod decimal;
 mod define;

@@ -66,6 +66,10 @@ impl Store for Cells {
         Store::verbs(&self.0, reference)
     }
 
+    fn conditions(&self, reference: &Reference) -> runnel_store::Conditions {
+        Store::conditions(&self.0, reference)
+    }
+
     fn describe(&self) -> String {
         format!("cells of {}", self.0.describe())
     }

@@ -122,14 +122,25 @@ pub(super) async fn get(
 
 /// The content of an entry; short for one who knows it.
 pub(super) fn content(entry: Entry, known: Option<EntityTag>) -> Content {
-    // A bucket that was deleted and made again counts from the beginning: the time tells them
-    // apart.
     let created = SystemTime::from(entry.created);
-    let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let tag = EntityTag::strong(format!("{}-{:x}", entry.revision, since.as_nanos()));
+    let tag = tag(&entry);
     let content =
         if known.as_ref() == Some(&tag) { Content::default() } else { plain(entry.value) };
     Content { entity_tag: Some(tag), modified: Some(created), ..content }
+}
+
+/// A bucket that was deleted and made again counts from the beginning: the time tells them apart.
+fn tag(entry: &Entry) -> EntityTag {
+    let created = SystemTime::from(entry.created);
+    let since = created.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    EntityTag::strong(format!("{}-{:x}", entry.revision, since.as_nanos()))
+}
+
+/// Looks at the entry whose revision the write then relies on.
+fn check(context: &Context, found: &Option<Entry>) -> Result<()> {
+    let Some(condition) = &context.only_if else { return Ok(()) };
+    let tag = found.as_ref().filter(|_| is_live(found)).map(tag);
+    condition.check(tag.as_ref().map(Some))
 }
 
 /// Bytes as text where they are.
@@ -148,8 +159,7 @@ pub(super) async fn put(
     context: &Context,
 ) -> Result<bool> {
     if matches!(content.body, Body::Value(Value::Nil)) {
-        let deadline = wait::deadline(context, server.options.operation_time);
-        delete(server, bucket, path, deadline).await?;
+        delete(server, bucket, path, context).await?;
         return Ok(false);
     }
     let bytes = read(server, content, context).await?;
@@ -197,13 +207,15 @@ pub(super) async fn delete(
     server: &Rc<Server>,
     bucket: &str,
     path: &str,
-    deadline: Instant,
+    context: &Context,
 ) -> Result<bool> {
     let key = names::key(path)?;
     let key = key.as_str();
+    let deadline = wait::deadline(context, server.options.operation_time);
     let deleted = within(server, bucket, false, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
             let found = entry(server, &store, key).await?;
+            check(context, &found)?;
             let Some(live) = found.filter(|entry| entry.operation == Operation::Put) else {
                 return Ok(false);
             };
@@ -215,7 +227,10 @@ pub(super) async fn delete(
         }
         Err(contended())
     });
-    Ok(deleted.await?.unwrap_or(false))
+    match deleted.await? {
+        Some(deleted) => Ok(deleted),
+        None => check(context, &None).map(|()| false),
+    }
 }
 
 /// Replaces what is at a key by what is made of it, unless somebody else changes it meanwhile: then
@@ -234,6 +249,7 @@ async fn change(
     let changed = within(server, bucket, make, deadline, |store| async move {
         for _ in 0..ATTEMPTS {
             let found = entry(server, &store, key).await?;
+            check(context, &found)?;
             let live = is_live(&found);
             let revision = found.as_ref().map_or(0, |entry| entry.revision);
             let before = found.as_ref().filter(|_| live).map(|entry| &entry.value);
@@ -247,7 +263,10 @@ async fn change(
     });
     match changed.await? {
         Some(created) => Ok(created),
-        None => after(None).map(|_| true),
+        None => {
+            check(context, &None)?;
+            after(None).map(|_| true)
+        }
     }
 }
 

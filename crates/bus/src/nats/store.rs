@@ -5,8 +5,8 @@ use super::{bucket, listing, names, objects, subjects, watch};
 use crate::address::Address;
 use crate::{Options, wait};
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Reference, Result, Store, Verb,
-    Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Reference, Result,
+    Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ use std::rc::Rc;
 ///   not listed. Values are text and bytes; anything else is kept as what a person reads, records
 ///   and lists as JSON text. The entity tag is the revision. A put of nil deletes; a post adds
 ///   bytes to bytes; a merge sets fields of a record kept as JSON text. What several do at the same
-///   time is done one after the other. A value is no larger than a message of the server (1 MiB
+///   time is done one after the other, and all conditions of writes are kept. A value is no larger than a message of the server (1 MiB
 ///   unless it says otherwise).
 /// - `objects/BUCKET/name`: **objects** (JetStream), streamed both ways, with their media type and
 ///   an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
@@ -138,6 +138,7 @@ impl Store for Nats {
                     bucket::put(&server, bucket, path, content, &context).await
                 }
                 Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                    context.unconditional(Verb::Put, &at)?;
                     objects::put(&server, bucket, path, content, &context).await
                 }
                 _ => Err(Error::not_allowed(Verb::Put, &at)),
@@ -150,6 +151,7 @@ impl Store for Nats {
         self.answer(Verb::Post, reference, async move {
             match place(at.path())? {
                 Place::Subject(subject) if !subject.is_empty() => {
+                    context.unconditional(Verb::Post, &at)?;
                     let reply = at.query().is_some_and(|query| query.split('&').any(is_reply));
                     subjects::post(&server, subject, content, reply, &context).await
                 }
@@ -175,14 +177,15 @@ impl Store for Nats {
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        let (server, deadline) = (self.server.clone(), self.deadline(context));
-        let at = reference.clone();
+        let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
+        let deadline = self.deadline(&context);
         self.answer(Verb::Delete, reference, async move {
             match place(at.path())? {
                 Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
-                    bucket::delete(&server, bucket, path, deadline).await
+                    bucket::delete(&server, bucket, path, &context).await
                 }
                 Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
+                    context.unconditional(Verb::Delete, &at)?;
                     objects::delete(&server, bucket, path, deadline).await
                 }
                 _ => Err(Error::not_allowed(Verb::Delete, &at)),
@@ -248,6 +251,13 @@ impl Store for Nats {
                     }
                 }
             }
+        }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match place(reference.path()) {
+            Ok(Place::In(Kinds::Keys, _, path)) if !path.is_empty() => Conditions::Tags,
+            _ => Conditions::None,
         }
     }
 

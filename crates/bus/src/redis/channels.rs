@@ -51,7 +51,9 @@ impl Store for RedisChannels {
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
         let (server, context) = (self.server.clone(), context.clone());
         let channel = reference.relative_path().to_string();
+        let admitted = context.unconditional(Verb::Post, reference);
         let published = async move {
+            admitted?;
             if channel.is_empty() {
                 return Err(Error::new(Kind::Invalid, "a channel needs a name"));
             }

@@ -6,8 +6,8 @@ use super::{RedisChannels, list, notifications, read, write};
 use crate::address::Address;
 use crate::{Options, wait};
 use runnel_store::{
-    Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Error, Kind, Posted, Reference,
-    Result, Store, Verb, Verbs,
+    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
+    Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -37,6 +37,7 @@ pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 ///   hash. Anything else is replaced. What merges at the same time is not lost. The time at which
 ///   a key vanishes stays.
 /// - **delete** removes the key and nothing below it.
+/// - Puts and deletes keep the conditions that something or nothing is there.
 /// - **watch** needs keyspace notifications. They are turned on where the server allows it;
 ///   otherwise the error says how to set `notify-keyspace-events`. After the connection broke, the
 ///   watcher is told that changes were lost. Emptying a whole database (`FLUSHDB`) is not told, and
@@ -65,6 +66,12 @@ impl Redis {
     /// The channels of the same server, over the same connections.
     pub fn channels(&self) -> Rc<RedisChannels> {
         Rc::new(RedisChannels::new(self.server.clone(), self.hub.clone()))
+    }
+
+    /// There are no tags to compare.
+    fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
+        let condition = context.only_if.as_ref();
+        self.conditions(reference).admit(condition, verb, reference)
     }
 
     /// Does something with a key: not at the root.
@@ -124,31 +131,37 @@ impl Store for Redis {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        let (context, expiry) = (context.clone(), write::expiry(reference));
+        let (expiry, admitted) =
+            (write::expiry(reference), self.admits(Verb::Put, reference, context));
+        let context = context.clone();
         self.at_key(Verb::Put, reference, |server, key| async move {
+            admitted?;
             write::put(&server, &key, content, expiry?, &context).await
         })
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let context = context.clone();
+        let (context, admitted) = (context.clone(), context.unconditional(Verb::Post, reference));
         self.at_key(Verb::Post, reference, |server, key| async move {
+            admitted?;
             write::post(&server, &key, content, &context).await?;
             Ok(Posted::default())
         })
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        let context = context.clone();
+        let (context, admitted) = (context.clone(), context.unconditional(Verb::Merge, reference));
         self.at_key(Verb::Merge, reference, |server, key| async move {
+            admitted?;
             write::merge(&server, &key, content, &context).await
         })
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        let deadline = wait::deadline(context, self.server.options.operation_time);
+        let (context, admitted) = (context.clone(), self.admits(Verb::Delete, reference, context));
         self.at_key(Verb::Delete, reference, |server, key| async move {
-            write::delete(&server, &key, deadline).await
+            admitted?;
+            write::delete(&server, &key, &context).await
         })
     }
 
@@ -172,6 +185,10 @@ impl Store for Redis {
             return verbs;
         }
         verbs.with(Verb::Put).with(Verb::Post).with(Verb::Merge).with(Verb::Delete)
+    }
+
+    fn conditions(&self, _: &Reference) -> Conditions {
+        Conditions::Presence
     }
 
     fn describe(&self) -> String {

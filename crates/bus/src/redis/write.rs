@@ -6,7 +6,9 @@ use super::{VALUE_LIMIT, fault};
 use crate::merge::Part;
 use crate::wait;
 use redis::{Cmd, Value as Reply, cmd};
-use runnel_store::{Body, Content, Context, Error, Form, Kind, Reference, Result, Value};
+use runnel_store::{
+    Body, Condition, Content, Context, Error, Form, Kind, Reference, Result, Value,
+};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -52,10 +54,14 @@ pub(super) async fn put(
 ) -> Result<bool> {
     let usual = server.options.operation_time;
     if matches!(content.body, Body::Value(Value::Nil)) {
-        delete(server, key, wait::deadline(context, usual)).await?;
+        delete(server, key, context).await?;
         return Ok(false);
     }
     let bytes = content.read(VALUE_LIMIT).await?;
+    if let Some(condition) = &context.only_if {
+        return put_if(server, key, &bytes, expiry, condition, wait::deadline(context, usual))
+            .await;
+    }
     let mut commands = redis::pipe();
     commands.atomic().cmd("EXISTS").arg(key);
     commands.cmd("SET").arg(key).arg(bytes.as_ref());
@@ -66,9 +72,44 @@ pub(super) async fn put(
     Ok(matches!(replies.first(), Some(Reply::Int(0))))
 }
 
-pub(super) async fn delete(server: &Rc<Server>, key: &str, deadline: Instant) -> Result<bool> {
-    let reply = server.ask(cmd("UNLINK").arg(key), Again::Yes, deadline).await?;
-    Ok(reply != Reply::Int(0))
+/// SET looks and writes as one step.
+async fn put_if(
+    server: &Rc<Server>,
+    key: &str,
+    bytes: &[u8],
+    expiry: Option<u64>,
+    condition: &Condition,
+    deadline: Instant,
+) -> Result<bool> {
+    let mut command = cmd("SET").arg(key).arg(bytes).to_owned();
+    let is_new = *condition == Condition::Absent;
+    command.arg(if is_new { "NX" } else { "XX" });
+    if let Some(milliseconds) = expiry {
+        command.arg("PX").arg(milliseconds);
+    }
+    // Sent again after its answer was lost, it would not find what it relies on.
+    match server.ask(&command, Again::No, deadline).await? {
+        Reply::Nil => Err(condition.failed()),
+        _ => Ok(is_new),
+    }
+}
+
+pub(super) async fn delete(server: &Rc<Server>, key: &str, context: &Context) -> Result<bool> {
+    let deadline = wait::deadline(context, server.options.operation_time);
+    match &context.only_if {
+        Some(condition @ Condition::Absent) => {
+            let reply = server.ask(cmd("EXISTS").arg(key), Again::Yes, deadline).await?;
+            if reply == Reply::Int(0) { Ok(false) } else { Err(condition.failed()) }
+        }
+        Some(condition) => {
+            let reply = server.ask(cmd("UNLINK").arg(key), Again::No, deadline).await?;
+            if reply == Reply::Int(0) { Err(condition.failed()) } else { Ok(true) }
+        }
+        None => {
+            let reply = server.ask(cmd("UNLINK").arg(key), Again::Yes, deadline).await?;
+            Ok(reply != Reply::Int(0))
+        }
+    }
 }
 
 pub(super) async fn post(

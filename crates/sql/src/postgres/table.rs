@@ -151,6 +151,9 @@ impl PostgresTable {
         content: Content,
         context: &Context,
     ) -> Answer<Posted> {
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
         if !reference.relative_path().is_empty() {
             let message = "a row cannot be added to a row; post to the table itself";
             return Error::new(Kind::NotAllowed, message).into();
@@ -193,6 +196,9 @@ impl PostgresTable {
         content: Content,
         context: &Context,
     ) -> Answer<bool> {
+        if let Err(error) = context.unconditional(Verb::Put, reference) {
+            return error.into();
+        }
         let key = match row_key(reference, "put replaces one row; name it by its key") {
             Ok(key) => key,
             Err(error) => return error.into(),
@@ -217,6 +223,9 @@ impl PostgresTable {
         content: Content,
         context: &Context,
     ) -> Answer<()> {
+        if let Err(error) = context.unconditional(Verb::Merge, reference) {
+            return error.into();
+        }
         let key = match row_key(reference, "merge changes one row; name it by its key") {
             Ok(key) => key,
             Err(error) => return error.into(),
@@ -258,6 +267,9 @@ impl PostgresTable {
     }
 
     pub(crate) fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        if let Err(error) = context.unconditional(Verb::Delete, reference) {
+            return error.into();
+        }
         let refusal = "this would delete all rows at once; delete them by their keys, or run a \
                        DELETE statement on the database";
         match row_key(reference, refusal) {

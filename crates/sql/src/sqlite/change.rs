@@ -7,7 +7,7 @@ use crate::sqlite::cell::{Cell, date, for_column};
 use crate::sqlite::encode::record;
 use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
-use crate::sqlite::select::{Columns, column};
+use crate::sqlite::select::{Columns, column, list};
 use runnel_store::{FieldType, Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::Arc;
@@ -16,6 +16,18 @@ use std::sync::Arc;
 pub(crate) struct Target {
     pub(crate) info: TableInfo,
     pub(crate) columns: Arc<Columns>,
+    /// The statement that reads one row, where rows have a key.
+    pub(crate) one: Option<String>,
+}
+
+impl Target {
+    pub(crate) fn new(info: TableInfo) -> Self {
+        let shown: Vec<_> = info.columns.iter().collect();
+        let columns = Arc::new(Columns::of(shown.iter().copied()));
+        let (names, table) = (list(&shown), quoted(&info.name));
+        let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
+        Target { info, columns, one }
+    }
 }
 
 /// One row for some of the columns.

@@ -16,8 +16,8 @@ use crate::sqlite::table::Table;
 use crate::sqlite::telling;
 use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
-    Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -323,6 +323,11 @@ impl Store for Database {
                 .into_iter()
                 .fold(Verbs::NONE, Verbs::with),
         }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let split = self.split(reference);
+        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

@@ -4,6 +4,7 @@ use crate::content::to_value;
 use crate::incoming;
 use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
+use crate::sqlite::condition;
 use crate::sqlite::define::seen_by;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::insert;
@@ -12,12 +13,12 @@ use crate::sqlite::keys::{entries, key_text, keys_sql, target_key};
 use crate::sqlite::reader::{Reader, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
-use crate::sqlite::schema::{Key, TableInfo, quoted};
-use crate::sqlite::select::{Columns, Select, column, list, translate};
+use crate::sqlite::schema::{Key, TableInfo};
+use crate::sqlite::select::{Select, column, translate};
 use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Records,
-    Reference, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
+    Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -45,6 +46,7 @@ const QUERY_LENGTH: usize = 1024;
 /// - Posting a record inserts a row, posting a list of them inserts all or none.
 /// - Putting a record at a key replaces or inserts that row; columns that it does not name get
 ///   their defaults. Merging changes the named columns. Putting nil deletes.
+/// - The conditions of puts, merges and deletes are looked at in the transaction that writes.
 /// - Deleting the root is not allowed: that would be all rows at once.
 ///
 /// Booleans are stored as 0 and 1 and shown as `false` and `true` where the class or the column
@@ -64,8 +66,6 @@ pub(crate) struct Inner {
 struct Plan {
     target: Arc<Target>,
     all: Arc<Select>,
-    /// The statement that reads one row, where rows have a key.
-    one: Option<String>,
     /// The statements of queries that references had.
     queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
     /// The statements of queries that a program ran, the latest last.
@@ -164,6 +164,9 @@ impl Table {
         if !reference.relative_path().is_empty() {
             let message = "a row cannot be added to a row; post to the table itself";
             return Error::new(Kind::NotAllowed, message).into();
+        }
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
         }
         let (table, context) = (self.clone(), context.clone());
         if let Some(format) = incoming::format(&content) {
@@ -302,7 +305,9 @@ impl Table {
             let row = target.keyed(&key, value)?;
             Ok((key, row))
         };
+        let only_if = context.only_if.clone();
         self.change(context, check, move |target, connection, (key, row)| {
+            condition::check(only_if.as_ref(), target, connection, Some(key))?;
             write(target, connection, key, row)
         })
     }
@@ -321,9 +326,10 @@ impl Table {
             Key::None => Err(no_key(&target.info)),
             _ => Ok(key_cell(&target.info, &key)),
         };
-        self.change(context, check, |target, connection, key| match key {
-            Some(key) => target.delete(connection, key),
-            None => Ok(false),
+        let only_if = context.only_if.clone();
+        self.change(context, check, move |target, connection, key| {
+            condition::check(only_if.as_ref(), target, connection, key.as_ref())?;
+            key.as_ref().map_or(Ok(false), |key| target.delete(connection, key))
         })
     }
 
@@ -400,7 +406,8 @@ impl Inner {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = reference.relative_path();
             if !key.is_empty() {
-                let (Some(sql), Some(key)) = (&plan.one, key_cell(&plan.target.info, key)) else {
+                let (Some(sql), Some(key)) = (&plan.target.one, key_cell(&plan.target.info, key))
+                else {
                     return Ok(None);
                 };
                 let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
@@ -460,13 +467,9 @@ impl Inner {
 impl Plan {
     fn new(info: TableInfo) -> Result<Self, Fault> {
         let all = Arc::new(translate(&info, &Query::default())?);
-        let shown: Vec<_> = info.columns.iter().collect();
-        let columns = Arc::new(Columns::of(shown.iter().copied()));
-        let (names, table) = (list(&shown), quoted(&info.name));
-        let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
-        let target = Arc::new(Target { info, columns });
+        let target = Arc::new(Target::new(info));
         let (queries, translated) = (RefCell::default(), RefCell::default());
-        Ok(Plan { target, all, one, queries, translated })
+        Ok(Plan { target, all, queries, translated })
     }
 
     /// The statement for a query of a program: its handlers ask the same few again and again.
@@ -540,6 +543,9 @@ impl Store for Table {
         if !reference.relative_path().is_empty() {
             return Error::not_allowed(Verb::Post, reference).into();
         }
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
         self.insert_records(records, context).on(Verb::Post, reference)
     }
 
@@ -553,6 +559,13 @@ impl Store for Table {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match reference.relative_path() {
+            "" => Conditions::None,
+            _ => Conditions::Tags,
+        }
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

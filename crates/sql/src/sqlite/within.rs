@@ -9,7 +9,7 @@ use crate::sqlite::encode;
 use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::keys::{entries, keys_sql};
 use crate::sqlite::schema::{TableInfo, quoted};
-use crate::sqlite::select::{Columns, Select, column, list, translate};
+use crate::sqlite::select::{Select, column, list, translate};
 use crate::sqlite::table::{LIST_LIMIT, Table};
 use crate::sqlite::telling;
 use crate::sqlite::transaction::Held;
@@ -34,8 +34,7 @@ impl Target {
             Some(shape) => seen_by(&info, shape)?,
             None => info,
         };
-        let columns = Arc::new(Columns::of(info.columns.iter()));
-        Ok(Some(Arc::new(Target { info, columns })))
+        Ok(Some(Arc::new(Target::new(info))))
     }
 }
 

@@ -77,6 +77,7 @@ impl Store for Cells {
 #[test]
 fn rows_are_content_as_in_every_store() {
     let abilities = Abilities {
+        conditions: runnel_store::Conditions::None,
         keeps: Keeps::Text,
         listing: false,
         posting: Posting::Other,
