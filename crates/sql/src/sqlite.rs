@@ -3,6 +3,7 @@
 //! Reading order: `database`, `table`, `select`, `rows`, `encode`; then `reader` and `pool` for how
 //! reads run, `writer` for how writes do.
 
+mod bulk;
 mod cell;
 mod change;
 mod condition;

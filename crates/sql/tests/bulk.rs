@@ -129,6 +129,63 @@ fn insertions_belong_to_transactions() {
     });
 }
 
+/// Records that are given as they are.
+struct Given(Vec<&'static str>, Vec<Vec<Value>>);
+
+impl Records for Given {
+    fn fields(&self) -> Rc<[String]> {
+        self.0.iter().map(|name| name.to_string()).collect()
+    }
+
+    fn next(&mut self) -> Answer<Option<Vec<Value>>> {
+        Answer::ok((!self.1.is_empty()).then(|| self.1.remove(0)))
+    }
+}
+
+#[test]
+fn batches_store_what_rows_would_and_name_the_same_record() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let made = "create table plain (n integer, x text);
+             create table told (n integer, x text);
+             create table seen (n integer);
+             create trigger tell after insert on told begin insert into seen values (new.n); end;
+             create table tree (n integer primary key, x integer references tree);
+             create table few (n integer check (n < 4), x text unique on conflict ignore);";
+        database.migrate(&reference(""), steps(&[("1", made)]), &now()).await.unwrap();
+        let insert = |table: &'static str, values: Vec<Vec<Value>>| {
+            let records = Box::new(Given(vec!["n", "x"], values));
+            let database = database.clone();
+            async move { Store::insert(&*database, &reference(table), records, &now()).await }
+        };
+        let rows = |numbers: &[i64], x: Value| -> Vec<Value> {
+            numbers.iter().flat_map(|n| [Value::Int(*n), x.clone()]).collect()
+        };
+        let large = Value::Text("\0ä".repeat(5_000));
+        let both = vec![rows(&[i64::MIN, i64::MAX], large), rows(&[0], Value::Nil)];
+        assert_eq!(insert("plain", both).await.unwrap(), 3);
+        let sql = "select sum(n) as n, max(octet_length(x)) as x from plain";
+        let sums = Store::run(&*database, &reference(""), sql, vec![], &now()).await.unwrap();
+        assert_eq!(text(sums, runnel_store::Form::Json).await, r#"[{"n":-1,"x":15000}]"#);
+        assert_eq!(insert("told", vec![rows(&[1, 2, 3], Value::Nil)]).await.unwrap(), 3);
+        assert_eq!(get(&*database, "seen?sort=-n&limit=1").await.unwrap(), r#"[{"n":3}]"#);
+        // A row may refer to one before it, and not to one after it in the same batch.
+        let down = vec![vec![Value::Int(1), Value::Nil, Value::Int(2), Value::Int(1)]];
+        assert_eq!(insert("tree", down).await.unwrap(), 2);
+        let up = vec![vec![Value::Int(3), Value::Int(4), Value::Int(4), Value::Nil]];
+        assert_eq!(refused(insert("tree", up).await).0, Kind::Conflict);
+        let wrong = vec![rows(&[1, 2], Value::Nil), rows(&[3, 4, 5], Value::Nil)];
+        let (_, message) = refused(insert("few", wrong).await);
+        assert!(message.starts_with("record 4: the table does not accept"), "{message}");
+        let text = Value::Text("one".into());
+        let (_, message) = refused(insert("plain", vec![vec![text.clone(), Value::Nil]]).await);
+        assert!(message.starts_with("record 1: n holds integers"), "{message}");
+        assert_eq!(insert("few", vec![rows(&[1, 2], text)]).await.unwrap(), 2);
+        assert_eq!(get(&*database, "few").await.unwrap(), r#"[{"n":1,"x":"one"}]"#);
+    });
+}
+
 fn steps(steps: &[(&str, &str)]) -> Vec<(String, String)> {
     steps.iter().map(|(name, sql)| (name.to_string(), sql.to_string())).collect()
 }

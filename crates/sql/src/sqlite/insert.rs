@@ -3,6 +3,7 @@
 //! The worker makes the next batch while the writer's thread stores this one; a short queue between
 //! them keeps memory flat.
 
+use crate::sqlite::bulk::{self, Rows};
 use crate::sqlite::cell::for_column;
 use crate::sqlite::change::{Target, positions};
 use crate::sqlite::fault::Fault;
@@ -11,7 +12,7 @@ use crate::sqlite::shared::Shared;
 use crate::sqlite::transaction::Held;
 use crate::sqlite::writer::{Alone, Session, Task, until};
 use runnel_store::{Answer, Error, Kind, Records, Result, Value};
-use rusqlite::Connection;
+use rusqlite::{Connection, Statement};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,45 +48,73 @@ impl Drop for Pieces {
 /// Stores what comes through the queue.
 struct Storing {
     target: Arc<Target>,
-    columns: Vec<usize>,
+    columns: Arc<[usize]>,
     pieces: Pieces,
 }
 
 impl Storing {
     fn run(&mut self, connection: &Connection, end: Instant) -> std::result::Result<u64, Fault> {
-        let mut statement = connection.prepare_cached(&self.target.insert_sql(&self.columns))?;
+        let one = self.target.insert_sql(&self.columns);
+        let many = match bulk::fits(connection, &self.target, &self.columns)? {
+            true => Some(bulk::insert_sql(&self.target, &self.columns)),
+            false => None,
+        };
+        let mut many = many.map(|sql| connection.prepare_cached(&sql)).transpose()?;
         let mut count = 0_u64;
-        loop {
-            let next = self.pieces.0.next_until(end.min(Instant::now() + INSERT_PATIENCE));
-            let values = match next {
-                Next::Item(Piece::Batch(values)) => values,
-                Next::Item(Piece::End) => return Ok(count),
-                Next::Closed => {
-                    return Err(Fault::new(Kind::Cancelled, "the insertion was given up"));
-                }
-                Next::Late => {
-                    let message = "the records to insert did not come in time";
-                    return Err(Fault::new(Kind::Timeout, message));
-                }
-            };
+        while let Some(values) = self.next(end)? {
             if values.len() % self.columns.len() != 0 {
                 return Err(Fault::invalid("a record has more or fewer values than fields"));
             }
-            for row in values.chunks_exact(self.columns.len()) {
+            let mut left = values;
+            let records = (left.len() / self.columns.len()) as u64;
+            if let Some(many) = &mut many {
+                let (target, columns) = (self.target.clone(), self.columns.clone());
+                let rows = Rows { target, columns, values: left };
+                match bulk::store(connection, many, rows)? {
+                    Ok(()) => {
+                        count += records;
+                        continue;
+                    }
+                    // One by one, to find out which of them it was.
+                    Err(values) => left = values,
+                }
+            }
+            let mut statement = connection.prepare_cached(&one)?;
+            for row in left.chunks_exact(self.columns.len()) {
                 count += 1;
-                let place = |fault: Fault| Fault {
+                self.one(connection, &mut statement, row).map_err(|fault| Fault {
                     message: format!("record {count}: {}", fault.message),
                     ..fault
-                };
-                for (index, (position, value)) in self.columns.iter().zip(row).enumerate() {
-                    let cell = for_column(&self.target.info.columns[*position], value);
-                    statement.raw_bind_parameter(index + 1, cell.map_err(place)?)?;
-                }
-                statement
-                    .raw_execute()
-                    .map_err(|error| place(self.target.explain(connection, error.into())))?;
+                })?;
             }
         }
+        Ok(count)
+    }
+
+    /// The next batch; none when all have come.
+    fn next(&self, end: Instant) -> std::result::Result<Option<Vec<Value>>, Fault> {
+        match self.pieces.0.next_until(end.min(Instant::now() + INSERT_PATIENCE)) {
+            Next::Item(Piece::Batch(values)) => Ok(Some(values)),
+            Next::Item(Piece::End) => Ok(None),
+            Next::Closed => Err(Fault::new(Kind::Cancelled, "the insertion was given up")),
+            Next::Late => {
+                Err(Fault::new(Kind::Timeout, "the records to insert did not come in time"))
+            }
+        }
+    }
+
+    fn one(
+        &self,
+        connection: &Connection,
+        statement: &mut Statement<'_>,
+        row: &[Value],
+    ) -> std::result::Result<(), Fault> {
+        for (index, (position, value)) in self.columns.iter().zip(row).enumerate() {
+            let cell = for_column(&self.target.info.columns[*position], value)?;
+            statement.raw_bind_parameter(index + 1, cell)?;
+        }
+        let stored = statement.raw_execute();
+        stored.map(drop).map_err(|error| self.target.explain(connection, error.into()))
     }
 }
 
@@ -133,7 +162,7 @@ pub(crate) async fn insert(
     let end = deadline.map_or(latest, |deadline| deadline.min(latest));
     let queue = Queue::new(BATCHES);
     let pieces = Pieces(queue.clone());
-    let mut storing = Storing { target, columns, pieces: Pieces(queue) };
+    let mut storing = Storing { target, columns: columns.into(), pieces: Pieces(queue) };
     let stored: Answer<u64> = match held {
         Some(held) => held.run(deadline, move |connection| storing.run(connection, end)),
         None => {

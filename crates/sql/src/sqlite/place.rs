@@ -143,6 +143,7 @@ impl Place {
                 );
             }
         }
+        crate::sqlite::bulk::install(connection)?;
         connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;
         connection.pragma_update(None, "journal_size_limit", LOG_SIZE)?;
         Ok(())
