@@ -1,0 +1,35 @@
+//! A load generator for HTTP servers that checks every answer.
+//!
+//! - [`Target`], [`Request`] and [`Expected`]: what is asked for, and what has to come back.
+//! - [`Load`]: how often and for how long.
+//! - [`run`] measures one server, [`sweep`] one server at rising rates, [`compare`] several in turn.
+//! - [`Figures`], [`Swept`] and [`Compared`] are what comes of it, as text, JSON and pictures.
+//!
+//! Every thread has one `mio` poll, its own connections and its own counters: between threads there
+//! is nothing to wait for, and a request allocates nothing.
+//!
+//! Reading order: `plan` (what can be asked for), `response` (where an answer ends), `worker` (one
+//! thread), `run` (all of them).
+
+mod connection;
+mod cpu;
+mod figures;
+mod first;
+mod plan;
+mod response;
+mod run;
+mod schedule;
+mod tally;
+mod target;
+mod text;
+mod timer;
+mod worker;
+
+pub use figures::Figures;
+pub use plan::{
+    Body, Expected, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Length, Load, MOST_CONNECTIONS,
+    MOST_THREADS, Pace, Request, Span,
+};
+pub use run::{Control, Job, Trouble, run};
+pub use tally::Failure;
+pub use target::Target;
