@@ -104,8 +104,13 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
         let this = &mut *self;
-        let Some(watch) = &this.watch else { return this.source.poll(context) };
+        let Some(watch) = &this.watch else {
+            let polled = this.source.poll(context);
+            this.meter.answering(polled.is_pending());
+            return polled;
+        };
         let polled = watch.during(|| this.source.poll(context));
+        this.meter.answering(polled.is_pending());
         if let Poll::Ready(Some(Ok(frame))) = &polled {
             watch.sent(frame.data_ref().map_or(0, Bytes::len));
         }

@@ -1,11 +1,15 @@
-//! One connection from accept to close: hyper's conversation, its time limits, and the parting.
+//! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
 
-use crate::meter::{Meter, Overdue};
-use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
+use crate::meter::{Meter, Overdue, Refused};
+use crate::options::Limits;
+use crate::protocols::{Local, Protocols};
 use crate::service::Requests;
 use crate::socket::Socket;
+use crate::tls::Agreement;
+use crate::upgrade::Session;
+use crate::wire::Wire;
 use hyper::rt::Write;
-use hyper::server::conn::http1;
+use hyper::server::conn::{http1, http2};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -20,32 +24,20 @@ use tokio::time::Sleep;
 const PARTING: Duration = Duration::from_secs(2);
 /// How many bytes are read, and thrown away, in that time.
 const PARTING_BYTES: usize = 4 * 1024 * 1024;
-/// The smallest buffer that hyper accepts.
-const LEAST_BUFFER: usize = 64 * 1024;
-
 const TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// hyper's settings, the same for every connection of a server.
-pub(crate) fn protocol(limits: &Limits) -> http1::Builder {
-    let mut protocol = http1::Builder::new();
-    let head = limits.header_section + limits.target;
-    // The meter times the head: hyper's own timer costs an allocation for each request.
-    protocol.header_read_timeout(None);
-    protocol.half_close(false);
-    protocol.max_header_size(head);
-    protocol.max_buf_size(head.max(LEAST_BUFFER));
-    if limits.header_fields != DEFAULT_HEADER_FIELDS {
-        protocol.max_headers(limits.header_fields);
-    }
-    protocol
-}
+/// How connections of HTTP/2 begin (RFC 9113 section 3.4). No method of HTTP/1.1 is called so.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// So much of it tells the two apart.
+const TELLING: usize = 4;
 
 /// The conversation with one client. Ends when the connection is closed.
 pub(crate) struct Conversation {
     stage: Stage,
     meter: Rc<Meter>,
     limits: Rc<Limits>,
+    protocols: Rc<Protocols>,
     /// The one timer of the connection. While it runs it is only moved closer: when it fires too
     /// early it is set anew. So a request on a busy connection costs no timer at all.
     alarm: Pin<Box<Sleep>>,
@@ -55,7 +47,14 @@ pub(crate) struct Conversation {
 }
 
 enum Stage {
+    /// The client and the server agree on TLS.
+    Agreeing(Agreement, Requests),
+    /// Nothing was read yet.
+    Fresh(Socket, Requests),
     Talking(Box<http1::Connection<Socket, Requests>>),
+    Multiplexed(Box<http2::Connection<Socket, Requests, Local>>),
+    /// Another protocol goes on.
+    Upgraded(Session),
     /// Nothing more is answered; what the client still sends is thrown away.
     Parting(Parting),
     Over,
@@ -71,15 +70,22 @@ struct Parting {
 impl Conversation {
     pub(crate) fn new(
         stream: TcpStream,
-        protocol: &http1::Builder,
+        protocols: Rc<Protocols>,
         requests: Requests,
     ) -> Conversation {
         let (meter, limits) = (requests.meter.clone(), requests.limits.clone());
-        let socket = Socket::new(stream, meter.clone());
+        let stage = match &protocols.tls {
+            Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
+            None => {
+                let (wire, scratch) = (Wire::Plain(stream), protocols.scratch.clone());
+                Stage::Fresh(Socket::new(wire, meter.clone(), scratch), requests)
+            }
+        };
         Conversation {
-            stage: Stage::Talking(Box::new(protocol.serve_connection(socket, requests))),
+            stage,
             meter,
             limits,
+            protocols,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
             alarm_at: None,
             told_to_stop: false,
@@ -88,22 +94,120 @@ impl Conversation {
 
     /// Goes on as far as the client and the stores let it. Ready when the connection is over.
     fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Stage::Talking(connection) = &mut self.stage {
-            let mut polled = connection.poll_without_shutdown(context);
-            if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
-                // What had arrived has been read above: an idle connection is closed, a request
-                // that was sent before is still answered.
-                self.told_to_stop = true;
-                Pin::new(&mut **connection).graceful_shutdown();
-                polled = connection.poll_without_shutdown(context);
+        loop {
+            match &mut self.stage {
+                Stage::Agreeing(agreement, _) => {
+                    let agreed = ready!(agreement.as_mut().poll(context));
+                    self.agreed(agreed);
+                }
+                Stage::Fresh(socket, _) => match socket.poll_early(context) {
+                    Poll::Ready(Ok(true)) => self.begin(),
+                    Poll::Ready(_) => return Poll::Ready(()),
+                    Poll::Pending if self.meter.stopping.get() => return Poll::Ready(()),
+                    Poll::Pending => return Poll::Pending,
+                },
+                Stage::Talking(_) => ready!(self.talk(context)),
+                Stage::Multiplexed(_) => return self.multiplex(context),
+                Stage::Upgraded(session) => return session.as_mut().poll(context),
+                Stage::Parting(_) | Stage::Over => return self.throw_away(context),
             }
-            let result = ready!(polled);
-            if let Err(error) = &result {
-                tracing::debug!(%error, "a connection ended early");
-            }
-            self.part(result.is_err() || self.meter.linger.get(), context);
         }
-        self.throw_away(context)
+    }
+
+    /// TLS stands, or does not.
+    fn agreed(&mut self, agreed: io::Result<Wire>) {
+        let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return;
+        };
+        match agreed {
+            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Ok(wire) => {
+                let is_http2 = wire.chose_http2();
+                let scratch = self.protocols.scratch.clone();
+                let socket = Socket::new(wire, self.meter.clone(), scratch);
+                self.stage = Stage::Fresh(socket, requests);
+                if is_http2 {
+                    self.begin();
+                }
+            }
+        }
+    }
+
+    /// It is known which protocol it is: what was agreed on, or what the first bytes look like.
+    fn begin(&mut self) {
+        let Stage::Fresh(mut socket, mut requests) =
+            std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return;
+        };
+        let early = socket.early();
+        let looks_so =
+            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        match &self.protocols.http2 {
+            Some(http2) if looks_so || socket.wire().chose_http2() => {
+                self.meter.multiplex();
+                requests.multiplexed = true;
+                let connection = http2.serve_connection(socket, requests);
+                self.stage = Stage::Multiplexed(Box::new(connection));
+            }
+            _ => {
+                socket.look_at_requests(self.limits.target);
+                let connection = self.protocols.http1.serve_connection(socket, requests);
+                self.stage = Stage::Talking(Box::new(connection));
+            }
+        }
+    }
+
+    /// HTTP/1.1. Ready when another stage was entered.
+    fn talk(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Talking(connection) = &mut self.stage else { return Poll::Ready(()) };
+        let mut polled = connection.poll_without_shutdown(context);
+        if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
+            // What had arrived has been read above: an idle connection is closed, a request
+            // that was sent before is still answered.
+            self.told_to_stop = true;
+            Pin::new(&mut **connection).graceful_shutdown();
+            polled = connection.poll_without_shutdown(context);
+        }
+        if polled.is_pending()
+            && let Some(refused) = self.meter.refused.get()
+            && self.meter.is_at_rest(refused.heads)
+        {
+            self.refuse(refused, context);
+            return Poll::Ready(());
+        }
+        let result = ready!(polled);
+        if let Err(error) = &result {
+            tracing::debug!(%error, "a connection ended early");
+        }
+        if let Some(upgrade) = self.meter.upgrade.take()
+            && result.is_ok()
+        {
+            if let Stage::Talking(connection) = std::mem::replace(&mut self.stage, Stage::Over) {
+                let mut parts = connection.into_parts();
+                parts.io.look_no_more();
+                self.meter.upgraded();
+                self.stage = Stage::Upgraded(upgrade(parts.io, parts.read_buf));
+            }
+            return Poll::Ready(());
+        }
+        self.part(result.is_err() || self.meter.linger.get(), context);
+        Poll::Ready(())
+    }
+
+    /// HTTP/2. Ready when the connection is over.
+    fn multiplex(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Multiplexed(connection) = &mut self.stage else { return Poll::Ready(()) };
+        if self.meter.stopping.get() && !self.told_to_stop {
+            self.told_to_stop = true;
+            // What was asked for is still answered (RFC 9113 section 6.8).
+            Pin::new(&mut **connection).graceful_shutdown();
+        }
+        let result = ready!(Pin::new(&mut **connection).poll(context));
+        if let Err(error) = &result {
+            tracing::debug!(%error, "a connection of HTTP/2 ended early");
+        }
+        Poll::Ready(())
     }
 
     /// Stops talking. `lingering` says that the client may still be sending.
@@ -118,14 +222,36 @@ impl Conversation {
         }
     }
 
+    /// The head of a request has a fault that the parser would have overlooked, and everything
+    /// before it is answered.
+    fn refuse(&mut self, refused: Refused, context: &mut Context<'_>) {
+        let (status, reason) = refused.fault.said();
+        tracing::debug!(status, reason, "a request was refused");
+        let body = format!("{status}: {reason}");
+        let date = httpdate::fmt_http_date(std::time::SystemTime::now());
+        let mut answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {}\r\n\
+             connection: close\r\ndate: {date}\r\n\r\n",
+            body.len()
+        );
+        if !refused.is_head {
+            answer.push_str(&body);
+        }
+        self.say_and_part(answer.as_bytes(), context);
+    }
+
     /// Half a request came and then too long nothing: says so and closes. Nothing else is being
     /// written at this time, and a client that has no room for these bytes gets none.
     fn tell_timeout(&mut self, context: &mut Context<'_>) {
-        let Stage::Talking(connection) = std::mem::replace(&mut self.stage, Stage::Over) else {
-            return;
+        self.say_and_part(TIMED_OUT, context);
+    }
+
+    fn say_and_part(&mut self, bytes: &[u8], context: &mut Context<'_>) {
+        let mut socket = match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Talking(connection) => connection.into_parts().io,
+            _ => return,
         };
-        let socket = connection.into_parts().io;
-        if socket.stream().try_write(TIMED_OUT).is_ok() {
+        if socket.say(bytes, context) {
             self.linger(socket, context);
         }
     }
@@ -162,9 +288,9 @@ impl Conversation {
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
-                Stage::Talking(_) => self.meter.due(&self.limits),
                 Stage::Parting(parting) => Some((parting.until, Overdue::Close)),
                 Stage::Over => return Poll::Ready(()),
+                _ => self.meter.due(&self.limits),
             };
             let now = self.meter.now();
             match due {

@@ -2,7 +2,10 @@
 //! and never a timer.
 
 use crate::options::Limits;
+use crate::screen::Fault;
+use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::task::Waker;
 use std::time::Instant;
 
@@ -17,6 +20,8 @@ pub(crate) enum Phase {
     Busy,
     /// The last request has been answered.
     Idle,
+    /// Another protocol goes on, which looks after itself.
+    Upgraded,
 }
 
 /// What to do when the time of a phase is over.
@@ -38,6 +43,22 @@ pub(crate) struct Meter {
     blocked: Cell<Option<Instant>>,
     /// How many requests there were.
     requests: Cell<u32>,
+    /// The requests are those of HTTP/2: several at a time.
+    multiplexed: Cell<bool>,
+    /// How many requests of HTTP/2 are being answered.
+    streams: Cell<u32>,
+    /// How many of these wait for their store, and not for the client.
+    waiting: Cell<u32>,
+    /// When the client last took something, or something became ready for it.
+    progress: Cell<Instant>,
+    /// The connection, where this is about one request of several.
+    connection: Option<Rc<Meter>>,
+    /// Whether this one request waits for its store.
+    waits: Cell<bool>,
+    /// What is wrong with a head that the parser never sees the end of.
+    pub(crate) refused: Cell<Option<Refused>>,
+    /// The protocol that goes on after the answer under way.
+    pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
     pub(crate) linger: Cell<bool>,
     /// The server is stopping: finish what is under way and close.
@@ -56,11 +77,58 @@ impl Meter {
             now: Cell::new(now),
             blocked: Cell::new(None),
             requests: Cell::new(0),
+            multiplexed: Cell::new(false),
+            streams: Cell::new(0),
+            waiting: Cell::new(0),
+            progress: Cell::new(now),
+            connection: None,
+            waits: Cell::new(false),
+            refused: Cell::new(None),
+            upgrade: RefCell::new(None),
             linger: Cell::new(false),
             stopping: Cell::new(false),
             cut: Cell::new(false),
             waker: RefCell::new(None),
         }
+    }
+
+    /// For one request of a connection that carries several at a time.
+    pub(crate) fn stream_of(connection: &Rc<Meter>) -> Rc<Meter> {
+        connection.streams.set(connection.streams.get() + 1);
+        connection.waiting.set(connection.waiting.get() + 1);
+        let mut meter = Meter::new(Instant::now());
+        meter.connection = Some(connection.clone());
+        meter.waits.set(true);
+        Rc::new(meter)
+    }
+
+    /// The connection carries several requests at a time from here on.
+    pub(crate) fn multiplex(&self) {
+        self.multiplexed.set(true);
+        self.phase.set(Phase::Idle);
+        self.since.set(self.now.get());
+    }
+
+    /// Another protocol goes on.
+    pub(crate) fn upgraded(&self) {
+        self.phase.set(Phase::Upgraded);
+    }
+
+    /// Whether all requests are answered whose heads were seen, and the client has taken it all.
+    pub(crate) fn is_at_rest(&self, heads: u32) -> bool {
+        let blocked = self.blocked.get().is_some();
+        self.requests.get() >= heads && self.phase.get() != Phase::Busy && !blocked
+    }
+
+    /// A piece of an answer was asked for, and is there or not.
+    pub(crate) fn answering(&self, waits: bool) {
+        let Some(connection) = &self.connection else { return };
+        if self.waits.replace(waits) == waits {
+            return;
+        }
+        let waiting = connection.waiting.get();
+        connection.waiting.set(if waits { waiting + 1 } else { waiting.saturating_sub(1) });
+        connection.progress.set(Instant::now());
     }
 
     /// Reads the clock, for all that happens in this wake-up.
@@ -74,6 +142,9 @@ impl Meter {
 
     /// Bytes came from the client.
     pub(crate) fn received(&self) {
+        if self.multiplexed.get() {
+            return;
+        }
         if matches!(self.phase.get(), Phase::Fresh | Phase::Idle) {
             // A new connection's time runs from its start, not from its first byte.
             if self.phase.get() == Phase::Idle {
@@ -92,12 +163,18 @@ impl Meter {
 
     /// The answer has been handed over to the last byte.
     pub(crate) fn finish(&self) {
+        if self.phase.get() == Phase::Upgraded {
+            return;
+        }
         self.phase.set(Phase::Idle);
         self.since.set(self.now.get());
     }
 
     /// The socket took bytes (or not).
     pub(crate) fn wrote(&self, blocked: bool) {
+        if self.multiplexed.get() && !blocked {
+            self.progress.set(self.now.get());
+        }
         match (blocked, self.blocked.get()) {
             (true, None) => self.blocked.set(Some(self.now.get())),
             (false, Some(_)) => self.blocked.set(None),
@@ -108,12 +185,19 @@ impl Meter {
     /// When the present phase ends at the latest, and what to do then. `None` while a request is
     /// being answered: that has a deadline of its own.
     pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, Overdue)> {
+        if self.multiplexed.get() && self.blocked.get().is_none() && self.streams.get() > 0 {
+            // Somebody has something to send, and the client gives no room for it (RFC 9113
+            // section 5.2): such a client could keep as many answers as it may ask for.
+            let stuck = self.streams.get() > self.waiting.get();
+            let at = self.progress.get().checked_add(limits.write_idle)?;
+            return stuck.then_some((at, Overdue::Close));
+        }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
             (Some(since), _) => (since, limits.write_idle, Overdue::Close),
             (None, Phase::Fresh) => (self.since.get(), limits.header_time, Overdue::Close),
             (None, Phase::Head) => (self.since.get(), limits.header_time, Overdue::Tell),
             (None, Phase::Idle) => (self.since.get(), limits.keep_alive, Overdue::Close),
-            (None, Phase::Busy) => return None,
+            (None, Phase::Busy | Phase::Upgraded) => return None,
         };
         Some((since.checked_add(limit)?, overdue))
     }
@@ -131,6 +215,28 @@ impl Meter {
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
         }
+    }
+}
+
+/// A head with a fault: what it is, how many heads came before it, and whether it asks for no body.
+#[derive(Clone, Copy)]
+pub(crate) struct Refused {
+    pub(crate) fault: Fault,
+    pub(crate) heads: u32,
+    pub(crate) is_head: bool,
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        let Some(connection) = &self.connection else { return };
+        self.answering(false);
+        connection.streams.set(connection.streams.get().saturating_sub(1));
+        if connection.streams.get() == 0 {
+            connection.phase.set(Phase::Idle);
+            connection.since.set(Instant::now());
+        }
+        // It sets its alarm anew.
+        connection.wake();
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a server can be told: where it listens, and every limit with its default.
 
 use crate::observe::Observer;
+use crate::tls::Certificate;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
@@ -13,6 +14,10 @@ pub struct Options {
     /// Share the port with other listeners that ask for it too (`SO_REUSEPORT`): how several
     /// workers of one program listen on one port. Default off.
     pub reuse_port: bool,
+    /// The certificate for TLS. Default none: the server speaks HTTP without it.
+    pub certificate: Option<Certificate>,
+    /// Speak HTTP/2 with clients that ask for it. Default on.
+    pub http2: bool,
     /// What a client may do.
     pub limits: Limits,
     /// Who is told of connections and requests. Default nobody.
@@ -24,6 +29,8 @@ impl Default for Options {
         Options {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             reuse_port: false,
+            certificate: None,
+            http2: true,
             limits: Limits::default(),
             observer: None,
         }
@@ -65,6 +72,8 @@ pub struct Limits {
     pub write_idle: Duration,
     /// Requests on one connection; the last answer says that it is closed. Default 1,000,000.
     pub requests: u32,
+    /// Requests at a time on one connection of HTTP/2; the client waits with others. Default 100.
+    pub streams: u32,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -83,6 +92,7 @@ impl Default for Limits {
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
+            streams: 100,
             connections: 10_000,
         }
     }

@@ -1,13 +1,13 @@
 //! A store, served: the listener, its connections, and how they come to an end.
 
-use crate::connection::{Conversation, protocol};
+use crate::connection::Conversation;
 use crate::listen::listen;
 use crate::meter::Meter;
 use crate::observe::Observer;
 use crate::options::{Limits, Options};
+use crate::protocols::Protocols;
 use crate::service::Requests;
 use futures_util::FutureExt;
-use hyper::server::conn::http1;
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ pub struct Server {
 struct Shared {
     root: Rc<RefCell<Rc<dyn Store>>>,
     limits: Rc<Limits>,
-    protocol: http1::Builder,
+    protocols: Rc<Protocols>,
     observer: Option<Rc<dyn Observer>>,
     connections: RefCell<HashMap<u64, Rc<Meter>>>,
     next: Cell<u64>,
@@ -94,7 +94,7 @@ fn start(listener: TcpListener, root: Rc<dyn Store>, options: Options) -> Result
     let address = listener.local_addr().map_err(unusable)?;
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
-        protocol: protocol(&options.limits),
+        protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
         connections: RefCell::default(),
@@ -243,8 +243,9 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         meter,
         peer,
         observer: shared.observer.clone(),
+        multiplexed: false,
     };
-    let conversation = Conversation::new(stream, &shared.protocol, requests);
+    let conversation = Conversation::new(stream, shared.protocols.clone(), requests);
     tokio::task::spawn_local(async move {
         let _membership = membership;
         conversation.await;

@@ -28,6 +28,8 @@ pub(crate) struct Requests {
     pub(crate) meter: Rc<Meter>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
+    /// Several requests at a time, as in HTTP/2.
+    pub(crate) multiplexed: bool,
 }
 
 impl Service<Request<Incoming>> for Requests {
@@ -45,26 +47,39 @@ impl Service<Request<Incoming>> for Requests {
                 })
             }
         };
-        if number >= self.limits.requests { reply.closing() } else { reply }
+        if number < self.limits.requests {
+            return reply;
+        }
+        if self.multiplexed {
+            self.meter.stopping.set(true);
+            self.meter.wake();
+            return reply;
+        }
+        reply.closing()
     }
 }
 
 impl Requests {
     fn reply(&self, request: Request<Incoming>, observed: Option<Rc<Observed>>) -> Reply {
-        self.answer(request, observed)
-            .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &self.meter)))
+        let meter = match self.multiplexed {
+            true => Meter::stream_of(&self.meter),
+            false => self.meter.clone(),
+        };
+        self.answer(request, observed, &meter)
+            .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
     fn answer(
         &self,
         request: Request<Incoming>,
         observed: Option<Rc<Observed>>,
+        meter: &Rc<Meter>,
     ) -> Result<Reply, Problem> {
         let (mut parts, body) = request.into_parts();
         let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
         let verb = Task::of(&parts.method)?;
         if parts.uri.path() == "*" && verb == Task::Options {
-            return Ok(Reply::ready(self.about_the_server()));
+            return Ok(Reply::ready(about_the_server(meter)));
         }
         if let Some(authority) = parts.uri.authority()
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
@@ -87,7 +102,7 @@ impl Requests {
             }),
             head,
             limits: self.limits.clone(),
-            meter: self.meter.clone(),
+            meter: meter.clone(),
         };
         Ok(match verb {
             Task::Get => turn.get(),
@@ -96,14 +111,14 @@ impl Requests {
             Task::Options => turn.options(),
         })
     }
+}
 
-    /// `OPTIONS *` asks about the server and not about a reference.
-    fn about_the_server(&self) -> Response<AnswerBody> {
-        let mut response = Response::new(AnswerBody::empty(&self.meter));
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        response.headers_mut().insert(header::ALLOW, allow(Verbs::ALL));
-        response
-    }
+/// `OPTIONS *` asks about the server and not about a reference.
+fn about_the_server(meter: &Rc<Meter>) -> Response<AnswerBody> {
+    let mut response = Response::new(AnswerBody::empty(meter));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(header::ALLOW, allow(Verbs::ALL));
+    response
 }
 
 /// What a method asks for.

@@ -7,8 +7,8 @@ mod helper;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use helper::{run, start_with};
-use runnel_http::Limits;
+use helper::run;
+use runnel_http::{Limits, Options, serve};
 use runnel_store::{
     Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Posted, Reference, Result,
     Store, Value, Verb, Verbs, json,
@@ -190,7 +190,9 @@ fn the_raw_cases_pass() {
             body: 1024 * 1024,
             ..Limits::default()
         };
-        let server = start_with(Rc::new(Fixture::default()), limits).await;
+        let address = ([127, 0, 0, 1], 0).into();
+        let options = Options { address, limits, http2: false, ..Options::default() };
+        let server = serve(Rc::new(Fixture::default()), options).await.unwrap();
         let address = server.address().to_string();
         let results =
             std::env::temp_dir().join(format!("runnel-cases-{}.json", std::process::id()));

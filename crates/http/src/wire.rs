@@ -1,0 +1,90 @@
+//! What carries the bytes of a connection: a socket, bare or with TLS around it.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio_rustls::server::TlsStream;
+
+/// The bytes of one client.
+pub(crate) enum Wire {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+impl Wire {
+    /// The bare socket.
+    pub(crate) fn stream(&self) -> &TcpStream {
+        match self {
+            Wire::Plain(stream) => stream,
+            Wire::Secure(stream) => stream.get_ref().0,
+        }
+    }
+
+    /// Whether the client chose HTTP/2 while it agreed on TLS (RFC 7301).
+    pub(crate) fn chose_http2(&self) -> bool {
+        match self {
+            Wire::Plain(_) => false,
+            Wire::Secure(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+        }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Wire::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Wire::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Wire::Secure(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Wire::Plain(stream) => stream.is_write_vectored(),
+            Wire::Secure(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_flush(context),
+            Wire::Secure(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Wire::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Wire::Secure(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
