@@ -12,11 +12,13 @@ use crate::fault::Fault;
 use crate::isolate::Isolate;
 use crate::native::{Given, Operation};
 use crate::raw::{Slot, Stack, Type};
+use crate::scheduler::{RequestKind, Scheduler, Ticket};
 use mlua::ffi;
 use runnel_store::{Context as Call, Kind};
 use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -68,6 +70,12 @@ pub(crate) struct Fiber<T> {
     early: Option<Operation>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Its place in the line, while it waits for its turn.
+    ticket: Option<Rc<Ticket>>,
+    /// How long it has run.
+    ran: Duration,
+    /// The request that it answers.
+    kind: Option<RequestKind>,
     /// It was told to end: only `ensure:` blocks run.
     ending: bool,
     /// It is a task of its own for what its `ensure:` blocks still do.
@@ -103,9 +111,35 @@ impl<T> Fiber<T> {
             early: None,
             call,
             timer: None,
+            ticket: None,
+            ran: Duration::ZERO,
+            kind: None,
             ending: false,
             alone: false,
             take,
+        }
+    }
+
+    /// Says what kind of request it answers, so that its length can be guessed.
+    pub(crate) fn answering(mut self, kind: RequestKind) -> Self {
+        self.kind = Some(kind);
+        self
+    }
+
+    /// Whether it may run now; if not, it is woken later.
+    fn has_turn(&mut self, context: &Context<'_>) -> bool {
+        match &self.ticket {
+            None if !self.isolate.scheduler().must_wait() => true,
+            None => {
+                let line = self.isolate.scheduler();
+                self.ticket = Some(line.enter(self.ran, self.kind, context));
+                false
+            }
+            Some(ticket) if ticket.is_granted(context) => {
+                self.ticket = None;
+                true
+            }
+            Some(_) => false,
         }
     }
 
@@ -114,8 +148,10 @@ impl<T> Fiber<T> {
         let stack = coroutine.stack;
         let outer = self.isolate.enter(self.call.clone(), stack);
         let watched = self.isolate.watchdog().begin(self.call.deadline);
+        let began = self.isolate.scheduler().begin();
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        self.ran += Scheduler::end(self.isolate.scheduler(), began);
         if self.isolate.watchdog().end(watched) {
             self.begin_end();
         }
@@ -183,6 +219,9 @@ impl<T> Fiber<T> {
         let Some(coroutine) = self.coroutine.take() else {
             return Err(Fault::broken("the fiber has ended already"));
         };
+        if let Some(kind) = self.kind {
+            self.isolate.scheduler().learn(kind, self.ran);
+        }
         let stack = coroutine.stack;
         let outcome = match good {
             true => Ok((self.take)(&self.isolate, stack, 3)),
@@ -263,11 +302,20 @@ impl<T> Future for Fiber<T> {
                     }
                 }
             }
+            if !this.has_turn(context) {
+                return Poll::Pending;
+            }
             match this.step() {
                 Step::Done(good) => return Poll::Ready(this.outcome(good)),
                 Step::Preempted => {
                     this.state = State::Preempted;
-                    after_the_others(context);
+                    if let Some(kind) = this.kind {
+                        this.isolate.scheduler().learn(kind, this.ran);
+                    }
+                    // A slice is longer than a turn: there is a line now, except without a loop.
+                    if this.has_turn(context) {
+                        after_the_others(context);
+                    }
                     return Poll::Pending;
                 }
                 Step::Waits if this.wait() => {}
@@ -285,6 +333,8 @@ impl<T> Fiber<T> {
         match self.state {
             State::Waiting => {
                 self.pending = None;
+                // A result that was given, but whose turn had not come.
+                stack.set_top(0);
                 self.give_end(Kind::Cancelled, "the caller went away");
             }
             // One that was preempted in the middle of computing cannot be given a result; its
@@ -322,6 +372,9 @@ impl<T> Fiber<T> {
             early: self.early.take(),
             call: self.call.clone(),
             timer: self.timer.take(),
+            ticket: None,
+            ran: self.ran,
+            kind: None,
             ending: true,
             alone: true,
             take: |_, _, _| (),

@@ -5,6 +5,7 @@ use crate::host::Host;
 use crate::json::Plans;
 use crate::native::{Native, Operation};
 use crate::raw::{Slot, Stack};
+use crate::scheduler::Scheduler;
 use crate::watchdog::Watchdog;
 use mlua::{Lua, LuaOptions, StdLib};
 use runnel_store::{Context as Call, Transaction};
@@ -47,6 +48,8 @@ pub(crate) struct Slots {
     pub(crate) text: Slot,
     pub(crate) json_text: Slot,
     pub(crate) html_text: Slot,
+    pub(crate) sending: Slot,
+    pub(crate) take_markup: Slot,
     pub(crate) kernel: Slot,
 }
 
@@ -57,6 +60,7 @@ pub(crate) struct Inner {
     pending: RefCell<Option<Operation>>,
     call: RefCell<Call>,
     running: Cell<Stack>,
+    scheduler: Rc<Scheduler>,
     natives: RefCell<Vec<Native>>,
     plans: Plans,
     slots: Slots,
@@ -94,6 +98,7 @@ impl Isolate {
             pending: RefCell::default(),
             call: RefCell::default(),
             running: Cell::new(main),
+            scheduler: Rc::new(Scheduler::new()),
             natives: RefCell::new(natives),
             plans: Plans::default(),
             slots,
@@ -155,6 +160,10 @@ impl Isolate {
 
     pub(crate) fn watchdog(&self) -> &Watchdog {
         &self.0.watchdog
+    }
+
+    pub(crate) fn scheduler(&self) -> &Rc<Scheduler> {
+        &self.0.scheduler
     }
 
     pub(crate) fn set_pending(&self, operation: Operation) {

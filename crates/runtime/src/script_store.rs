@@ -4,6 +4,7 @@ use crate::fault::Fault;
 use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
+use crate::scheduler::RequestKind;
 use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Posted, Reference, Store, Value,
     Verb, Verbs, Watchers,
@@ -51,6 +52,18 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
+        run_now(&self.isolate, self.fiber(verb, reference, value, call, take))
+    }
+
+    /// The fiber that runs a verb.
+    fn fiber<T>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        value: Option<Content>,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Fiber<T> {
         let isolate = &self.isolate;
         let push = |stack: Stack| {
             stack.push_kept(isolate.slots().serve);
@@ -64,7 +77,8 @@ impl ScriptStore {
             crate::value::push_content(isolate, stack, value);
             5
         };
-        run_now(isolate, Fiber::new(isolate, call.clone(), push, take))
+        Fiber::new(isolate, call.clone(), push, take)
+            .answering(RequestKind::of(verb.name(), reference.path()))
     }
 
     /// Runs a verb that carries content; a stream is read first.
@@ -102,7 +116,10 @@ impl ScriptStore {
 /// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
 pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Answer<T> {
     let mut nobody = Context::from_waker(Waker::noop());
-    let outcome = Pin::new(&mut fiber).poll(&mut nobody);
+    let outcome = match isolate.scheduler().must_wait() {
+        true => Poll::Pending,
+        false => Pin::new(&mut fiber).poll(&mut nobody),
+    };
     let isolate = isolate.clone();
     match outcome {
         Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
@@ -151,20 +168,27 @@ fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> 
 
 impl Store for ScriptStore {
     fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
-        self.run(Verb::Get, reference, None, call, |isolate, stack, index| {
+        let fiber = self.fiber(Verb::Get, reference, None, call, |isolate, stack, index| {
             match stack.kind(index) {
                 Type::Nil => None,
                 _ => Some(crate::value::read_answer(isolate, stack, index)),
             }
-        })
+        });
+        crate::page::answer(&self.isolate, fiber)
     }
 
     fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<bool> {
+        if let Err(error) = call.unconditional(Verb::Put, reference) {
+            return error.into();
+        }
         // A scheme of the program does not say whether it was there before.
         self.run_with(Verb::Put, reference, content, call, |_, _, _| false)
     }
 
     fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Posted> {
+        if let Err(error) = call.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
         self.run_with(Verb::Post, reference, content, call, |isolate, stack, index| Posted {
             reference: match stack.bytes(index + 1) {
                 [] => None,
@@ -175,10 +199,16 @@ impl Store for ScriptStore {
     }
 
     fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<()> {
+        if let Err(error) = call.unconditional(Verb::Merge, reference) {
+            return error.into();
+        }
         self.run_with(Verb::Merge, reference, content, call, |_, _, _| ())
     }
 
     fn delete(&self, reference: &Reference, call: &Call) -> Answer<bool> {
+        if let Err(error) = call.unconditional(Verb::Delete, reference) {
+            return error.into();
+        }
         self.run(Verb::Delete, reference, None, call, truth)
     }
 

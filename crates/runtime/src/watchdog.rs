@@ -18,9 +18,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a fiber may run before others get their turn: between one and two of these.
-pub(crate) const SLICE: Duration = Duration::from_millis(4);
+pub(crate) const SLICE: Duration = Duration::from_millis(2);
 /// Ticks without any fiber running after which the watchdog goes to sleep.
-const IDLE_TICKS: u32 = 25;
+const IDLE_TICKS: u32 = 50;
 /// The signal; its default is to be ignored, and no library here uses it.
 const SIGNAL: c_int = libc::SIGURG;
 

@@ -1,0 +1,266 @@
+//! Which fiber runs next: the one that has run least, and a short request before a long one.
+//!
+//! While there is little to do, every fiber runs at once and this costs two readings of the clock.
+//! Once fibers have used up a turn of the event loop, those that want to run wait in line. In each
+//! further turn, after the loop has looked at its sockets, a task lets the first of the line run.
+//! So a request that arrives while others compute is seen within one time slice, and passes them.
+//!
+//! The line is ordered by *due times*: a fiber is due after [`PATIENCE`] times what it has run, or,
+//! when it is new, what requests like it usually run. That is shortest-job-first with least attained
+//! service (Kleinrock, *Queueing Systems*, volume 2, section 4.7), and since due times pass, nobody
+//! waits for ever: a fiber is overtaken for at most [`LONGEST_PATIENCE`].
+
+use rustc_hash::FxHasher;
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::hash::Hasher;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+/// What fibers may use of a turn of the event loop before the others have to wait in line.
+const TURN: Duration = Duration::from_micros(250);
+/// How many times its own length a fiber can be made to wait by shorter ones.
+const PATIENCE: u32 = 32;
+/// The longest time that a fiber can be made to wait by shorter ones.
+const LONGEST_PATIENCE: Duration = Duration::from_secs(2);
+/// How many kinds of requests are told apart. Two that share a place are taken for the same, which
+/// changes the order and nothing else.
+const KINDS: usize = 1024;
+
+/// The line of one isolate.
+pub(crate) struct Scheduler {
+    line: RefCell<BinaryHeap<Waiting>>,
+    /// What fibers have used since the last turn began.
+    used: Cell<Duration>,
+    /// Fibers that want to run wait in line.
+    busy: Cell<bool>,
+    /// Fibers that run inside each other: a verb of a fiber may run another one.
+    depth: Cell<u32>,
+    next: Cell<u64>,
+    /// How long requests of a kind usually run, in nanoseconds.
+    usual: Box<[Cell<u32>; KINDS]>,
+}
+
+/// What kind of request a fiber answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RequestKind(u16);
+
+impl RequestKind {
+    /// Requests with the same verb, the same first part of the path and as many parts are alike.
+    pub(crate) fn of(verb: &str, path: &str) -> RequestKind {
+        let path = path.trim_start_matches('/');
+        let first = path.split('/').next().unwrap_or_default();
+        let mut hasher = FxHasher::default();
+        hasher.write(verb.as_bytes());
+        hasher.write(first.as_bytes());
+        hasher.write_usize(path.bytes().filter(|byte| *byte == b'/').count());
+        // The upper bits of this hash are its best.
+        RequestKind((hasher.finish() >> 54) as u16)
+    }
+}
+
+/// A fiber's place in the line.
+pub(crate) struct Ticket {
+    granted: Cell<bool>,
+    waker: RefCell<Waker>,
+}
+
+struct Waiting {
+    due: Instant,
+    number: u64,
+    expected: Duration,
+    /// Dropped by a fiber that was cancelled.
+    ticket: std::rc::Weak<Ticket>,
+}
+
+impl Scheduler {
+    pub(crate) fn new() -> Scheduler {
+        Scheduler {
+            line: RefCell::default(),
+            used: Cell::default(),
+            busy: Cell::new(false),
+            depth: Cell::new(0),
+            next: Cell::new(0),
+            usual: Box::new([const { Cell::new(0) }; KINDS]),
+        }
+    }
+
+    /// Whether a fiber that wants to run has to wait in line. One that runs for another never has.
+    pub(crate) fn must_wait(&self) -> bool {
+        self.busy.get() && self.depth.get() == 0
+    }
+
+    /// A fiber begins to run.
+    pub(crate) fn begin(&self) -> Instant {
+        self.depth.set(self.depth.get() + 1);
+        Instant::now()
+    }
+
+    /// It has ended, waits, or was interrupted. Answers how long it ran.
+    pub(crate) fn end(this: &Rc<Scheduler>, began: Instant) -> Duration {
+        let ran = began.elapsed();
+        this.depth.set(this.depth.get() - 1);
+        if this.depth.get() == 0 {
+            let used = this.used.get() + ran;
+            this.used.set(used);
+            if used > TURN && !this.busy.get() && tokio::runtime::Handle::try_current().is_ok() {
+                this.busy.set(true);
+                tokio::task::spawn_local(take_turns(Turns(this.clone())));
+            }
+        }
+        ran
+    }
+
+    /// Remembers how long a request of a kind ran.
+    pub(crate) fn learn(&self, kind: RequestKind, ran: Duration) {
+        let cell = &self.usual[usize::from(kind.0) % KINDS];
+        let ran = u32::try_from(ran.as_nanos()).unwrap_or(u32::MAX);
+        let before = cell.get();
+        let step = (i64::from(ran) - i64::from(before)) / 8;
+        cell.set((i64::from(before) + step).clamp(0, u32::MAX.into()) as u32);
+    }
+
+    /// How long requests of a kind usually run.
+    fn usual(&self, kind: RequestKind) -> Duration {
+        Duration::from_nanos(self.usual[usize::from(kind.0) % KINDS].get().into())
+    }
+
+    /// Puts a fiber in the line; it is woken when it may run.
+    pub(crate) fn enter(
+        &self,
+        ran: Duration,
+        kind: Option<RequestKind>,
+        context: &Context<'_>,
+    ) -> Rc<Ticket> {
+        let ticket = Rc::new(Ticket {
+            granted: Cell::new(false),
+            waker: RefCell::new(context.waker().clone()),
+        });
+        let expected = kind.map_or(ran, |kind| self.usual(kind).max(ran));
+        let number = self.next.get();
+        self.next.set(number + 1);
+        self.line.borrow_mut().push(Waiting {
+            due: Instant::now() + (expected * PATIENCE).min(LONGEST_PATIENCE),
+            number,
+            expected,
+            ticket: Rc::downgrade(&ticket),
+        });
+        ticket
+    }
+
+    /// Lets the first of the line run, as many as fill a turn. Answers whether there was any.
+    fn grant(&self) -> bool {
+        self.used.set(Duration::ZERO);
+        let mut expected = Duration::ZERO;
+        let mut any = false;
+        while expected < TURN {
+            let Some(first) = self.line.borrow_mut().pop() else { break };
+            let Some(ticket) = first.ticket.upgrade() else { continue };
+            any = true;
+            expected += first.expected.max(Duration::from_micros(1));
+            ticket.granted.set(true);
+            ticket.waker.borrow().wake_by_ref();
+        }
+        any
+    }
+}
+
+impl Ticket {
+    /// Whether the fiber may run; if not, it is woken later.
+    pub(crate) fn is_granted(&self, context: &Context<'_>) -> bool {
+        if !self.granted.get() {
+            self.waker.borrow_mut().clone_from(context.waker());
+        }
+        self.granted.get()
+    }
+}
+
+/// Lets the line go on, a turn of the event loop at a time, until nobody waits.
+async fn take_turns(turns: Turns) {
+    loop {
+        // Comes back after the loop has looked at its sockets and timers.
+        tokio::task::yield_now().await;
+        if !turns.0.grant() {
+            return;
+        }
+    }
+}
+
+/// The end of the turns, also when the event loop ends first: whoever still waits may run.
+struct Turns(Rc<Scheduler>);
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        self.0.busy.set(false);
+        while self.0.grant() {}
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    /// The heap has its greatest element first: that is the one that is due first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.due.cmp(&self.due).then(other.number.cmp(&self.number))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn context() -> Context<'static> {
+        Context::from_waker(Waker::noop())
+    }
+
+    #[test]
+    fn the_one_that_has_run_least_is_first() {
+        let scheduler = Scheduler::new();
+        let long = scheduler.enter(Duration::from_millis(40), None, &context());
+        let short = scheduler.enter(Duration::from_millis(1), None, &context());
+        assert!(scheduler.grant());
+        assert!(short.is_granted(&context()) && !long.is_granted(&context()));
+        assert!(scheduler.grant());
+        assert!(long.is_granted(&context()));
+        assert!(!scheduler.grant());
+    }
+
+    #[test]
+    fn a_request_like_others_that_ran_long_lets_short_ones_pass() {
+        let scheduler = Scheduler::new();
+        let (slow, fast) = (RequestKind::of("get", "fib/25"), RequestKind::of("get", "hi"));
+        assert_eq!(slow, RequestKind::of("get", "/fib/30"));
+        for _ in 0..50 {
+            scheduler.learn(slow, Duration::from_millis(3));
+            scheduler.learn(fast, Duration::from_micros(3));
+        }
+        let first = scheduler.enter(Duration::ZERO, Some(slow), &context());
+        let second = scheduler.enter(Duration::ZERO, Some(fast), &context());
+        assert!(scheduler.grant());
+        assert!(second.is_granted(&context()));
+        // There was room for the first one as well: the short one fills no turn.
+        assert!(first.is_granted(&context()));
+    }
+
+    #[test]
+    fn nobody_waits_for_one_that_was_cancelled() {
+        let scheduler = Scheduler::new();
+        drop(scheduler.enter(Duration::ZERO, None, &context()));
+        assert!(!scheduler.grant());
+    }
+}
