@@ -11,7 +11,8 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use outgoing::Outgoing;
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb, Verbs,
+    Answer, Conditions, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb,
+    Verbs,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -85,9 +86,14 @@ impl Default for ClientOptions {
 /// escape stays one (unless it stands for a letter or digit), and what has to be escaped is. TLS
 /// certificates are always verified, against the roots that Mozilla trusts.
 ///
-/// Connections are kept and used again. A get, put or delete that meets a connection which the
-/// server had closed meanwhile is sent once more, unless its content was a stream. Must be used
-/// within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
+/// The conditions of writes go out as `If-Match` and `If-None-Match`; whether they are kept is the
+/// server's affair.
+///
+/// Connections are kept and used again. A get, put or delete whose connection was closed without an
+/// answer, be it a kept or a new one, is sent once more (RFC 9110 section 9.2.2: they do the same
+/// when done twice), unless its content was a stream or it has a condition, which the first attempt
+/// may have made untrue. Posts and merges are never repeated. Must be used within a
+/// [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such
@@ -139,6 +145,12 @@ impl Client {
         {
             headers.insert("if-none-match", tag);
         }
+        let only_if = context.only_if.as_ref().filter(|_| method != Method::GET);
+        if let Some(condition) = only_if {
+            let (name, value) = crate::conditions::of_condition(condition)
+                .map_err(|error| error.on(verb, reference))?;
+            headers.insert(name, value);
+        }
         Ok(Call {
             wire: self.wire.clone(),
             method,
@@ -146,6 +158,7 @@ impl Client {
             headers,
             body: content.map_or(Outgoing::Nothing, Outgoing::Content),
             deadline: context.deadline,
+            conditional: only_if.is_some(),
             followed: context.exchange.clone(),
             verb,
             reference: reference.clone(),
@@ -226,6 +239,10 @@ impl Store for Client {
             .with(Verb::Post)
             .with(Verb::Merge)
             .with(Verb::Delete)
+    }
+
+    fn conditions(&self, _reference: &Reference) -> Conditions {
+        Conditions::Tags
     }
 
     fn describe(&self) -> String {

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use runnel_store::EntityTag;
+use runnel_store::{Condition, EntityTag, Error};
 use std::time::{Duration, SystemTime};
 
 /// What is known about the present content, as far as conditions look at it.
@@ -56,6 +56,42 @@ pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bo
         return Verdict::Unchanged;
     }
     Verdict::Proceed
+}
+
+/// The conditions of a write as one that a store can look at in the same step: `If-Match` with one
+/// tag or `*`, or `If-None-Match` with `*`. Others, and several together, are judged before.
+pub(crate) fn for_store(headers: &HeaderMap) -> Option<Condition> {
+    if headers.contains_key(header::IF_UNMODIFIED_SINCE) {
+        return None;
+    }
+    let wanted = Tags::of(headers, &header::IF_MATCH);
+    match (wanted, Tags::of(headers, &header::IF_NONE_MATCH)) {
+        (Some(Tags::Any), None) => Some(Condition::Present),
+        (Some(Tags::List(tags)), None) => match <[EntityTag; 1]>::try_from(tags) {
+            Ok([tag]) => Some(Condition::Tag(tag)),
+            Err(_) => None,
+        },
+        (None, Some(Tags::Any)) => Some(Condition::Absent),
+        _ => None,
+    }
+}
+
+/// The header of a condition.
+///
+/// # Errors
+/// [`Kind::Precondition`] for a tag that never matches: a weak one, and one that no header can say.
+///
+/// [`Kind::Precondition`]: runnel_store::Kind::Precondition
+pub(crate) fn of_condition(condition: &Condition) -> Result<(HeaderName, HeaderValue), Error> {
+    let any = HeaderValue::from_static("*");
+    match condition {
+        Condition::Absent => Ok((header::IF_NONE_MATCH, any)),
+        Condition::Present => Ok((header::IF_MATCH, any)),
+        Condition::Tag(tag) => match tag_header(tag).filter(|_| !tag.weak) {
+            Some(tag) => Ok((header::IF_MATCH, tag)),
+            None => Err(condition.failed()),
+        },
+    }
 }
 
 /// A list of tags, or `*`.
@@ -232,6 +268,41 @@ mod tests {
         assert_eq!(judge(&any, Some(&Validators::default()), false), Verdict::Proceed);
         let dated = headers(&[("if-modified-since", DATE)]);
         assert_eq!(judge(&dated, Some(&there), false), Verdict::Proceed);
+    }
+
+    #[test]
+    fn what_a_store_can_look_at() {
+        let of = |fields: &[(&'static str, &str)]| for_store(&headers(fields));
+        let tag = |text: &str| Some(Condition::Tag(parse_tag(text).unwrap()));
+        assert_eq!(of(&[("if-none-match", "*")]), Some(Condition::Absent));
+        assert_eq!(of(&[("if-match", "*")]), Some(Condition::Present));
+        assert_eq!(of(&[("if-match", "\"a\"")]), tag("\"a\""));
+        assert_eq!(of(&[("if-match", "W/\"a\"")]), tag("W/\"a\""));
+        for judged_before in [
+            [("if-match", "\"a\", \"b\""), ("accept", "*")],
+            [("if-match", "rubbish"), ("accept", "*")],
+            [("if-none-match", "\"a\""), ("accept", "*")],
+            [("if-match", "*"), ("if-none-match", "*")],
+            [("if-match", "\"a\""), ("if-unmodified-since", DATE)],
+            [("if-unmodified-since", DATE), ("accept", "*")],
+        ] {
+            assert_eq!(of(&judged_before), None, "{judged_before:?}");
+        }
+    }
+
+    #[test]
+    fn conditions_as_headers() {
+        let strong = Condition::Tag(EntityTag::strong("a"));
+        for condition in [Condition::Absent, Condition::Present, strong] {
+            let (name, value) = of_condition(&condition).unwrap();
+            let mut sent = HeaderMap::new();
+            sent.insert(name, value);
+            assert_eq!(for_store(&sent), Some(condition));
+        }
+        for (text, weak) in [("a", true), ("a\"b", false)] {
+            let tag = Condition::Tag(EntityTag { text: text.into(), weak });
+            assert_eq!(of_condition(&tag).unwrap_err().kind, runnel_store::Kind::Precondition);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{form, media};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Body, Content, Context, Error, Kind, Posted, Verb};
+use runnel_store::{Body, Condition, Content, Context, Error, Kind, Posted, Verb};
 use std::rc::Rc;
 
 impl Turn {
@@ -65,9 +65,28 @@ impl Turn {
         Some(value.to_str().ok()?.trim().to_string()).filter(|text| !text.is_empty())
     }
 
-    /// Checks the conditions, then writes.
-    async fn written(self, verb: Verb, content: Content, context: Context) -> Response<AnswerBody> {
-        let turn = match self.if_conditions_hold().await {
+    /// What the store looks at in the same step as it writes; otherwise the conditions are judged
+    /// before, by the present content.
+    fn store_condition(&self, verb: Verb) -> Option<Condition> {
+        if !self.head.conditional || verb == Verb::Post {
+            return None;
+        }
+        let condition = conditions::for_store(&self.exchange.headers);
+        let kept = self.root.conditions(&self.reference);
+        condition.filter(|one| kept.admit(Some(one), verb, &self.reference).is_ok())
+    }
+
+    /// Writes where the conditions hold.
+    async fn written(
+        self,
+        verb: Verb,
+        content: Content,
+        mut context: Context,
+    ) -> Response<AnswerBody> {
+        context.only_if = self.store_condition(verb);
+        // A stream takes its time: what cannot be written is better refused before.
+        let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
+        let turn = match self.if_conditions_hold(looks).await {
             Ok(turn) => turn,
             Err(response) => return response,
         };
@@ -133,11 +152,12 @@ impl Turn {
     pub(crate) fn delete(self) -> Reply {
         let (patience, meter) = (self.patience(None), self.meter.clone());
         Reply::later(in_time(patience, meter, async move {
-            let turn = match self.if_conditions_hold().await {
+            let only_if = self.store_condition(Verb::Delete);
+            let turn = match self.if_conditions_hold(only_if.is_none()).await {
                 Ok(turn) => turn,
                 Err(response) => return response,
             };
-            let context = Context { known: None, ..turn.context() };
+            let context = Context { known: None, only_if, ..turn.context() };
             let answer = guard(|| turn.root.delete(&turn.reference, &context));
             drop(context);
             match answer.await {
@@ -163,8 +183,8 @@ impl Turn {
     }
 
     /// Goes on, or answers 412. The present content is only asked for when there are conditions.
-    async fn if_conditions_hold(self) -> Result<Turn, Response<AnswerBody>> {
-        if !self.head.conditional {
+    async fn if_conditions_hold(self, looks: bool) -> Result<Turn, Response<AnswerBody>> {
+        if !looks || !self.head.conditional {
             return Ok(self);
         }
         let context = Context { known: None, ..self.context() };

@@ -8,7 +8,9 @@ mod helper;
 use helper::{run, start};
 use runnel_http::{ClientOptions, client};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
-use runnel_store::{Answer, Content, Context, Entry, Memory, Posted, Reference, Relative, Store};
+use runnel_store::{
+    Answer, Conditions, Content, Context, Entry, Memory, Posted, Reference, Relative, Store,
+};
 use std::rc::Rc;
 
 /// A store on the other side of the wire. HTTP has no listing (a collection is a page for people,
@@ -43,6 +45,10 @@ impl Store for Remote {
         self.here.list(reference, context)
     }
 
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.web.conditions(reference)
+    }
+
     fn describe(&self) -> String {
         "remote memory".to_string()
     }
@@ -62,6 +68,10 @@ impl Store for Unlisted {
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
         self.0.delete(reference, context)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.0.conditions(reference)
     }
 
     fn describe(&self) -> String {

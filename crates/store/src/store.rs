@@ -238,7 +238,8 @@ pub struct Context {
     /// The validator of what the caller has: a store that knows its own cheaply may answer
     /// [`crate::Body::Empty`] with the same tag instead of the content.
     pub known: Option<EntityTag>,
-    /// What has to be so for a put, post, merge or delete to happen; reads do not look at it.
+    /// What has to be so for a put, merge or delete to happen ([`Store::conditions`]). Posts may keep
+    /// or refuse it; reads do not look at it.
     pub only_if: Option<Condition>,
     /// When the caller stops waiting. Stores that wait for others should stop by then.
     pub deadline: Option<Instant>,

@@ -37,7 +37,7 @@ pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 ///   hash. Anything else is replaced. What merges at the same time is not lost. The time at which
 ///   a key vanishes stays.
 /// - **delete** removes the key and nothing below it.
-/// - Puts and deletes keep the conditions that something or nothing is there.
+/// - Puts, merges and deletes keep the conditions that something or nothing is there.
 /// - **watch** needs keyspace notifications. They are turned on where the server allows it;
 ///   otherwise the error says how to set `notify-keyspace-events`. After the connection broke, the
 ///   watcher is told that changes were lost. Emptying a whole database (`FLUSHDB`) is not told, and
@@ -150,7 +150,7 @@ impl Store for Redis {
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        let (context, admitted) = (context.clone(), context.unconditional(Verb::Merge, reference));
+        let (context, admitted) = (context.clone(), self.admits(Verb::Merge, reference, context));
         self.at_key(Verb::Merge, reference, |server, key| async move {
             admitted?;
             write::merge(&server, &key, content, &context).await

@@ -168,7 +168,11 @@ pub(super) async fn merge(
     let part = Part::of(content, VALUE_LIMIT).await?;
     let deadline = wait::deadline(context, server.options.operation_time);
     for _ in 0..ATTEMPTS {
-        let (change, again) = match (find(server, key, deadline).await?, &part) {
+        let found = find(server, key, deadline).await?;
+        if let Some(condition) = &context.only_if {
+            condition.check((!matches!(found, Found::Nothing)).then_some(None))?;
+        }
+        let (change, again) = match (found, &part) {
             (Found::Nothing, _) => {
                 let message = "there is nothing to merge into; put creates it";
                 return Err(Error::new(Kind::NotFound, message));

@@ -56,6 +56,8 @@ pub(super) struct Call {
     pub(super) headers: HeaderMap,
     pub(super) body: Outgoing,
     pub(super) deadline: Option<Instant>,
+    /// Whether it has a condition: then doing it twice is not the same as once.
+    pub(super) conditional: bool,
     /// The request for which this is done: its trace goes on in the other server.
     pub(super) followed: Option<Rc<dyn Exchange>>,
     pub(super) verb: Verb,
@@ -116,13 +118,13 @@ impl Call {
         ))
     }
 
-    /// Sends the request; once more where one that may be repeated (RFC 9110 section 9.2.2) met a
-    /// connection that had died. A stream cannot be sent again.
+    /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
+    /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
     async fn attempts(&mut self) -> Result<Response<Incoming>> {
         let (payload, kind, feed) = self.body.payload().await?;
         match self.attempt(payload, kind.clone(), feed).await? {
-            Err(error) if self.may_repeat() && fault::was_stale(&error) => {
-                tracing::debug!(target_uri = %self.target, "a kept connection had been closed");
+            Err(error) if self.may_repeat() && fault::was_closed(&error) => {
+                tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
                 let (payload, _, feed) = self.body.payload().await?;
                 let again = self.attempt(payload, kind, feed).await?;
                 again.map_err(|error| fault::of_wire(error, &self.target))
@@ -134,7 +136,7 @@ impl Call {
 
     fn may_repeat(&self) -> bool {
         let idempotent = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
-        idempotent && !matches!(self.body, Outgoing::Spent)
+        idempotent && !self.conditional && !matches!(self.body, Outgoing::Spent)
     }
 
     async fn attempt(

@@ -65,8 +65,8 @@ pub(super) fn too_long(target: &Uri, what: &str) -> String {
     format!("{host} took too long to {what}")
 }
 
-/// Whether a kept connection had been closed by the server before it saw the request.
-pub(super) fn was_stale(error: &legacy::Error) -> bool {
+/// Whether the connection ended without an answer: the server may have seen the request or not.
+pub(super) fn was_closed(error: &legacy::Error) -> bool {
     !error.is_connect()
         && matches!(
             cause(error),
