@@ -11,25 +11,32 @@
 //! Reading order: `plan` (what can be asked for), `response` (where an answer ends), `worker` (one
 //! thread), `run` (all of them).
 
+mod chart;
+mod compare;
 mod connection;
 mod cpu;
+mod curve;
 mod figures;
 mod first;
 mod plan;
 mod response;
 mod run;
 mod schedule;
+mod sweep;
 mod tally;
 mod target;
 mod text;
 mod timer;
 mod worker;
 
+pub use compare::{Compared, MOST_ROUNDS, compare};
+pub use curve::latency_svg;
 pub use figures::Figures;
 pub use plan::{
     Body, Expected, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Length, Load, MOST_CONNECTIONS,
     MOST_THREADS, Pace, Request, Span,
 };
 pub use run::{Control, Job, Trouble, run};
+pub use sweep::{MOST_RATES, Rates, Swept, sweep};
 pub use tally::Failure;
 pub use target::Target;
