@@ -245,8 +245,11 @@ impl Generator<'_> {
                     .hint("remove one of the two, or give them different paths"),
                 );
             }
-            let context =
-                MethodContext { class: class.name.text.clone(), ..MethodContext::default() };
+            let context = MethodContext {
+                class: class.name.text.clone(),
+                pages: verb == "get",
+                ..MethodContext::default()
+            };
             let function = self.method_function(context, &names, body, &Tail::Return);
             verbs.push(format!("{verb}={function}"));
         }

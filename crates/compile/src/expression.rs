@@ -68,6 +68,12 @@ impl Generator<'_> {
         if let ExpressionKind::Parenthesized(inner) = &expression.kind {
             return self.expression_to(inner, tail);
         }
+        if let Tail::Write(place) = tail {
+            return self.write_expression(expression, place);
+        }
+        if self.page(expression, tail) {
+            return;
+        }
         if self.control(expression, tail) {
             return;
         }
@@ -102,6 +108,7 @@ impl Generator<'_> {
             ExpressionKind::ReferenceTo(path) => self.reference(path),
             ExpressionKind::Array { class, elements } => self.array(class.as_ref(), elements),
             ExpressionKind::Dictionary(pairs) => self.dictionary(pairs),
+            ExpressionKind::Object { .. } if self.is_element(expression) => self.element(expression),
             ExpressionKind::Object { class, pairs, children } => {
                 self.object(class, pairs.as_deref(), children.as_deref())
             }
@@ -159,7 +166,8 @@ impl Generator<'_> {
             needs |= matches!(
                 inner.kind,
                 ExpressionKind::Assign { .. } | ExpressionKind::Cascade { .. }
-            ) || self.is_control(inner);
+            ) || self.is_control(inner)
+                || self.is_element(inner);
         });
         // A large expression may be cut into temporaries for its depth: each of its nodes adds at
         // most one level, and half of one as an argument.

@@ -98,6 +98,8 @@ pub(crate) struct MethodContext {
     pub(crate) unwinds: bool,
     /// On the class itself.
     pub(crate) class_side: bool,
+    /// A page that it answers may be sent while it is written: a `get` of a property path.
+    pub(crate) pages: bool,
 }
 
 pub(crate) struct Generator<'a> {
@@ -108,6 +110,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) functions: Vec<Function>,
     pub(crate) code: String,
+    /// Constant markup that was not written yet.
+    pub(crate) markup: String,
     pub(crate) classes: HashMap<String, ClassFacts>,
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
@@ -166,8 +170,9 @@ pub fn compile(
 
 /// The kernel functions that generated code calls most; locals of the chunk.
 const HELPERS: &str = "local add,sub,mul,div,lt,gt,le,ge,eq,ne,truth,str,cat,at,atPut,fetch,store,\
-array,dict,home,leave,query=K.add,K.sub,K.mul,K.div,K.lt,K.gt,K.le,K.ge,K.eq,K.ne,K.truth,K.str,\
-K.concat,K.at,K.atPut,K.fetch,K.storePut,K.array,K.literalDictionary,K.home,K.leave,K.query ";
+array,dict,home,leave,query,put,child=K.add,K.sub,K.mul,K.div,K.lt,K.gt,K.le,K.ge,K.eq,K.ne,K.truth,K.str,\
+K.concat,K.at,K.atPut,K.fetch,K.storePut,K.array,K.literalDictionary,K.home,K.leave,K.query,\
+K.put,K.child ";
 
 impl<'a> Generator<'a> {
     fn new(source: &'a str, known: &'a dyn Known, frames: BTreeSet<usize>) -> Self {
@@ -179,6 +184,7 @@ impl<'a> Generator<'a> {
             scopes: Vec::new(),
             functions: Vec::new(),
             code: String::new(),
+            markup: String::new(),
             classes: HashMap::new(),
             templates: BTreeSet::new(),
             schemes: BTreeSet::new(),

@@ -4,12 +4,15 @@
 //! Line N of the Lua does what line N of the program says, so that traces need no table.
 //!
 //! Reading order: `scope` (where names live), `generator` (the state), `expression`, `message`,
-//! `control` (messages that become Lua's own control structures), `class`, `query`, `path`.
+//! `control` (messages that become Lua's own control structures), `class`, `query`, `path`,
+//! `element` (pages).
 
 mod class;
 mod control;
+mod element;
 mod expression;
 mod generator;
+mod html;
 mod lines;
 mod literal;
 mod message;

@@ -117,12 +117,7 @@ impl Generator<'_> {
         pairs: Option<&[Pair]>,
         children: Option<&[Expression]>,
     ) -> Code {
-        let is_element = class.text.starts_with(|first: char| first.is_ascii_lowercase())
-            && !self.is_class(&class.text);
-        let target = match is_element {
-            true => quoted(&class.text),
-            false => self.class_value(class),
-        };
+        let target = self.class_value(class);
         let pairs = pairs.unwrap_or_default();
         let count = pairs.len();
         self.helper("K");
@@ -140,15 +135,13 @@ impl Generator<'_> {
             (format!("{{{keys}}}"), format!("{{{values}}}"), codes)
         };
         let Some(children) = children else {
-            let maker = if is_element { "K.element" } else { "K.object" };
-            let call = format!("{mark}{maker}({target},{keys},{values},{count})");
+            let call = format!("{mark}K.object({target},{keys},{values},{count})");
             return Code::call(call).deeper_than(&codes);
         };
         let list: Vec<&Expression> = children.iter().collect();
         let (inner, inner_codes) = self.elements(&list);
-        let maker = if is_element { "K.element" } else { "K.objectWithChildren" };
         let call = format!(
-            "{mark}{maker}({target},{keys},{values},{count},{{{inner}}},{})",
+            "{mark}K.objectWithChildren({target},{keys},{values},{count},{{{inner}}},{})",
             children.len()
         );
         Code::call(call).deeper_than(&codes).deeper_than(&inner_codes)

@@ -16,6 +16,8 @@ pub(crate) enum Tail {
     Return,
     /// It is kept in this variable.
     Keep(String),
+    /// It is written into markup.
+    Write(Box<crate::element::Place>),
 }
 
 impl Generator<'_> {
@@ -81,6 +83,7 @@ impl Generator<'_> {
             }
             Tail::Return => self.code.push_str(&format!("do return {} end ", value.text)),
             Tail::Keep(variable) => self.code.push_str(&format!("{variable}={} ", value.text)),
+            Tail::Write(place) => self.write_value(&value, place),
             Tail::Discard if value.call && !value.text.starts_with('(') => {
                 self.code.push_str(&value.text);
                 self.code.push_str("; ");

@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 49] = files![
+const FILES: [(&str, &str); 50] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -58,6 +58,7 @@ const FILES: [(&str, &str); 49] = files![
     "connect.lua",
     "changes.lua",
     "element.lua",
+    "element_attribute.lua",
     "rows.lua",
     "table.lua",
     "database.lua",
@@ -167,6 +168,8 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         text: keep("str", Type::Function)?,
         json_text: keep("json", Type::Function)?,
         html_text: keep("html", Type::Function)?,
+        sending: keep("sending", Type::Table)?,
+        take_markup: keep("takeMarkup", Type::Function)?,
         kernel: {
             stack.push_copy(kernel);
             stack.keep()

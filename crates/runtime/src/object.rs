@@ -50,6 +50,26 @@ impl ScriptObject {
         stack.push_kept(self.slot);
     }
 
+    /// The markup of an element, when it is complete: nothing of it is run.
+    fn written(&self) -> Option<Bytes> {
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        let top = stack.top();
+        stack.push_kept(self.slot);
+        let is_nil = |name: &str| {
+            stack.field(top + 1, name);
+            let nil = stack.kind(-1) == Type::Nil;
+            stack.pop(1);
+            nil
+        };
+        let complete = is_nil("_marks") && (is_nil("_media") || !is_nil("_whole"));
+        stack.field(top + 1, "_html");
+        let text = (complete && stack.kind(-1) == Type::Text)
+            .then(|| Bytes::copy_from_slice(stack.bytes(-1)));
+        stack.set_top(top);
+        text
+    }
+
     /// Asks the program for a text: `entry` is a kernel function of the object.
     fn ask(&self, entry: Slot) -> Answer<Bytes> {
         let slot = self.slot;
@@ -78,7 +98,12 @@ impl Lazy for ScriptObject {
     fn encode(&self, form: Form) -> Answer<Bytes> {
         let slots = self.isolate.slots();
         let json = match (form, self.shape) {
-            (_, Shape::Element) => return self.ask(slots.html_text),
+            (_, Shape::Element) => {
+                return match self.written() {
+                    Some(bytes) => Answer::ok(bytes),
+                    None => self.ask(slots.html_text),
+                };
+            }
             (Form::Json, _) | (Form::Text, Shape::Structure) => true,
             (Form::Text, Shape::Other) => return self.ask(slots.text),
             (Form::Csv, _) => false,
@@ -109,7 +134,16 @@ impl Lazy for ScriptObject {
     }
 
     fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
-        (self.shape == Shape::Element).then_some(Cow::Borrowed("text/html; charset=utf-8"))
+        if self.shape != Shape::Element {
+            return None;
+        }
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        stack.push_kept(self.slot);
+        stack.field(-1, "_media");
+        let media_type = crate::page::of_document(stack.bytes(-1));
+        stack.pop(2);
+        Some(media_type)
     }
 
     /// An instance names the fields that have a value: what is nil in it was never said.

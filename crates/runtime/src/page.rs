@@ -1,0 +1,206 @@
+//! Pages that are sent while they are written.
+//!
+//! A `get` of the program may answer a page whose parts wait for something. While the kernel writes
+//! such a page for a client, its buffer lies in the kernel's table `sending` (element.lua). When the
+//! fiber waits longer than [`PATIENCE`], the client gets what is there, and the rest as it comes. A
+//! page that is done before is one piece with a length, and its errors have a status.
+
+use crate::fault::Fault;
+use crate::fiber::Fiber;
+use crate::isolate::Isolate;
+use crate::raw::{Slot, Stack, Type};
+use bytes::Bytes;
+use futures_util::Stream;
+use runnel_store::{Answer, Body, Content, Form, Result};
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// How long a page that has begun may wait before what is there of it is sent.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// A `get` that runs, and the page that it has begun to write.
+struct Writing {
+    isolate: Isolate,
+    fiber: Fiber<Option<Content>>,
+    buffer: Option<Slot>,
+    media_type: Cow<'static, str>,
+}
+
+type Read = std::result::Result<Option<Content>, Fault>;
+
+impl Writing {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Read> {
+        let isolate = self.isolate.clone();
+        let stack = isolate.stack();
+        stack.reserve(8);
+        // A page around this one: its program asked for this `get`.
+        let outer = begun(&isolate, stack);
+        let outcome = Pin::new(&mut self.fiber).poll(context);
+        let stack = isolate.stack();
+        if !matches!(outcome, Poll::Ready(Ok(_)))
+            && let Some(buffer) = begun(&isolate, stack)
+        {
+            self.media_type = media_type(&isolate, stack);
+            if let Some(old) = self.buffer.replace(buffer) {
+                stack.release(old);
+            }
+        }
+        if let Some(outer) = outer {
+            stack.push_kept(isolate.slots().sending);
+            stack.push_kept(outer);
+            stack.set_element(-2, 1);
+            stack.pop(1);
+            stack.release(outer);
+        }
+        outcome
+    }
+
+    /// What was written since it was asked the last time.
+    fn take(&self) -> Bytes {
+        let Some(buffer) = self.buffer else { return Bytes::new() };
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        let top = stack.top();
+        stack.push_kept(self.isolate.slots().take_markup);
+        stack.push_kept(buffer);
+        let taken = match stack.protected_call(1, 1) {
+            true => Bytes::copy_from_slice(stack.bytes(-1)),
+            false => Bytes::new(),
+        };
+        stack.set_top(top);
+        taken
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        if let Some(buffer) = self.buffer.take() {
+            self.isolate.stack().release(buffer);
+        }
+    }
+}
+
+/// Takes the buffer of a page that was begun out of its table.
+fn begun(isolate: &Isolate, stack: Stack) -> Option<Slot> {
+    stack.push_kept(isolate.slots().sending);
+    stack.get_element(-1, 1);
+    if stack.kind(-1) == Type::Nil {
+        stack.pop(2);
+        return None;
+    }
+    let buffer = stack.keep();
+    stack.push_nil();
+    stack.set_element(-2, 1);
+    stack.pop(1);
+    Some(buffer)
+}
+
+fn media_type(isolate: &Isolate, stack: Stack) -> Cow<'static, str> {
+    stack.push_kept(isolate.slots().sending);
+    stack.get_element(-1, 2);
+    let media_type = of_document(stack.bytes(-1));
+    stack.pop(2);
+    media_type
+}
+
+/// The media type of an element, by what the kernel says of it: nothing for HTML.
+pub(crate) fn of_document(media: &[u8]) -> Cow<'static, str> {
+    match std::str::from_utf8(media) {
+        Ok("") | Err(_) => Cow::Borrowed("text/html; charset=utf-8"),
+        Ok(media) => Cow::Owned(format!("{media}; charset=utf-8")),
+    }
+}
+
+/// Runs the fiber of a `get`.
+pub(crate) fn answer(isolate: &Isolate, fiber: Fiber<Option<Content>>) -> Answer<Option<Content>> {
+    let mut writing =
+        Writing { isolate: isolate.clone(), fiber, buffer: None, media_type: Cow::Borrowed("") };
+    let outcome = match isolate.scheduler().must_wait() {
+        true => Poll::Pending,
+        false => writing.poll(&mut Context::from_waker(Waker::noop())),
+    };
+    match outcome {
+        Poll::Ready(result) => {
+            Answer::Ready(result.map_err(|fault| fault.into_error(&writing.isolate)))
+        }
+        // Whoever awaits the answer polls it at once: no wake-up is lost.
+        Poll::Pending => Answer::later(Begun { writing: Some(writing), patience: None }),
+    }
+}
+
+/// A `get` that waits: it ends with the content, or with a stream of what is there and what follows.
+struct Begun {
+    writing: Option<Writing>,
+    patience: Option<Pin<Box<tokio::time::Sleep>>>,
+}
+
+impl Future for Begun {
+    type Output = Result<Option<Content>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(mut writing) = self.writing.take() else { return Poll::Ready(Ok(None)) };
+        if let Poll::Ready(result) = writing.poll(context) {
+            return Poll::Ready(result.map_err(|fault| fault.into_error(&writing.isolate)));
+        }
+        if writing.buffer.is_some() {
+            let patience =
+                self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
+            if patience.as_mut().poll(context).is_ready() {
+                let first = writing.take();
+                if !first.is_empty() {
+                    let media_type = std::mem::take(&mut writing.media_type);
+                    let stream = Pieces { writing: Some(writing), first: Some(first) };
+                    let body = Body::Stream(Box::pin(stream), None);
+                    let content = Content { body, ..Content::default() };
+                    return Poll::Ready(Ok(Some(content.with_media_type(media_type))));
+                }
+                // Nothing to send yet: looked at again when the fiber goes on.
+                self.patience = None;
+            }
+        }
+        self.writing = Some(writing);
+        Poll::Pending
+    }
+}
+
+/// The pieces of a page that is sent while it is written.
+struct Pieces {
+    writing: Option<Writing>,
+    first: Option<Bytes>,
+}
+
+impl Stream for Pieces {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if let Some(first) = self.first.take() {
+            return Poll::Ready(Some(Ok(first)));
+        }
+        let Some(writing) = &mut self.writing else { return Poll::Ready(None) };
+        match writing.poll(context) {
+            Poll::Pending => match writing.take() {
+                piece if piece.is_empty() => Poll::Pending,
+                piece => Poll::Ready(Some(Ok(piece))),
+            },
+            Poll::Ready(Err(fault)) => {
+                let error = fault.into_error(&writing.isolate);
+                self.writing = None;
+                Poll::Ready(Some(Err(error)))
+            }
+            Poll::Ready(Ok(content)) => {
+                self.writing = None;
+                match content.map(|content| content.body) {
+                    Some(Body::Lazy(rest)) => match rest.encode(Form::Text) {
+                        Answer::Ready(Ok(bytes)) if bytes.is_empty() => Poll::Ready(None),
+                        Answer::Ready(result) => Poll::Ready(Some(result)),
+                        Answer::Later(_) => Poll::Ready(None),
+                    },
+                    _ => Poll::Ready(None),
+                }
+            }
+        }
+    }
+}
