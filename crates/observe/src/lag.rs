@@ -28,6 +28,8 @@ pub(crate) struct Pulse {
     /// A request came since the last look.
     begun: Cell<bool>,
     looking: Cell<bool>,
+    /// When the probe was woken: its first wait is a measure like the others.
+    woken: Cell<Option<Instant>>,
     wake: Notify,
 }
 
@@ -36,6 +38,7 @@ impl Pulse {
     pub(crate) fn beat(&self) {
         self.begun.set(true);
         if !self.looking.replace(true) {
+            self.woken.set(Some(Instant::now()));
             self.wake.notify_one();
         }
     }
@@ -46,6 +49,9 @@ pub(crate) async fn probe(pulse: Rc<Pulse>, numbers: Arc<WorkerNumbers>, sampler
     let mut told = None;
     loop {
         pulse.wake.notified().await;
+        if let Some(woken) = pulse.woken.take() {
+            record(&numbers, woken.elapsed(), &mut told);
+        }
         loop {
             let pause = if pulse.begun.replace(false) { LOOK } else { CALM };
             let start = Instant::now();
