@@ -59,6 +59,7 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         headers,
         answer_time: limit.unwrap_or(usual.answer_time),
         body_idle: limit.unwrap_or(usual.body_idle),
+        socket: text(options, "socket").map(Into::into),
         ..usual
     });
     let base = Reference::from_path(path.to_string()).with_scheme(scheme.to_string());

@@ -2,6 +2,7 @@
 
 mod address;
 mod call;
+mod dial;
 mod fault;
 mod incoming;
 mod outgoing;
@@ -14,6 +15,7 @@ use runnel_store::{
     Answer, Conditions, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb,
     Verbs,
 };
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,6 +36,9 @@ pub struct ClientOptions {
     pub collect: u64,
     /// How many idle connections are kept for each host. Default 64.
     pub idle_connections: usize,
+    /// A Unix socket that all connections are made to; the host of an address is then only said in
+    /// the request. None by default.
+    pub socket: Option<PathBuf>,
     /// Headers of every request, such as `Authorization`. One that a redirect to another host
     /// must not see (`Authorization`, `Cookie`, `Proxy-Authorization`) is left out there.
     pub headers: Vec<(String, String)>,
@@ -50,6 +55,7 @@ impl std::fmt::Debug for ClientOptions {
             .field("redirects", &self.redirects)
             .field("collect", &self.collect)
             .field("idle_connections", &self.idle_connections)
+            .field("socket", &self.socket)
             .field("headers", &names)
             .finish()
     }
@@ -64,6 +70,7 @@ impl Default for ClientOptions {
             redirects: 10,
             collect: 1024 * 1024,
             idle_connections: 64,
+            socket: None,
             headers: Vec::new(),
         }
     }

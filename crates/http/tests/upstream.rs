@@ -71,6 +71,11 @@ fn quick() -> Rc<dyn Store> {
     client(ClientOptions { answer_time: short, body_idle: short, ..ClientOptions::default() })
 }
 
+/// Where nothing is waited for in vain, a busy machine is no reason to give up.
+fn patient() -> Rc<dyn Store> {
+    client(ClientOptions::default())
+}
+
 fn at(port: u16) -> Reference {
     Reference::from_path(format!("//127.0.0.1:{port}/x")).with_scheme("http")
 }
@@ -127,16 +132,15 @@ fn nothing_is_left_of_ten_thousand_failures_of_each_kind() {
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = free.local_addr().unwrap().port();
         drop(free);
-        many_times(&store, port, &[Kind::Unavailable]).await;
+        many_times(&patient(), port, &[Kind::Unavailable]).await;
         for manner in
             [Manner::Silent, Manner::Closing, Manner::Garbage, Manner::Half, Manner::Broken]
         {
             let port = bad_server(manner).await;
-            let kinds: &[Kind] = match manner {
-                Manner::Garbage => &[Kind::Failed],
-                _ => &[Kind::Unavailable, Kind::Timeout],
-            };
-            many_times(&store, port, kinds).await;
+            match manner {
+                Manner::Garbage => many_times(&patient(), port, &[Kind::Failed]).await,
+                _ => many_times(&store, port, &[Kind::Unavailable, Kind::Timeout]).await,
+            }
         }
     });
 }
@@ -201,6 +205,56 @@ fn what_may_be_repeated_is_sent_again_on_a_connection_that_had_died() {
         }
         let posted = store.post(&at(port), Content::text("x"), &Context::default()).await;
         assert_eq!(posted.err().unwrap().kind, Kind::Unavailable);
+    });
+}
+
+/// Closes so many connections after it has read a request, then answers. Counts the requests.
+async fn closing_at_first(times: usize) -> (u16, Rc<std::cell::Cell<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let requests = Rc::new(std::cell::Cell::new(0));
+    let counted = requests.clone();
+    tokio::task::spawn_local(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 1024]).await;
+            counted.set(counted.get() + 1);
+            if counted.get() > times {
+                let answer = b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n";
+                let _ = stream.write_all(answer).await;
+            }
+        }
+    });
+    (port, requests)
+}
+
+/// What does the same when done twice is sent once more, also on a connection that was new; and no
+/// more than once more.
+#[test]
+fn what_may_be_repeated_is_sent_once_more_on_a_new_connection() {
+    run(async {
+        let context = Context::default();
+        let only_if = Some(runnel_store::Condition::Absent);
+        let conditional = Context { only_if, ..Context::default() };
+        for (context, closed, answered, sent) in [
+            (&context, 1, true, 2),
+            (&context, 2, false, 2),
+            // The first attempt may have created it, and the second would then be refused.
+            (&conditional, 1, false, 1),
+        ] {
+            let (port, requests) = closing_at_first(closed).await;
+            let store = patient();
+            let put = store.put(&at(port), Content::text("x"), context).await;
+            assert_eq!(put.is_ok(), answered);
+            assert_eq!(requests.get(), sent);
+            if let Err(error) = put {
+                assert_eq!((error.kind, error.temporary), (Kind::Unavailable, true));
+            }
+        }
+        let (port, requests) = closing_at_first(1).await;
+        let merged = patient().merge(&at(port), Content::text("x"), &context).await;
+        assert_eq!(merged.err().unwrap().kind, Kind::Unavailable);
+        assert_eq!(requests.get(), 1);
     });
 }
 

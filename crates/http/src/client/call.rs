@@ -1,5 +1,6 @@
 //! One verb on its way: connections, time limits, redirects, and the second attempt.
 
+use super::dial::Dial;
 use super::incoming::Reception;
 use super::outgoing::{Feed, Outgoing, Payload};
 use super::{ClientOptions, address, fault};
@@ -8,7 +9,6 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use runnel_store::{Calling, Error, Exchange, Kind, Reference, Result, Verb};
 use std::pin::pin;
@@ -24,21 +24,18 @@ const SECRET: [HeaderName; 3] =
 
 /// The connections of one client.
 pub(super) struct Wire {
-    http: legacy::Client<HttpsConnector<HttpConnector>, Payload>,
+    http: legacy::Client<HttpsConnector<Dial>, Payload>,
     pub(super) options: ClientOptions,
 }
 
 impl Wire {
     pub(super) fn new(options: ClientOptions) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(options.connect_time));
+        let dial = Dial::new(options.socket.as_deref(), options.connect_time);
         let connector = HttpsConnectorBuilder::new()
             .with_webpki_roots()
             .https_or_http()
             .enable_http1()
-            .wrap_connector(tcp);
+            .wrap_connector(dial);
         let http = legacy::Client::builder(TokioExecutor::new())
             .pool_idle_timeout(KEPT)
             .pool_timer(TokioTimer::new())
@@ -106,6 +103,10 @@ impl Call {
             };
             super::incoming::discard(response.into_body()).await;
             if !address::same_origin(&self.target, &next) {
+                if self.wire.options.socket.is_some() {
+                    let message = "the server behind the socket redirects to another host";
+                    return Err(Error::new(Kind::Failed, message));
+                }
                 for name in &SECRET {
                     self.headers.remove(name);
                 }

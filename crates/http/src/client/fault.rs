@@ -34,6 +34,14 @@ pub(super) fn of_wire(error: legacy::Error, target: &Uri) -> Error {
         Cause::Io(io::ErrorKind::ConnectionRefused) => {
             (Kind::Unavailable, format!("{host} refused the connection"), true)
         }
+        Cause::Io(io::ErrorKind::NotFound) => (
+            Kind::Unavailable,
+            format!("there is no socket on which {host} is to be reached"),
+            true,
+        ),
+        Cause::Io(io::ErrorKind::PermissionDenied) => {
+            (Kind::Denied, format!("the socket of {host} is not for this user"), false)
+        }
         Cause::Io(io::ErrorKind::TimedOut) => (Kind::Timeout, too_long(target, "connect"), true),
         Cause::Io(
             io::ErrorKind::ConnectionReset
