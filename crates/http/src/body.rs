@@ -5,12 +5,15 @@ use crate::meter::Meter;
 use crate::observe::Watch;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use runnel_store::{ByteStream, Error, Kind};
+use runnel_store::{ByteStream, Error, Kind, gzip, gzip_stream};
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+
+/// Bodies of up to so many bytes are packed before their answer leaves, so that it has a length.
+const PACKED_AT_ONCE: usize = 64 << 10;
 
 /// The body of an answer. Dropping it tells the meter that the answer is over.
 pub(crate) struct AnswerBody {
@@ -47,6 +50,33 @@ impl AnswerBody {
     /// From now on somebody is told what leaves.
     pub(crate) fn watch(&mut self, watch: Watch) {
         self.watch = Some(watch);
+    }
+
+    /// From now on it is packed as gzip: at once where it is small, piece by piece otherwise.
+    /// Answers whether it is.
+    pub(crate) fn pack(&mut self) -> bool {
+        self.source = match std::mem::replace(&mut self.source, Source::Done) {
+            Source::Whole(bytes) if bytes.len() <= PACKED_AT_ONCE => match gzip(&bytes) {
+                Ok(packed) => Source::Whole(packed),
+                Err(_) => {
+                    self.source = Source::Whole(bytes);
+                    return false;
+                }
+            },
+            Source::Whole(bytes) => {
+                let whole = futures_util::stream::iter([Ok(bytes)]);
+                Source::Stream(gzip_stream(Box::pin(whole), false), None)
+            }
+            Source::Stream(stream, length) => {
+                // Pieces of unknown number come when there is something to show.
+                Source::Stream(gzip_stream(stream, length.is_none()), None)
+            }
+            other => {
+                self.source = other;
+                return false;
+            }
+        };
+        true
     }
 
     /// No body.

@@ -1,5 +1,6 @@
 //! Conditional requests: entity tags and dates (RFC 9110 section 13).
 
+use crate::compress::SUFFIX;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error};
@@ -144,9 +145,25 @@ fn parse_list(mut text: &str, tags: &mut Vec<EntityTag>) {
         if tags.len() >= MOST_TAGS {
             return;
         }
-        tags.push(tag);
+        tags.push(of_content(tag));
         text = rest;
     }
+}
+
+/// The tag of the content itself, where a client shows that of its packed form.
+fn of_content(tag: EntityTag) -> EntityTag {
+    match tag.text.strip_suffix(SUFFIX) {
+        Some(text) => EntityTag { text: text.into(), weak: tag.weak },
+        None => tag,
+    }
+}
+
+/// Whether a client has content in its packed form: the answer that nothing has changed then names
+/// that.
+pub(crate) fn has_packed(headers: &HeaderMap, tag: &EntityTag) -> bool {
+    let packed = format!("\"{}{SUFFIX}\"", &*tag.text);
+    let lines = headers.get_all(header::IF_NONE_MATCH).iter();
+    !tag.weak && lines.filter_map(|line| line.to_str().ok()).any(|line| line.contains(&packed))
 }
 
 fn parse_one(text: &str) -> Option<(EntityTag, &str)> {
@@ -255,6 +272,17 @@ mod tests {
         let there = present("\"a\"", 100);
         let asked = headers(&[("if-none-match", "\"b\""), ("if-modified-since", DATE)]);
         assert_eq!(judge(&asked, Some(&there), true), Verdict::Proceed);
+    }
+
+    #[test]
+    fn packed_content_is_the_same_content() {
+        let there = present("\"a\"", 100);
+        let asked = headers(&[("if-none-match", "\"b\", \"a--gzip\"")]);
+        assert_eq!(judge(&asked, Some(&there), true), Verdict::Unchanged);
+        assert!(has_packed(&asked, there.tag.as_ref().unwrap()));
+        let asked = headers(&[("if-match", "\"a--gzip\"")]);
+        assert_eq!(judge(&asked, Some(&there), false), Verdict::Proceed);
+        assert!(!has_packed(&asked, there.tag.as_ref().unwrap()));
     }
 
     #[test]

@@ -9,6 +9,8 @@ use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 pub(crate) struct Head {
     /// The request has conditions (`If-…`).
     pub(crate) conditional: bool,
+    /// The request asks for a part (`Range`).
+    pub(crate) ranged: bool,
     /// How long the body says it is.
     pub(crate) length: Option<u64>,
     /// The body comes in chunks.
@@ -51,6 +53,8 @@ pub(crate) fn check(
             || name == header::IF_UNMODIFIED_SINCE
         {
             head.conditional = true;
+        } else if name == header::RANGE {
+            head.ranged = true;
         }
     }
     if codings > 1 {

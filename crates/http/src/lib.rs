@@ -11,6 +11,7 @@
 
 mod body;
 mod client;
+mod compress;
 mod conditions;
 mod connection;
 mod exchange;
@@ -25,8 +26,10 @@ mod meter;
 mod negotiate;
 mod observe;
 mod options;
+mod partial;
 mod problem;
 mod protocols;
+mod range;
 mod reply;
 mod request_id;
 mod screen;

@@ -74,6 +74,9 @@ pub struct Limits {
     pub requests: u32,
     /// Requests at a time on one connection of HTTP/2; the client waits with others. Default 100.
     pub streams: u32,
+    /// Answers of a type that gets smaller by it are packed for clients that take gzip, from so
+    /// many bytes on; [`u64::MAX`] for never. Default 1 KiB.
+    pub pack_from: u64,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -93,6 +96,7 @@ impl Default for Limits {
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
             streams: 100,
+            pack_from: 1024,
             connections: 10_000,
         }
     }

@@ -1,22 +1,25 @@
 //! One request and its answer: reading.
 
 use crate::body::AnswerBody;
+use crate::compress::{self, Packing};
 use crate::conditions::{self, Validators, Verdict};
 use crate::exchange::HttpExchange;
 use crate::guard::{guard, guard_now};
 use crate::head::Head;
 use crate::meter::Meter;
 use crate::options::Limits;
+use crate::partial::{self, Outgoing, Sent};
 use crate::problem::Problem;
 use crate::reply::{Patience, Reply, in_time};
 use crate::upload::Progress;
 use crate::{listing, media, negotiate};
 use bytes::Bytes;
+use hyper::body::Body as _;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Answer, Body, Content, Context, Entry, Error, Exchange, Kind, Lazy, Reference, Result, Store,
-    Verbs,
+    Answer, Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, Reference,
+    Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -38,6 +41,10 @@ pub(crate) struct Facts {
     pub(crate) location: Option<HeaderValue>,
     /// The form was chosen by what the client accepts.
     pub(crate) negotiated: bool,
+    /// Parts of it can be asked for.
+    pub(crate) has_parts: bool,
+    /// Where this part lies in the whole.
+    pub(crate) place: Option<HeaderValue>,
 }
 
 impl Turn {
@@ -126,12 +133,16 @@ impl Turn {
         location: Option<HeaderValue>,
     ) -> Reply {
         let validators = Validators { tag: content.entity_tag, modified: content.modified };
-        let facts = Facts { validators, location, negotiated: false };
+        let facts = Facts { validators, location, ..Facts::default() };
         let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
-        if reads && self.head.conditional {
+        // What a program said about the status is about this answer and no content of its own.
+        let usual = matches!(self.exchange.wishes.status(), Ok(None | Some(StatusCode::OK)));
+        if reads && usual && self.head.conditional {
             match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
-                Verdict::Unchanged => return Reply::ready(self.unchanged(facts)),
+                Verdict::Unchanged => {
+                    return Reply::ready(self.unchanged(content.media_type.as_deref(), facts));
+                }
                 Verdict::Failed => {
                     return Reply::ready(
                         self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
@@ -140,27 +151,24 @@ impl Turn {
             }
         }
         let given = content.media_type;
-        let (kind, body) = match content.body {
+        let (kind, outgoing) = match content.body {
             Body::Empty => {
                 let body = AnswerBody::empty(&self.meter);
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
                 return Reply::ready(self.respond(status, None, facts, body));
             }
-            Body::Bytes(bytes) => (media::OCTETS, AnswerBody::whole(bytes, &self.meter)),
+            Body::Bytes(bytes) => (media::OCTETS, Outgoing::Bytes(bytes)),
             Body::Text(text) => {
                 let kind = match given {
                     Some(given) => media::content_type(given, true),
                     None => media::HTML,
                 };
-                let body = AnswerBody::whole(text.into_bytes(), &self.meter);
-                return Reply::ready(self.respond(status, Some(kind), facts, body));
+                return self.send(status, kind, facts, Outgoing::Bytes(text.into_bytes()));
             }
-            Body::Stream(stream, length) => {
-                (media::OCTETS, AnswerBody::stream(stream, length, &self.meter))
-            }
+            Body::Stream(stream, length) => (media::OCTETS, Outgoing::Stream(stream, length)),
             Body::Value(value) => {
                 let (kind, bytes) = media::of_value(value);
-                (kind.unwrap_or(media::HTML), AnswerBody::whole(bytes, &self.meter))
+                (kind.unwrap_or(media::HTML), Outgoing::Bytes(bytes))
             }
             Body::Lazy(lazy) => {
                 let facts = Facts { negotiated: true, ..facts };
@@ -168,7 +176,49 @@ impl Turn {
             }
         };
         let kind = given.map_or(kind, |given| media::content_type(given, false));
-        Reply::ready(self.respond(status, Some(kind), facts, body))
+        self.send(status, kind, facts, outgoing)
+    }
+
+    /// Content as it is, or the part of it that was asked for.
+    fn send(
+        self,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: Facts,
+        outgoing: Outgoing,
+    ) -> Reply {
+        let has_parts = partial::has_parts(&outgoing, &facts.validators);
+        let facts = Facts { has_parts, ..facts };
+        let asked = self.head.ranged
+            && has_parts
+            && self.exchange.method == Method::GET
+            && matches!(self.exchange.wishes.status(), Ok(None | Some(StatusCode::OK)));
+        if !asked {
+            let body = outgoing.body(&self.meter);
+            return Reply::ready(self.respond(status, Some(kind), facts, body));
+        }
+        let headers = &self.exchange.headers;
+        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.meter) {
+            Sent::All(outgoing) => {
+                let body = outgoing.body(&self.meter);
+                Reply::ready(self.respond(status, Some(kind), facts, body))
+            }
+            Sent::Part(part) => {
+                let facts = Facts { place: part.place, ..facts };
+                let kind = part.kind.unwrap_or(kind);
+                Reply::ready(self.respond(
+                    StatusCode::PARTIAL_CONTENT,
+                    Some(kind),
+                    facts,
+                    part.body,
+                ))
+            }
+            Sent::Beyond(place) => {
+                let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
+                response.headers_mut().insert(header::CONTENT_RANGE, place);
+                Reply::ready(response)
+            }
+        }
     }
 
     /// Content that encodes itself, in the form that the client likes best.
@@ -205,9 +255,22 @@ impl Turn {
         }
     }
 
-    fn unchanged(self, facts: Facts) -> Response<AnswerBody> {
+    fn unchanged(self, kind: Option<&str>, mut facts: Facts) -> Response<AnswerBody> {
+        let headers = &self.exchange.headers;
+        if let Some(tag) =
+            facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
+        {
+            *tag = EntityTag::strong(format!("{}{}", &*tag.text, compress::SUFFIX));
+        }
+        // A cache learns from this, too, what the whole answer depends on.
+        let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
+        let packing = compress::packing(headers, kind.as_ref(), None, self.limits.pack_from);
         let body = AnswerBody::empty(&self.meter);
-        self.respond(StatusCode::NOT_MODIFIED, None, facts, body)
+        let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
+        if packing != Packing::Never {
+            compress::add_vary(response.headers_mut());
+        }
+        response
     }
 
     /// A good answer, with what the program wished for it.
@@ -219,9 +282,19 @@ impl Turn {
         body: AnswerBody,
     ) -> Response<AnswerBody> {
         let status = match self.exchange.wishes.status() {
-            Ok(_) if status == StatusCode::NOT_MODIFIED => status,
+            Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
             Ok(wish) => wish.unwrap_or(status),
             Err(error) => return self.failed(error),
+        };
+        let length = body.size_hint().exact();
+        let packing = match status.as_u16() {
+            204..=206 | 304 => Packing::Never,
+            _ => compress::packing(
+                &self.exchange.headers,
+                kind.as_ref(),
+                length,
+                self.limits.pack_from,
+            ),
         };
         let wished = self.exchange.wishes.take_headers();
         let mut headers = self.spare_headers();
@@ -239,6 +312,12 @@ impl Turn {
         if let Some(location) = facts.location {
             headers.insert(header::LOCATION, location);
         }
+        if facts.has_parts {
+            headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        }
+        if let Some(place) = facts.place {
+            headers.insert(header::CONTENT_RANGE, place);
+        }
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));
         }
@@ -251,6 +330,8 @@ impl Turn {
                 headers.insert(name, value);
             }
         }
+        let mut body = body;
+        compress::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);
         if bare {
             *response.body_mut() = AnswerBody::empty(response.body().meter());

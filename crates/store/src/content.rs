@@ -1,8 +1,7 @@
 //! What a verb carries: bytes, a value, a stream, or something lazy.
 
-use crate::{Answer, Result, Value};
+use crate::{Answer, Chunks, Value};
 use bytes::Bytes;
-use futures_util::Stream;
 use std::any::Any;
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -10,7 +9,7 @@ use std::rc::Rc;
 use std::time::SystemTime;
 
 /// A stream of chunks; the consumer's pace is the producer's (each poll asks for one chunk).
-pub type ByteStream = Pin<Box<dyn Stream<Item = Result<Bytes>>>>;
+pub type ByteStream = Pin<Box<dyn Chunks>>;
 
 /// Content with what is known about it.
 #[derive(Default)]

@@ -14,6 +14,7 @@ pub mod json;
 
 mod answer;
 mod change;
+mod coding;
 mod combine;
 mod compare;
 mod condition;
@@ -25,11 +26,13 @@ mod encode;
 mod environment;
 mod error;
 mod graph;
+mod gzip;
 mod memory;
 mod query;
 mod query_run;
 mod records;
 mod reference;
+mod seekable;
 mod store;
 mod transaction;
 mod value;
@@ -37,6 +40,7 @@ mod watchers;
 
 pub use answer::Answer;
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
+pub use coding::coding_quality;
 pub use combine::{
     CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json,
     Limit, LimitOptions, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling,
@@ -54,11 +58,13 @@ pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;
 pub use error::{Error, Kind, Result};
 pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
+pub use gzip::{gzip, gzip_stream};
 pub use memory::{Memory, NAMED_MEMORIES};
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use query_run::run_query;
 pub use records::{RECORDS_BATCH, Records};
 pub use reference::{Reference, Text};
+pub use seekable::{Chunks, Seekable};
 pub use store::{Calling, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use transaction::Transaction;
 pub use value::Value;

@@ -4,17 +4,22 @@ use super::append::Reading;
 use super::blocking;
 use super::place::{Fault, Found, Place, Root};
 use crate::{
-    Body, ByteStream, COLLECT_LIMIT, Content, Context, EntityTag, Entry, Kind, Reference, Verb,
+    Body, ByteStream, COLLECT_LIMIT, Content, Context, EntityTag, Entry, Kind, Reference, Seekable,
+    Verb,
 };
 use bytes::Bytes;
 use futures_util::stream;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Read;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
-/// Files of up to this many bytes are read at once; larger ones in chunks of it.
+/// Files of up to this many bytes are read at once; larger ones in pieces.
 pub(super) const CHUNK: usize = 64 << 10;
+
+/// The most of a larger file that is in memory for one reader.
+const PIECE: u64 = 128 << 10;
 
 /// How many names a directory may have: listing is not streamed.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -46,7 +51,10 @@ pub(super) fn file(
     let (modified, length) = (metadata.modified().ok(), metadata.len());
     let entity_tag = Some(entity_tag(&metadata));
     if length > CHUNK as u64 {
-        let body = Body::Stream(chunks(file, length, reference.clone()), Some(length));
+        let (file, on) = (Arc::new(file), reference.clone());
+        let body = Seekable::body(length, move |from, length| {
+            pieces(file.clone(), from, length, on.clone())
+        });
         return Ok(Some(Content { body, entity_tag, modified, ..content }));
     }
     // Files made by the kernel say that they are empty and are not, so the length is only a hint.
@@ -68,7 +76,7 @@ pub(super) fn open(
 ) -> Result<Option<(File, Metadata)>, Fault> {
     let file = match options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let metadata = file.metadata()?;
@@ -83,29 +91,31 @@ pub(super) fn entity_tag(metadata: &Metadata) -> EntityTag {
     EntityTag::strong(format!("{:x}-{:x}-{nanoseconds:x}", metadata.ino(), metadata.len()))
 }
 
-/// A file piece by piece, each read on the blocking pool when it is asked for.
-fn chunks(file: File, length: u64, reference: Reference) -> ByteStream {
-    Box::pin(stream::try_unfold((file, length, reference), |(file, left, reference)| async move {
-        if left == 0 {
+/// A file, or a part of it, piece by piece, each read on the blocking pool when it is asked for.
+fn pieces(file: Arc<File>, from: u64, length: u64, reference: Reference) -> ByteStream {
+    let start = (file, from, from + length, reference);
+    Box::pin(stream::try_unfold(start, |(file, at, end, reference)| async move {
+        if at == end {
             return Ok(None);
         }
-        let (file, bytes) = blocking(move || next_chunk(file, left))
+        let reading = file.clone();
+        let bytes = blocking(move || piece(&reading, at, end - at))
             .await?
             .map_err(|fault| fault.into_error(Verb::Get, &reference))?;
-        let left = left - bytes.len() as u64;
-        Ok(Some((bytes, (file, left, reference))))
+        let next = at + bytes.len() as u64;
+        Ok(Some((bytes, (file, next, end, reference))))
     }))
 }
 
-fn next_chunk(file: File, left: u64) -> Result<(File, Bytes), Fault> {
-    let wanted = left.min(CHUNK as u64);
-    let mut bytes = Vec::with_capacity(wanted as usize);
-    (&file).take(wanted).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 != wanted {
-        let message = "the file became shorter while it was read";
-        return Err(Fault::Refused(Kind::Failed, message));
+fn piece(file: &File, at: u64, left: u64) -> Result<Bytes, Fault> {
+    let mut bytes = vec![0; left.min(PIECE) as usize];
+    match file.read_exact_at(&mut bytes, at) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+            let message = "the file became shorter while it was read";
+            Err(Fault::Refused(Kind::Failed, message))
+        }
+        read => Ok(read.map(|()| bytes.into())?),
     }
-    Ok((file, bytes.into()))
 }
 
 /// What is in a directory, by name; nothing where there is no directory.

@@ -1,0 +1,110 @@
+//! Streams of which a part can be read without reading what is before it.
+
+use crate::{Body, ByteStream, Result};
+use bytes::Bytes;
+use futures_util::Stream;
+use std::any::Any;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// A stream of bytes that tells what it is: whoever changes the bytes wraps the stream, and so what
+/// is known about it gets lost by itself.
+pub trait Chunks: Stream<Item = Result<Bytes>> {
+    /// The stream itself.
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<S: Stream<Item = Result<Bytes>> + 'static> Chunks for S {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// Opens a part of the content: so many bytes from a position on, both within it.
+type Open = Rc<dyn Fn(u64, u64) -> ByteStream>;
+
+/// A stream of known length that can also be read in part, as a file can. The parts are parts of
+/// the same content, whatever becomes of its place meanwhile.
+pub struct Seekable {
+    length: u64,
+    open: Open,
+    /// All of it, once somebody reads that.
+    whole: Option<ByteStream>,
+}
+
+impl Seekable {
+    /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
+    /// asked for what lies within the content.
+    pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
+        let seekable = Seekable { length, open: Rc::new(open), whole: None };
+        Body::Stream(Box::pin(seekable), Some(length))
+    }
+
+    /// The seekable stream that a stream is, if it is one and was not read yet.
+    pub fn of(stream: &ByteStream) -> Option<&Seekable> {
+        let seekable: &Seekable = stream.as_ref().get_ref().as_any().downcast_ref()?;
+        seekable.whole.is_none().then_some(seekable)
+    }
+
+    /// So many bytes from a position on, as far as there are any.
+    pub fn part(&self, from: u64, length: u64) -> ByteStream {
+        let from = from.min(self.length);
+        (self.open)(from, length.min(self.length - from))
+    }
+}
+
+impl Stream for Seekable {
+    type Item = Result<Bytes>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let whole = this.whole.get_or_insert_with(|| (this.open)(0, this.length));
+        whole.as_mut().poll_next(context)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use futures_util::{FutureExt, StreamExt, stream};
+
+    fn letters() -> ByteStream {
+        let all = Bytes::from_static(b"abcdefghij");
+        let body = Seekable::body(10, move |from, length| {
+            let part = all.slice(from as usize..(from + length) as usize);
+            Box::pin(stream::iter([Ok(part)]))
+        });
+        match body {
+            Body::Stream(stream, Some(10)) => stream,
+            _ => panic!("a stream of ten bytes"),
+        }
+    }
+
+    fn read(stream: ByteStream) -> String {
+        let pieces: Vec<_> = stream.map(Result::unwrap).collect().now_or_never().unwrap();
+        String::from_utf8(pieces.concat()).unwrap()
+    }
+
+    #[test]
+    fn parts_are_cut_to_what_is_there() {
+        let stream = letters();
+        let seekable = Seekable::of(&stream).unwrap();
+        for (from, length, part) in
+            [(0, 3, "abc"), (7, 3, "hij"), (7, 9, "hij"), (10, 1, ""), (99, 9, "")]
+        {
+            assert_eq!(read(seekable.part(from, length)), part);
+        }
+        assert_eq!(read(stream), "abcdefghij");
+    }
+
+    #[test]
+    fn what_changes_the_bytes_is_not_seekable() {
+        let changed: ByteStream = Box::pin(letters().map(|bytes| bytes));
+        assert!(Seekable::of(&changed).is_none());
+        let mut begun = letters();
+        assert!(begun.next().now_or_never().is_some());
+        assert!(Seekable::of(&begun).is_none());
+    }
+}
