@@ -104,7 +104,8 @@ async fn export(queue: Rc<Queue>, settings: TraceSettings) {
         headers: settings.headers.clone(),
         ..runnel_http::ClientOptions::default()
     });
-    let place = Reference::parse(&settings.endpoint);
+    let (scheme, rest) = settings.endpoint.split_once(':').unwrap_or(("http", &settings.endpoint));
+    let place = Reference::parse(rest).with_scheme(scheme);
     loop {
         while queue.spans.borrow().is_empty() && !queue.over.get() {
             queue.wake.notified().await;
