@@ -137,7 +137,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what there is of an answer, and compares its body to `expected`.
+    /// Reads what there is of an answer, and compares its body to `expected`. `closed`: the server
+    /// has closed its side, so the end is there to be read, and will not be told again.
     ///
     /// # Errors
     /// The connection ended too early, or what came is no answer.
@@ -145,6 +146,7 @@ impl Connection {
         &mut self,
         buffer: &mut [u8],
         expected: Option<&[u8]>,
+        closed: bool,
         received: &mut u64,
     ) -> Result<Heard, Failure> {
         let Some(stream) = &mut self.stream else { return Ok(Heard::More) };
@@ -170,7 +172,7 @@ impl Connection {
             });
             self.matches = matches;
             match step {
-                Ok(Step::More) if count < buffer.len() => return Ok(Heard::More),
+                Ok(Step::More) if count < buffer.len() && !closed => return Ok(Heard::More),
                 Ok(Step::More) => {}
                 Ok(Step::Done(taken)) if taken == count => {
                     return Ok(Heard::Answer { more: count == buffer.len() });

@@ -334,19 +334,21 @@ impl Worker {
         if event.is_writable() {
             self.push(index)?;
         }
+        let closed = event.is_read_closed();
         loop {
             let expected = self.shared.body.as_deref();
+            let connection = &mut self.connections[index];
             let mut received = 0;
-            let heard = self.connections[index].receive(&mut self.buffer, expected, &mut received);
+            let heard = connection.receive(&mut self.buffer, expected, closed, &mut received);
             let now = self.shared.now();
             if self.is_measured(now) {
                 self.tally.received += received;
             }
             let Heard::Answer { more } = heard? else { return Ok(()) };
-            self.answered(index, now);
+            self.answered(index, closed, now);
             // Only the next answer on the same connection can have been announced by this event.
-            let same = self.connections[index].state == State::Busy;
-            if !(same && (more || event.is_read_closed())) {
+            let same = !closed && self.connections[index].state == State::Busy;
+            if !(same && more) {
                 return Ok(());
             }
         }
@@ -362,8 +364,9 @@ impl Worker {
         self.connections[index].measured && (counted || self.is_measured(now))
     }
 
-    /// An answer is complete: checks it, and goes on.
-    fn answered(&mut self, index: usize, now: u64) {
+    /// An answer is complete: checks it, and goes on, on another connection if the server has closed
+    /// this one.
+    fn answered(&mut self, index: usize, closed: bool, now: u64) {
         self.busy -= 1;
         let counts = self.counts(index, now);
         let connection = &mut self.connections[index];
@@ -383,7 +386,7 @@ impl Worker {
             None
         };
         let time = now.saturating_sub(connection.begun);
-        if !connection.keeps() {
+        if closed || !connection.keeps() {
             connection.close();
         }
         if self.is_measured(now) && (counts || self.schedule.is_some()) {
