@@ -36,6 +36,7 @@ mod screen;
 mod server;
 mod service;
 mod socket;
+mod spin;
 mod target;
 mod tls;
 mod trace_context;

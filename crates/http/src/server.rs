@@ -7,6 +7,7 @@ use crate::observe::Observer;
 use crate::options::{Limits, Options};
 use crate::protocols::Protocols;
 use crate::service::Requests;
+use crate::spin::Spin;
 use futures_util::FutureExt;
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
@@ -35,6 +36,7 @@ struct Shared {
     limits: Rc<Limits>,
     protocols: Rc<Protocols>,
     observer: Option<Rc<dyn Observer>>,
+    spin: Option<Rc<Spin>>,
     connections: RefCell<HashMap<u64, Rc<Meter>>>,
     next: Cell<u64>,
     /// A connection has ended.
@@ -97,6 +99,7 @@ fn start(listener: TcpListener, root: Rc<dyn Store>, options: Options) -> Result
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
+        spin: Spin::new(options.spin),
         connections: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
@@ -243,6 +246,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         meter,
         peer,
         observer: shared.observer.clone(),
+        spin: shared.spin.clone(),
         multiplexed: false,
     };
     let conversation = Conversation::new(stream, shared.protocols.clone(), requests);

@@ -8,6 +8,7 @@ use crate::observe::{self, Observed, Observer};
 use crate::options::Limits;
 use crate::problem::{Problem, allow};
 use crate::reply::Reply;
+use crate::spin::Spin;
 use crate::target;
 use crate::turn::Turn;
 use hyper::body::Incoming;
@@ -28,6 +29,7 @@ pub(crate) struct Requests {
     pub(crate) meter: Rc<Meter>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) spin: Option<Rc<Spin>>,
     /// Several requests at a time, as in HTTP/2.
     pub(crate) multiplexed: bool,
 }
@@ -39,6 +41,9 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, request: Request<Incoming>) -> Reply {
         let number = self.meter.begin();
+        if let Some(spin) = &self.spin {
+            spin.touch();
+        }
         let reply = match &self.observer {
             None => self.reply(request, None),
             Some(observer) => {
