@@ -6,6 +6,7 @@ mod command_store;
 mod console;
 mod fmt;
 mod graph;
+mod observing;
 mod remote_stores;
 mod repl;
 mod report;

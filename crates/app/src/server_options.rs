@@ -1,6 +1,8 @@
 //! What `#HTTPServer{ … }` can be told: each option by its name, read into the server's own terms.
 
+use crate::observing;
 use runnel_http::Options;
+use runnel_observe::Settings;
 use runnel_store::{Error, Kind, Value};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,6 +24,12 @@ const OPTIONS: &[(&str, Read)] = &[
         Ok(())
     }),
     ("timeout", |options, value| set(&mut options.limits.request_time, time(value))),
+    ("spin", |options, value| {
+        let seconds = value.as_f64().filter(|time| (0.0..=0.1).contains(time));
+        let seconds = seconds.ok_or("a time of at most 100 milliseconds")?;
+        options.spin = Duration::from_secs_f64(seconds);
+        Ok(())
+    }),
     ("headerTimeout", |options, value| set(&mut options.limits.header_time, time(value))),
     ("bodyTimeout", |options, value| set(&mut options.limits.body_idle, time(value))),
     ("idleTimeout", |options, value| set(&mut options.limits.keep_alive, time(value))),
@@ -42,11 +50,14 @@ const OPTIONS: &[(&str, Read)] = &[
 /// The names of the options, for the class of the language.
 pub(crate) const NAMES: &[&str] = &names();
 
-const fn names() -> [&'static str; OPTIONS.len()] {
-    let mut names = [""; OPTIONS.len()];
+const fn names() -> [&'static str; OPTIONS.len() + observing::OPTIONS.len()] {
+    let mut names = [""; OPTIONS.len() + observing::OPTIONS.len()];
     let mut at = 0;
     while at < names.len() {
-        names[at] = OPTIONS[at].0;
+        names[at] = match at.checked_sub(OPTIONS.len()) {
+            None => OPTIONS[at].0,
+            Some(beyond) => observing::OPTIONS[beyond].0,
+        };
         at += 1;
     }
     names
@@ -56,20 +67,27 @@ const fn names() -> [&'static str; OPTIONS.len()] {
 ///
 /// # Errors
 /// [`Kind::Invalid`]: the option that is unknown, or what it should have been.
-pub(crate) fn read(record: &Value) -> Result<Options, Error> {
-    let mut options = Options::default();
-    let Value::Record(fields) = record else { return Ok(options) };
+pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
+    let (mut options, mut settings) = (Options::default(), Settings::default());
+    let Value::Record(fields) = record else { return Ok((options, settings)) };
     for (name, value) in fields {
-        let Some((_, read)) = OPTIONS.iter().find(|(known, _)| known == name) else {
-            let message = format!("a server has no option {name}; it has {}", NAMES.join(", "));
-            return Err(Error::new(Kind::Invalid, message));
+        let own = OPTIONS.iter().find(|(known, _)| known == name);
+        let watching = observing::OPTIONS.iter().find(|(known, _)| known == name);
+        let result = match (own, watching) {
+            (Some((_, read)), _) => read(&mut options, value),
+            (None, Some((_, read))) => read(&mut settings, value),
+            (None, None) => {
+                let names = NAMES.join(", ");
+                let message = format!("a server has no option {name}; it has {names}");
+                return Err(Error::new(Kind::Invalid, message));
+            }
         };
-        read(&mut options, value).map_err(|what| {
+        result.map_err(|what| {
             let message = format!("the option {name} of a server must be {what}");
             Error::new(Kind::Invalid, message)
         })?;
     }
-    Ok(options)
+    Ok((options, settings))
 }
 
 fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
@@ -108,9 +126,9 @@ mod tests {
 
     #[test]
     fn options_are_read_by_name() {
-        let options = read(&record("timeout", Value::Float(0.5))).unwrap();
+        let (options, _) = read(&record("timeout", Value::Float(0.5))).unwrap();
         assert_eq!(options.limits.request_time, Duration::from_millis(500));
-        let options = read(&record("port", Value::Int(8082))).unwrap();
+        let (options, _) = read(&record("port", Value::Int(8082))).unwrap();
         assert_eq!(options.address.port(), 8082);
     }
 

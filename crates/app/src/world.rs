@@ -1,6 +1,7 @@
 //! The world of a program: servers, input and output, and the schemes.
 
 use crate::console::Console;
+use crate::observing::{self, WatchedServer};
 use crate::schemes::{SCHEMES, Schemes};
 use crate::server_options;
 use runnel_runtime::{Host, Isolate, Output, Server};
@@ -54,15 +55,27 @@ impl World {
 }
 
 /// A running HTTP server.
-struct HttpServer(Rc<runnel_http::Server>);
+struct HttpServer(Rc<WatchedServer>);
 
 impl Server for HttpServer {
     fn port(&self) -> u16 {
-        self.0.port()
+        self.0.server().port()
     }
 
     fn set_root(&self, store: Rc<dyn Store>) {
-        self.0.set_root(store);
+        self.0.server().set_root(store);
+    }
+
+    fn is_observed(&self) -> bool {
+        self.0.is_observed()
+    }
+
+    fn admin_port(&self) -> Option<u16> {
+        self.0.admin_port()
+    }
+
+    fn check(&self, name: &str, check: Rc<dyn Store>) -> Result<(), Error> {
+        self.0.check(name, check)
     }
 
     fn stop(&self) -> Answer<()> {
@@ -113,15 +126,18 @@ impl Host for World {
     }
 
     fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn Server>> {
-        let options = match server_options::read(options) {
-            Ok(options) => options,
+        let (mut options, settings) = match server_options::read(options) {
+            Ok(both) => both,
             Err(error) => return error.into(),
         };
         if self.silent {
             return Answer::ok(Rc::new(SilentServer(options.address.port())));
         }
+        let environment = self.environment.clone();
         Answer::later(async move {
+            let observing = observing::begin(settings, &environment, &mut options).await?;
             let server = runnel_http::serve(store, options).await?;
+            let server = WatchedServer::new(server, observing);
             Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
         })
     }

@@ -20,6 +20,23 @@ pub trait Server {
     fn set_root(&self, store: Rc<dyn Store>);
     /// Stops: no new connections, requests in flight are finished.
     fn stop(&self) -> Answer<()>;
+    /// Whether somebody counts its requests by the patterns of the program.
+    fn is_observed(&self) -> bool {
+        false
+    }
+    /// The port for those who run it, where it has one.
+    fn admin_port(&self) -> Option<u16> {
+        None
+    }
+    /// Adds a condition of its readiness: a store that answers a get without an error when it is
+    /// met.
+    ///
+    /// # Errors
+    /// There are too many.
+    fn check(&self, name: &str, check: Rc<dyn Store>) -> Result<(), Error> {
+        let _ = (name, check);
+        Ok(())
+    }
 }
 
 /// The command around the program. It alone knows all schemes, and it alone prints.

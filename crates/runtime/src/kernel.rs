@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 50] = files![
+const FILES: [(&str, &str); 51] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -64,6 +64,7 @@ const FILES: [(&str, &str); 50] = files![
     "database.lua",
     "insert.lua",
     "program.lua",
+    "observe.lua",
 ];
 
 /// The engine's own stack.

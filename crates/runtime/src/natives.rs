@@ -6,6 +6,7 @@ mod copy;
 mod define;
 mod insert;
 mod numbers;
+mod observe;
 mod query;
 mod serve;
 mod stores;
@@ -27,6 +28,7 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(insert::NATIVES);
     all.extend(transaction::NATIVES);
     all.extend(serve::NATIVES);
+    all.extend(observe::NATIVES);
     all.extend(system::NATIVES);
     all.extend(tasks::NATIVES);
     all.extend(numbers::NATIVES);

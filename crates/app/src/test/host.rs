@@ -80,6 +80,9 @@ impl Host for TestHost {
         let mut options = options.as_record().map(<[_]>::to_vec).unwrap_or_default();
         options.retain(|(name, _)| name != "port");
         options.push(("port".to_string(), Value::Int(0)));
+        if let Some((_, admin)) = options.iter_mut().find(|(name, _)| name == "admin") {
+            *admin = Value::Int(0);
+        }
         let serving = self.world.serve(store, &Value::Record(options));
         let port = self.port.clone();
         Answer::later(async move {

@@ -60,7 +60,9 @@ local function routes(class)
         exact[key] = exact[key] or {}
         for verb, body in pairs(entry.verbs) do exact[key][verb] = exact[key][verb] or body end
       else
-        patterns[#patterns + 1] = { segments = entry.segments, verbs = entry.verbs, rest = entry.rest, order = order }
+        patterns[#patterns + 1] = {
+          pattern = entry.pattern, segments = entry.segments, verbs = entry.verbs, rest = entry.rest, order = order,
+        }
       end
     end
     at = at._super
@@ -157,7 +159,7 @@ local function resolve(class, verb, path)
       if values then
         seen = true
         local body = entry.verbs[verb]
-        if body then return body, values, n end
+        if body then return body, values, n, entry.pattern end
       end
     end
   end

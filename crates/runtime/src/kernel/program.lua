@@ -82,6 +82,7 @@ K.methods(Server, {
       end
     end
     self._server = native.serve(root, K.dictionary(keys, map, n))
+    K.serverStarted(self)
     servers[#servers + 1] = self
     self._wasStarted = true
     return self

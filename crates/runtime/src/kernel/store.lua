@@ -274,6 +274,7 @@ end
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 function K.serve(object, verb, path, query, value)
   local reference = K.pathReference(query and path .. "?" .. query or path)
+  if K.isObserved then K.tellPattern(object, verb, path) end
   local found, answer = K.tryPath(object, verb, path, value, reference)
   if not found then answer = otherwise[verb](object, path, value) end
   if verb == "delete" then

@@ -48,7 +48,7 @@ fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((isolate.host().serve(store, &options), give))
 }
 
-fn server(arguments: Arguments) -> Result<Rc<dyn Server>, Error> {
+pub(super) fn server(arguments: Arguments) -> Result<Rc<dyn Server>, Error> {
     arguments
         .native(1)
         .and_then(|native| native.downcast_ref::<NativeServer>().map(|server| server.0.clone()))

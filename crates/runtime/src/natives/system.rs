@@ -106,6 +106,7 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         "method" => Some(exchange.method().to_string()),
         "target" => Some(exchange.target().to_string()),
         "peer" => Some(exchange.peer()),
+        "id" => exchange.id(),
         _ => None,
     };
     Reply::Now(found.map_or(Given::Nil, Given::Text))
