@@ -235,6 +235,73 @@ K.methods(Reference, {
   end,
 })
 
+-- Writing only when something is so ---------------------------------------------------------------
+
+-- How often `update:` begins again when others write at the same time.
+local UPDATES = 100
+
+local function putIf(self, value, condition, tag)
+  if rawget(self, "_get") or isVariable(self) then
+    -- Nothing runs between the look and the write.
+    if tag or (read(self) == nil) ~= (condition == "absent") then return false end
+    write(self, value)
+    return true
+  end
+  local written = K.storePutIf(storeOf(self), self._path, value, self._scheme, condition, tag)
+  if written then K.changed(self) end
+  return written
+end
+
+local function hold(self, held, verb, message)
+  if not held then throw("precondition", string.format("%s %s: %s", verb, self:stringValue(), message)) end
+  return self
+end
+
+local CHANGED = "it has changed meanwhile; read it again"
+
+K.methods(Reference, {
+  -- What changes with the content, where the store knows it.
+  ["entityTag"] = function(self)
+    if rawget(self, "_get") or isVariable(self) then return nil end
+    return K.storeTag(storeOf(self), self._path, self._scheme)
+  end,
+  ["create:"] = function(self, value)
+    return hold(self, putIf(self, value, "absent"), "create", "something is there already")
+  end,
+  ["replace:"] = function(self, value)
+    return hold(self, putIf(self, value, "present"), "replace", "there is nothing to replace")
+  end,
+  ["replace:knowing:"] = function(self, value, tag)
+    return hold(self, putIf(self, value, "tag", K.str(tag)), "replace", CHANGED)
+  end,
+  ["deleteKnowing:"] = function(self, tag)
+    return hold(self, K.storeDeleteIf(storeOf(self), self._path, self._scheme, "tag", K.str(tag)), "delete", CHANGED)
+  end,
+  -- Writes what the block makes of what is there, once more when somebody else wrote meanwhile.
+  ["update:"] = function(self, block)
+    if rawget(self, "_get") or isVariable(self) then
+      write(self, K.valueOf(block, read(self)))
+      return read(self)
+    end
+    for _ = 1, UPDATES do
+      -- The tag first: content that is newer than it makes the write fail, never the other way round.
+      local tag = self:entityTag()
+      local before = read(self)
+      if tag == nil and before ~= nil then
+        -- Written between the two looks, or without tags at all.
+        tag = self:entityTag()
+        before = read(self)
+        if tag == nil and before ~= nil then
+          throw("notAllowed", string.format("update %s: its store has no entity tags", self:stringValue()))
+        end
+      end
+      local after = K.valueOf(block, before)
+      if putIf(self, after, tag and "tag" or "absent", tag) then return after end
+    end
+    throw("conflict", string.format("update %s: others wrote it %d times meanwhile", self:stringValue(), UPDATES))
+  end,
+})
+
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
 function K.databaseOf(reference, options)
   local database = K.native.database(reference._scheme, reference._path, options)

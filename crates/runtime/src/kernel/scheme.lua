@@ -139,6 +139,30 @@ function K.storeDelete(store, path, scheme)
   return answer
 end
 
+-- Writes under a condition, for native stores alone: a store of the program could only look first.
+local function conditional(store)
+  local inner = nativeOf(store)
+  if inner then return inner end
+  throw("notAllowed", "a store of the program cannot write under a condition")
+end
+
+function K.storeTag(store, path, scheme)
+  local at, query = split(path)
+  return native.entityTag(conditional(store), at, query, scheme)
+end
+
+-- Whether it was written. The condition is `absent`, `present` or `tag`.
+function K.storePutIf(store, path, value, scheme, condition, tag)
+  local at, query = split(path)
+  if type(value) == "table" and value._isRows then value = K.contentOf(value) end
+  return native.putIf(conditional(store), at, query, scheme, value, condition, tag)
+end
+
+function K.storeDeleteIf(store, path, scheme, condition, tag)
+  local at, query = split(path)
+  return native.deleteIf(conditional(store), at, query, scheme, condition, tag)
+end
+
 function K.storeList(store, path, scheme)
   local inner = nativeOf(store)
   if inner then return native.list(inner, path, nil, scheme) end

@@ -4,20 +4,26 @@ use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use crate::raw::Type;
 use crate::script_store::ScriptStore;
-use runnel_store::{Answer, Body, Content, Context as Call, Error, Kind, Reference, Store, Value};
+use runnel_store::{
+    Answer, Body, Condition, Content, Context as Call, EntityTag, Error, Kind, Reference, Store,
+    Value,
+};
 use std::os::raw::c_int;
 use std::rc::Rc;
 
 /// Bytes of a stream that a program reads into memory at once.
 const LARGEST_READ: usize = 64 * 1024 * 1024;
 
-pub(crate) const NATIVES: [(&str, Native); 9] = [
+pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("get", get),
     ("put", put),
     ("post", post),
     ("merge", merge),
     ("delete", delete),
     ("list", list),
+    ("entityTag", entity_tag),
+    ("putIf", put_if),
+    ("deleteIf", delete_if),
     ("lazyValue", lazy_value),
     ("lazyText", lazy_text),
     ("describe", describe),
@@ -66,9 +72,9 @@ pub(super) fn reference_at(arguments: Arguments, path: c_int, scheme: c_int) -> 
 }
 
 /// Called from a program, not as part of serving a request's own verb: the known validator of the
-/// client is not the program's.
+/// client is not the program's, and neither is its condition.
 pub(super) fn inner_call(isolate: &Isolate) -> Call {
-    Call { known: None, ..isolate.call() }
+    Call { known: None, only_if: None, ..isolate.call() }
 }
 
 macro_rules! attempt {
@@ -147,6 +153,54 @@ fn list(isolate: &Isolate, arguments: Arguments) -> Reply {
         })
     });
     Reply::from((answer, (|given| given) as fn(Given) -> Given))
+}
+
+/// The strong tag of what is there; nil where there is none.
+fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let tag = store.get(&reference(arguments), &inner_call(isolate)).map(|found| {
+        let tag = found.and_then(|found| found.entity_tag).filter(|tag| !tag.weak);
+        tag.map_or(Given::Nil, |tag| Given::Text(tag.text.to_string()))
+    });
+    Reply::from((tag, (|given| given) as fn(Given) -> Given))
+}
+
+/// The condition that arguments say: `absent`, `present`, or a tag.
+fn condition(arguments: Arguments, kind: c_int, tag: c_int) -> Condition {
+    match arguments.text(kind).as_str() {
+        "absent" => Condition::Absent,
+        "present" => Condition::Present,
+        _ => Condition::Tag(EntityTag::strong(arguments.text(tag))),
+    }
+}
+
+/// Whether the condition held.
+fn held<T: 'static>(answer: Answer<T>) -> Reply {
+    let held = |result: Result<T, Error>| match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind == Kind::Precondition => Ok(false),
+        Err(error) => Err(error),
+    };
+    let answer = match answer {
+        Answer::Ready(result) => Answer::Ready(held(result)),
+        Answer::Later(future) => Answer::later(async move { held(future.await) }),
+    };
+    Reply::from((answer, Given::Boolean as fn(bool) -> Given))
+}
+
+/// `(store, path, query, scheme, value, condition, tag)`: whether it was written.
+fn put_if(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let content = arguments.content(isolate, 5);
+    let context = Call { only_if: Some(condition(arguments, 6, 7)), ..inner_call(isolate) };
+    held(store.put(&reference(arguments), content, &context))
+}
+
+/// `(store, path, query, scheme, condition, tag)`: whether it was as the condition says.
+fn delete_if(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let context = Call { only_if: Some(condition(arguments, 5, 6)), ..inner_call(isolate) };
+    held(store.delete(&reference(arguments), &context))
 }
 
 /// Lazy content that the program holds.
