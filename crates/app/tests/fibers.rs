@@ -197,3 +197,33 @@ fn a_program_that_serves_has_no_deadline() {
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "still here\n");
 }
+
+#[test]
+fn what_a_request_started_ends_when_its_caller_goes_away() {
+    let server = Server::of_scheme(
+        "scheme:seen ← DictStore store.\n\
+         scheme Site {\n\
+         \x20   /start { get {\n\
+         \x20       { { runLoop runFor: 60 } ensure: { seen:child ← 'ended' } } fork.\n\
+         \x20       seen:started ← 'yes'.\n\
+         \x20       runLoop runFor: 60.\n\
+         \x20   } }\n\
+         \x20   /leave { get {\n\
+         \x20       { runLoop runFor: 0.05. seen:left ← 'went on' } fork.\n\
+         \x20       'answered'\n\
+         \x20   } }\n\
+         \x20   /seen/:name { get { seen:{name} } }\n\
+         }",
+        300.0,
+    );
+    let seen = |name: &str| server.get(&format!("/seen/{name}")).text();
+    let mut connection = Connection::open(server.port).unwrap();
+    connection.ask("GET", "/start", &[], b"").unwrap();
+    eventually("the handler runs", || seen("started") == "yes");
+    drop(connection);
+    eventually("what it started has ended", || seen("child") == "ended");
+
+    // What a handler that came to its end has started goes on.
+    assert_eq!(server.get("/leave").text(), "answered");
+    eventually("it goes on", || seen("left") == "went on");
+}

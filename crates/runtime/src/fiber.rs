@@ -11,6 +11,7 @@
 use crate::fault::Fault;
 use crate::isolate::Isolate;
 use crate::native::{Given, Operation};
+use crate::natives::Task;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::{RequestKind, Scheduler, Ticket};
 use mlua::ffi;
@@ -76,6 +77,8 @@ pub(crate) struct Fiber<T> {
     ran: Duration,
     /// The request that it answers.
     kind: Option<RequestKind>,
+    /// The fibers that it has started.
+    children: Vec<Rc<Task>>,
     /// It was told to end: only `ensure:` blocks run.
     ending: bool,
     /// It is a task of its own for what its `ensure:` blocks still do.
@@ -114,6 +117,7 @@ impl<T> Fiber<T> {
             ticket: None,
             ran: Duration::ZERO,
             kind: None,
+            children: Vec::new(),
             ending: false,
             alone: false,
             take,
@@ -149,8 +153,10 @@ impl<T> Fiber<T> {
         let outer = self.isolate.enter(self.call.clone(), stack);
         let watched = self.isolate.watchdog().begin(self.call.deadline);
         let began = self.isolate.scheduler().begin();
+        self.isolate.swap_children(&mut self.children);
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
         if self.isolate.watchdog().end(watched) {
             self.begin_end();
@@ -176,8 +182,11 @@ impl<T> Fiber<T> {
         self.pending.is_some()
     }
 
-    /// From now on only `ensure:` blocks run, and not for long.
+    /// From now on only `ensure:` blocks run, and not for long; what it has started ends with it.
     fn begin_end(&mut self) {
+        for child in self.children.drain(..) {
+            child.cancel();
+        }
         if !self.ending {
             self.ending = true;
             self.call.deadline = Some(Instant::now() + GRACE);
@@ -375,6 +384,7 @@ impl<T> Fiber<T> {
             ticket: None,
             ran: self.ran,
             kind: None,
+            children: std::mem::take(&mut self.children),
             ending: true,
             alone: true,
             take: |_, _, _| (),

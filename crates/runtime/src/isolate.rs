@@ -4,6 +4,7 @@ use crate::fiber::Coroutine;
 use crate::host::Host;
 use crate::json::Plans;
 use crate::native::{Native, Operation};
+use crate::natives::Task;
 use crate::raw::{Slot, Stack};
 use crate::scheduler::Scheduler;
 use crate::watchdog::Watchdog;
@@ -61,6 +62,8 @@ pub(crate) struct Inner {
     call: RefCell<Call>,
     running: Cell<Stack>,
     scheduler: Rc<Scheduler>,
+    /// The fibers that the one that runs has started.
+    children: RefCell<Vec<Rc<Task>>>,
     natives: RefCell<Vec<Native>>,
     plans: Plans,
     slots: Slots,
@@ -70,6 +73,9 @@ pub(crate) struct Inner {
     interruptible: OnceCell<bool>,
     _lua: Lua,
 }
+
+/// From how many children on a fiber forgets those that have ended. Those that run are bounded.
+const MANY_CHILDREN: usize = 64;
 
 /// One engine with the kernel loaded. Clones are the same isolate.
 #[derive(Clone)]
@@ -99,6 +105,7 @@ impl Isolate {
             call: RefCell::default(),
             running: Cell::new(main),
             scheduler: Rc::new(Scheduler::new()),
+            children: RefCell::default(),
             natives: RefCell::new(natives),
             plans: Plans::default(),
             slots,
@@ -164,6 +171,21 @@ impl Isolate {
 
     pub(crate) fn scheduler(&self) -> &Rc<Scheduler> {
         &self.0.scheduler
+    }
+
+    /// The fiber that runs has started another one.
+    pub(crate) fn add_child(&self, child: Rc<Task>) {
+        let mut children = self.0.children.borrow_mut();
+        // Now and then: looking at all of them each time would cost more than they do.
+        if children.len() >= MANY_CHILDREN && children.len().is_power_of_two() {
+            children.retain(|child| !child.is_over());
+        }
+        children.push(child);
+    }
+
+    /// Another fiber runs now, or goes on: its children for those of the one before.
+    pub(crate) fn swap_children(&self, children: &mut Vec<Rc<Task>>) {
+        std::mem::swap(&mut *self.0.children.borrow_mut(), children);
     }
 
     pub(crate) fn set_pending(&self, operation: Operation) {

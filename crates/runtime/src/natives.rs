@@ -5,6 +5,7 @@ mod combine;
 mod copy;
 mod define;
 mod insert;
+mod live;
 mod numbers;
 mod observe;
 mod query;
@@ -15,6 +16,8 @@ mod tasks;
 mod text;
 mod transaction;
 mod watch;
+
+pub(crate) use tasks::Task;
 
 use crate::native::Native;
 
@@ -34,6 +37,7 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(numbers::NATIVES);
     all.extend(text::NATIVES);
     all.extend(watch::NATIVES);
+    all.extend(live::NATIVES);
     all.extend(copy::NATIVES);
     all
 }

@@ -24,11 +24,29 @@ thread_local! {
     static RUNNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A fiber in the hands of the program. Cancelled when it is told so, or when the program ends.
-struct Task {
+/// A fiber in the hands of the program. Cancelled when it is told so, when the fiber that started
+/// it is cancelled, or when the program ends.
+pub(crate) struct Task {
     result: RefCell<Option<Result<Slot, Error>>>,
     done: tokio::sync::Notify,
     abort: RefCell<Option<tokio::task::AbortHandle>>,
+}
+
+impl Task {
+    pub(crate) fn is_over(&self) -> bool {
+        self.result.borrow().is_some()
+    }
+
+    /// Ends it, if it has not ended.
+    pub(crate) fn cancel(&self) {
+        if let Some(abort) = self.abort.take() {
+            abort.abort();
+        }
+        self.result
+            .borrow_mut()
+            .get_or_insert_with(|| Err(Error::new(Kind::Cancelled, "the fiber was cancelled")));
+        self.done.notify_waiters();
+    }
 }
 
 /// Counts a running fiber, however it ends.
@@ -80,6 +98,7 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
         abort: RefCell::default(),
     });
     RUNNING.set(RUNNING.get() + 1);
+    let outer = isolate;
     let (counted, shared, isolate) = (Counted, task.clone(), isolate.clone());
     let handle = tokio::task::spawn_local(async move {
         let _counted = counted;
@@ -88,6 +107,7 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
         shared.done.notify_waiters();
     });
     task.abort.replace(Some(handle.abort_handle()));
+    outer.add_child(task.clone());
     Reply::Now(Given::Native(task))
 }
 
@@ -157,13 +177,7 @@ fn cancel(_: &Isolate, arguments: Arguments) -> Reply {
         Ok(task) => task,
         Err(error) => return Reply::Failed(error),
     };
-    if let Some(abort) = task.abort.take() {
-        abort.abort();
-    }
-    task.result
-        .borrow_mut()
-        .get_or_insert_with(|| Err(Error::new(Kind::Cancelled, "the fiber was cancelled")));
-    task.done.notify_waiters();
+    task.cancel();
     Reply::Now(Given::Nil)
 }
 
