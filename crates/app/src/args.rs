@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(short = 'e', value_name = "SOURCE", allow_hyphen_values = true)]
     pub(crate) evaluate: Option<String>,
 
-    /// Show errors as JSON, one object a line.
+    /// Show errors, and what `bench` measured, as JSON, one object a line.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -82,6 +82,8 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Measure how fast a server answers, and check every answer.
+    Bench(Box<crate::bench::Bench>),
     /// Run `test` blocks of programs, and the examples in Markdown pages.
     Test {
         /// Programs, pages, or folders with them; the folder `spec` when none is named.

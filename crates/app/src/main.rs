@@ -1,6 +1,7 @@
 //! The runnel command.
 
 mod args;
+mod bench;
 mod check;
 mod command_store;
 mod console;
@@ -31,6 +32,8 @@ mod status {
     pub(crate) const DATA: u8 = 65;
     /// A file that was named cannot be read.
     pub(crate) const NO_INPUT: u8 = 66;
+    /// Nothing answers where a server was named.
+    pub(crate) const UNAVAILABLE: u8 = 69;
     /// The program raised an error that nothing handled.
     pub(crate) const SOFTWARE: u8 = 70;
     /// A file could not be written.
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         Some(args::Command::Graph { file, args, svg }) => {
             graph::run(file, args, svg.as_deref(), &report)
         }
+        Some(args::Command::Bench(bench)) => bench::run(bench, args.json),
         Some(args::Command::Test { paths, bless }) => {
             let asked = std::env::var_os("BLESS").is_some_and(|value| value == "1");
             test::run(paths, *bless || asked)
