@@ -1,10 +1,11 @@
 //! What `#HTTPServer{ … }` can be told: each option by its name, read into the server's own terms.
 
 use crate::observing;
-use runnel_http::Options;
+use runnel_http::{Certificate, Options};
 use runnel_observe::Settings;
 use runnel_store::{Error, Kind, Value};
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Reads one option into the place where it belongs.
@@ -23,6 +24,16 @@ const OPTIONS: &[(&str, Read)] = &[
         options.address.set_ip(address.ok_or("an address such as 127.0.0.1")?);
         Ok(())
     }),
+    ("certificate", |options, value| {
+        options.certificate = Some(certificate(options.certificate.take(), value)?);
+        Ok(())
+    }),
+    ("key", |options, value| {
+        let key = value.as_str().filter(|path| !path.is_empty()).ok_or("the path of a file")?;
+        options.certificate = Some(with_key(options.certificate.take(), key.into())?);
+        Ok(())
+    }),
+    ("http2", |options, value| set(&mut options.http2, value.as_bool().ok_or("true or false"))),
     ("timeout", |options, value| set(&mut options.limits.request_time, time(value))),
     ("spin", |options, value| {
         let seconds = value.as_f64().filter(|time| (0.0..=0.1).contains(time));
@@ -45,6 +56,8 @@ const OPTIONS: &[(&str, Read)] = &[
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),
+    ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
+    ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
 ];
 
 /// The names of the options, for the class of the language.
@@ -93,6 +106,36 @@ pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
 fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
     *place = value?;
     Ok(())
+}
+
+/// `'local'`, or the path of a file; the key may have been named before.
+fn certificate(named: Option<Certificate>, value: &Value) -> Result<Certificate, &'static str> {
+    let path = value.as_str().filter(|path| !path.is_empty());
+    let path = path.ok_or("the path of a file, or 'local'")?;
+    if path == "local" {
+        return Ok(Certificate::Local { folder: settings_folder().ok_or("in a folder of yours")? });
+    }
+    let key = match named {
+        Some(Certificate::Files { key, .. }) => key,
+        _ => PathBuf::new(),
+    };
+    Ok(Certificate::Files { certificate: path.into(), key })
+}
+
+fn with_key(named: Option<Certificate>, key: PathBuf) -> Result<Certificate, &'static str> {
+    match named {
+        Some(Certificate::Files { certificate, .. }) => Ok(Certificate::Files { certificate, key }),
+        None => Ok(Certificate::Files { certificate: PathBuf::new(), key }),
+        Some(Certificate::Local { .. }) => Err("left out where the certificate is 'local'"),
+    }
+}
+
+/// Where this user's settings lie (the XDG base directory specification).
+fn settings_folder() -> Option<PathBuf> {
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(base.join("runnel"))
 }
 
 /// A time in seconds, from a thousandth to a day.

@@ -11,6 +11,8 @@ pub(crate) struct Head {
     pub(crate) conditional: bool,
     /// The request asks for a part (`Range`).
     pub(crate) ranged: bool,
+    /// The request asks for a WebSocket (RFC 6455 section 4.1).
+    pub(crate) upgrades: bool,
     /// How long the body says it is.
     pub(crate) length: Option<u64>,
     /// The body comes in chunks.
@@ -47,6 +49,8 @@ pub(crate) fn check(
             if !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"100-continue") {
                 return Err(Problem::new(StatusCode::EXPECTATION_FAILED).closing());
             }
+        } else if name == header::UPGRADE {
+            head.upgrades = true;
         } else if name == header::IF_NONE_MATCH
             || name == header::IF_MODIFIED_SINCE
             || name == header::IF_MATCH
@@ -57,6 +61,9 @@ pub(crate) fn check(
             head.ranged = true;
         }
     }
+    head.upgrades &= version == Version::HTTP_11
+        && has_token(headers, header::UPGRADE, b"websocket")
+        && has_token(headers, header::CONNECTION, b"upgrade");
     if codings > 1 {
         return Err(Problem::bad("there is more than one transfer coding").closing());
     }
@@ -73,6 +80,14 @@ pub(crate) fn check(
         return Err(Problem::bad("the authority of the target is malformed").closing());
     }
     Ok(head)
+}
+
+/// Whether a list of tokens has this one, in any case.
+fn has_token(headers: &HeaderMap, name: header::HeaderName, token: &[u8]) -> bool {
+    headers.get_all(name).iter().any(|line| {
+        let mut tokens = line.as_bytes().split(|byte| *byte == b',');
+        tokens.any(|one| one.trim_ascii().eq_ignore_ascii_case(token))
+    })
 }
 
 /// Whether this is `host [":" port]` (RFC 9110 section 7.2). Lists and names of users are not.

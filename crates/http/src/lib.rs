@@ -14,6 +14,7 @@ mod client;
 mod compress;
 mod conditions;
 mod connection;
+mod events;
 mod exchange;
 mod form;
 mod guard;
@@ -44,6 +45,8 @@ mod transport;
 mod turn;
 mod upgrade;
 mod upload;
+mod websocket;
+mod websocket_session;
 mod wire;
 mod write;
 

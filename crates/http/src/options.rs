@@ -82,6 +82,8 @@ pub struct Limits {
     /// Answers of a type that gets smaller by it are packed for clients that take gzip, from so
     /// many bytes on; [`u64::MAX`] for never. Default 1 KiB.
     pub pack_from: u64,
+    /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
+    pub message: usize,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -101,6 +103,7 @@ impl Default for Limits {
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
             streams: 100,
+            message: 1024 * 1024,
             pack_from: 1024,
             connections: 10_000,
         }

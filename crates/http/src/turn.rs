@@ -12,14 +12,14 @@ use crate::partial::{self, Outgoing, Sent};
 use crate::problem::Problem;
 use crate::reply::{Patience, Reply, in_time};
 use crate::upload::Progress;
-use crate::{listing, media, negotiate};
+use crate::{events, listing, media, negotiate};
 use bytes::Bytes;
 use hyper::body::Body as _;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Answer, Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, Reference,
-    Result, Store, Verbs,
+    Answer, Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, PortContent,
+    Reference, Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -171,6 +171,9 @@ impl Turn {
                 (kind.unwrap_or(media::HTML), Outgoing::Bytes(bytes))
             }
             Body::Lazy(lazy) => {
+                if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
+                    return Reply::ready(self.open_port(port.0.clone()));
+                }
                 let facts = Facts { negotiated: true, ..facts };
                 return self.lazy(lazy, given, status, facts);
             }
@@ -239,8 +242,15 @@ impl Turn {
             None => media::of_form(form),
         };
         if let Some(stream) = stream {
+            let are_events = events::are(&kind);
+            let stream = if are_events { events::beating(stream) } else { stream };
             let body = AnswerBody::stream(stream, None, &self.meter);
-            return Reply::ready(self.respond(status, Some(kind), facts, body));
+            let mut response = self.respond(status, Some(kind), facts, body);
+            if are_events {
+                let cached = response.headers_mut().entry(header::CACHE_CONTROL);
+                cached.or_insert(HeaderValue::from_static("no-cache"));
+            }
+            return Reply::ready(response);
         }
         let encoded = move |turn: Turn, result: Result<Bytes>| match result {
             Ok(bytes) => {

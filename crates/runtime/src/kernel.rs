@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 51] = files![
+const FILES: [(&str, &str); 52] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -57,6 +57,7 @@ const FILES: [(&str, &str); 51] = files![
     "define.lua",
     "connect.lua",
     "changes.lua",
+    "live.lua",
     "element.lua",
     "element_attribute.lua",
     "rows.lua",

@@ -265,6 +265,16 @@ fn read_object(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
     {
         return Content::lazy(lazy.lazy.clone());
     }
+    if let Some(native) = native_of(stack, index) {
+        match native.downcast::<crate::pipe::Written>() {
+            Ok(written) => return Content::lazy(written),
+            Err(native) => {
+                if let Ok(socket) = native.downcast::<crate::socket::Socket>() {
+                    return crate::socket::content(isolate, stack, index, socket);
+                }
+            }
+        }
+    }
     if stack.kind(index) == Type::Table {
         let kind = table_kind(stack, index);
         if kind == TableKind::Data {

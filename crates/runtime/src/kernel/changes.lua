@@ -3,7 +3,7 @@ local K = ...
 local type, rawget, setmetatable = type, rawget, setmetatable
 local native, throw = K.native, K.throw
 
-for _, key in ipairs { "_watch", "_fiber", "_watched", "_of" } do K.nilKeys[key] = true end
+for _, key in ipairs { "_watch", "_fiber", "_watched", "_of", "_isSocket" } do K.nilKeys[key] = true end
 
 -- A change: its kind (`changed`, `deleted`, `lost`), where, and what is there now.
 local Change = K.newClass("Change", K.classes.Object)
@@ -105,6 +105,7 @@ K.methods(Changes, {
     self._fiber = K.fork(function()
       return K.alone(function() each(self, deliver) end)
     end)
+    if type(target) == "table" and target._isSocket then target:_followed(self) end
     return self
   end,
   ["description"] = function(self) return "changes of " .. self._watched:stringValue() end,

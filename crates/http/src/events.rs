@@ -1,0 +1,95 @@
+//! Streams of server-sent events (the standard of HTML, section 9.2): what a server adds to them.
+
+use bytes::Bytes;
+use futures_util::Stream;
+use hyper::header::HeaderValue;
+use runnel_store::{ByteStream, Result};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// After so long without an event a comment is sent: proxies close what is silent, and a client
+/// that is gone is only noticed by writing.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A comment, which clients ignore.
+const COMMENT: &[u8] = b":\n\n";
+
+/// Whether content of this type is a stream of events.
+pub(crate) fn are(kind: &HeaderValue) -> bool {
+    let kind = kind.as_bytes();
+    let name = kind.split(|byte| *byte == b';').next().unwrap_or(kind);
+    name.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+}
+
+/// The stream, with a comment where it is silent for long.
+pub(crate) fn beating(stream: ByteStream) -> ByteStream {
+    beating_every(stream, HEARTBEAT)
+}
+
+fn beating_every(stream: ByteStream, every: Duration) -> ByteStream {
+    let sleep = Box::pin(tokio::time::sleep(every));
+    Box::pin(Beating { stream, sleep, every, between: true })
+}
+
+struct Beating {
+    stream: ByteStream,
+    sleep: Pin<Box<Sleep>>,
+    every: Duration,
+    /// The last piece ended an event, so that a comment breaks none.
+    between: bool,
+}
+
+impl Stream for Beating {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        let polled = this.stream.as_mut().poll_next(context);
+        if polled.is_ready() {
+            if let Poll::Ready(Some(Ok(bytes))) = &polled {
+                this.between = bytes.ends_with(b"\n\n");
+                this.sleep.as_mut().reset(Instant::now() + this.every);
+            }
+            return polled;
+        }
+        while this.sleep.as_mut().poll(context).is_ready() {
+            this.sleep.as_mut().reset(Instant::now() + this.every);
+            if this.between {
+                return Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use futures_util::{StreamExt, stream};
+
+    #[test]
+    fn the_type_is_recognised() {
+        for kind in ["text/event-stream", "Text/Event-Stream; charset=utf-8"] {
+            assert!(are(&HeaderValue::from_static(kind)), "{kind}");
+        }
+        assert!(!are(&HeaderValue::from_static("text/html")));
+    }
+
+    #[tokio::test]
+    async fn silence_is_filled_between_events_and_never_within_one() {
+        let every = Duration::from_millis(5);
+        let whole = stream::iter([Ok(Bytes::from_static(b"data: 1\n\n"))]);
+        let mut events = beating_every(Box::pin(whole.chain(stream::pending())), every);
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n\n");
+        assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
+        assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
+
+        let half = stream::iter([Ok(Bytes::from_static(b"data: 1\n"))]);
+        let mut events = beating_every(Box::pin(half.chain(stream::pending())), every);
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n");
+        assert!(tokio::time::timeout(every * 10, events.next()).await.is_err());
+    }
+}

@@ -1,0 +1,135 @@
+//! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
+
+use crate::body::AnswerBody;
+use crate::problem::Problem;
+use crate::turn::{Facts, Turn};
+use crate::websocket_session;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use runnel_store::Port;
+use std::rc::Rc;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+
+const VERSION: HeaderValue = HeaderValue::from_static("13");
+const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
+/// The length of a key: 16 bytes in Base64.
+const KEY: usize = 24;
+
+impl Turn {
+    /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
+    pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<AnswerBody> {
+        let accepted = match accept(self.head.upgrades, &self.exchange.method, self.headers()) {
+            Ok(accepted) => accepted,
+            Err(Refusal::NoWebSocket) => return self.upgrade_required(),
+            Err(Refusal::Problem(problem)) => return self.problem(problem),
+        };
+        if let Err(error) = self.exchange.wishes.status() {
+            return self.failed(error);
+        }
+        let (meter, most) = (self.meter.clone(), self.limits.message);
+        let ours = meter.clone();
+        meter.upgrade.replace(Some(Box::new(move |socket, early| {
+            Box::pin(websocket_session::run(socket, early, port, ours, most))
+        })));
+        let body = AnswerBody::empty(&meter);
+        let mut response = self.respond(StatusCode::OK, None, Facts::default(), body);
+        // Whatever the program wished for the status: from here on it is another protocol.
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, WEBSOCKET);
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+        response
+    }
+
+    fn headers(&self) -> &HeaderMap {
+        &self.exchange.headers
+    }
+
+    /// 426: here is only a WebSocket, of this version.
+    fn upgrade_required(self) -> Response<AnswerBody> {
+        let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
+        let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
+        let mut response = self.problem(problem);
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, WEBSOCKET);
+        headers.insert(header::SEC_WEBSOCKET_VERSION, VERSION);
+        response
+    }
+}
+
+/// Why there is no WebSocket.
+enum Refusal {
+    /// The request asks for none, or for another version.
+    NoWebSocket,
+    Problem(Problem),
+}
+
+/// Checks a handshake. Answers what proves to the client that it was understood.
+fn accept(upgrades: bool, method: &Method, headers: &HeaderMap) -> Result<HeaderValue, Refusal> {
+    if !upgrades || *method != Method::GET {
+        return Err(Refusal::NoWebSocket);
+    }
+    if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
+        return Err(Refusal::NoWebSocket);
+    }
+    let bad = |message| Refusal::Problem(Problem::bad(message));
+    let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
+    let key = keys.next().map(HeaderValue::as_bytes).filter(|key| is_key(key));
+    let (Some(key), None) = (key, keys.next()) else {
+        return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
+    };
+    if !is_same_origin(headers) {
+        // A page of another site would speak with the cookies of the person who looks at it.
+        let problem = Problem::new(StatusCode::FORBIDDEN);
+        return Err(Refusal::Problem(problem.because("the page comes from another origin")));
+    }
+    HeaderValue::from_str(&derive_accept_key(key)).map_err(|_| bad("the key cannot be answered"))
+}
+
+fn is_key(key: &[u8]) -> bool {
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    key.len() == KEY && key.ends_with(b"==") && key[..KEY - 2].iter().all(letter)
+}
+
+/// Whether a page of this server asks, or no page at all (RFC 6455 section 10.2).
+fn is_same_origin(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let Some(host) = headers.get(header::HOST) else { return false };
+    let origin = origin.as_bytes();
+    let at = memchr::memmem::find(origin, b"://").map_or(0, |at| at + 3);
+    origin[at..].eq_ignore_ascii_case(host.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_sixteen_bytes() {
+        assert!(is_key(b"dGhlIHNhbXBsZSBub25jZQ=="));
+        for bad in [&b""[..], b"dGhlIHNhbXBsZSBub25jZQ=", b"dGhlIHNhbXBsZSBub25jZQ===", b"x"] {
+            assert!(!is_key(bad));
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_is_told() {
+        let asked = |origin: &'static str, host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            is_same_origin(&headers)
+        };
+        assert!(asked("http://a.example:8080", "A.example:8080"));
+        assert!(asked("https://a.example", "a.example"));
+        for (origin, host) in [
+            ("https://b.example", "a.example"),
+            ("null", "a.example"),
+            ("http://a.example", "a.example:8080"),
+        ] {
+            assert!(!asked(origin, host), "{origin} {host}");
+        }
+    }
+}
