@@ -1,6 +1,6 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
-use runnel_observe::{LogFormat, LogTarget, Observing, Settings, TraceSettings};
+use runnel_observe::{LogFormat, LogTarget, Observing, Sample, Settings, TraceSettings};
 use runnel_store::{Environment, Error, Kind, Store, Value};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -67,12 +67,22 @@ pub(crate) async fn begin(
     if !settings.is_wanted() {
         return Ok(None);
     }
-    let observing = runnel_observe::observe(&settings, writer, None).await?;
+    let observing = runnel_observe::observe(&settings, writer, Some(Rc::new(sample))).await?;
     options.observer = Some(observing.observer());
     if let Some(port) = observing.admin_port() {
         tracing::info!(port, "the admin port is open");
     }
     Ok(Some(observing))
+}
+
+/// What the program's engine says of itself.
+fn sample() -> Sample {
+    let load = runnel_runtime::load();
+    Sample {
+        fibers_running: load.in_line as u64,
+        fibers_waiting: load.fibers.saturating_sub(load.in_line) as u64,
+        heap: load.memory as u64,
+    }
 }
 
 /// Where lines go that go to no file.

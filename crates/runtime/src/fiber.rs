@@ -10,6 +10,7 @@
 
 use crate::fault::Fault;
 use crate::isolate::Isolate;
+use crate::load::Living;
 use crate::native::{Given, Operation};
 use crate::natives::Task;
 use crate::raw::{Slot, Stack, Type};
@@ -84,6 +85,7 @@ pub(crate) struct Fiber<T> {
     /// It is a task of its own for what its `ensure:` blocks still do.
     alone: bool,
     take: fn(&Isolate, Stack, c_int) -> T,
+    _living: Living,
 }
 
 impl<T> Unpin for Fiber<T> {}
@@ -121,6 +123,7 @@ impl<T> Fiber<T> {
             ending: false,
             alone: false,
             take,
+            _living: Living::new(),
         }
     }
 
@@ -388,6 +391,7 @@ impl<T> Fiber<T> {
             ending: true,
             alone: true,
             take: |_, _, _| (),
+            _living: Living::new(),
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Inner {
     host: Rc<dyn Host>,
     /// Whether a compiled loop can be interrupted; looked at before the first server starts.
     interruptible: OnceCell<bool>,
-    _lua: Lua,
+    lua: Lua,
 }
 
 /// From how many children on a fiber forgets those that have ended. Those that run are bounded.
@@ -112,7 +112,7 @@ impl Isolate {
             sources: RefCell::default(),
             host,
             interruptible: OnceCell::new(),
-            _lua: lua,
+            lua,
         }));
         CURRENT.set(Some(isolate.clone()));
         Ok(isolate)
@@ -167,6 +167,11 @@ impl Isolate {
 
     pub(crate) fn watchdog(&self) -> &Watchdog {
         &self.0.watchdog
+    }
+
+    /// Bytes that the program's objects take.
+    pub(crate) fn used_memory(&self) -> usize {
+        self.0.lua.used_memory()
     }
 
     pub(crate) fn scheduler(&self) -> &Rc<Scheduler> {

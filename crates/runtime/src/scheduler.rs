@@ -87,6 +87,11 @@ impl Scheduler {
         }
     }
 
+    /// How many fibers wait in line.
+    pub(crate) fn length(&self) -> usize {
+        self.line.borrow().len()
+    }
+
     /// Whether a fiber that wants to run has to wait in line. One that runs for another never has.
     pub(crate) fn must_wait(&self) -> bool {
         self.busy.get() && self.depth.get() == 0
