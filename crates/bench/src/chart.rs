@@ -15,10 +15,10 @@ const MOST_SERIES: usize = 12;
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 const STYLE: &str = "<style>\
-    text{font:13px system-ui,sans-serif;fill:#222}.title{font-weight:600;font-size:15px}\
+    text{font:13px system-ui,sans-serif;fill:#222;stroke:#fff;stroke-width:3px;paint-order:stroke}.title{font-weight:600;font-size:15px}\
     .back{fill:#fff}.grid{stroke:#ddd}.axis{stroke:#888;fill:none}.mark{stroke:#888}\
     .line{fill:none;stroke-width:2}\
-    @media(prefers-color-scheme:dark){text{fill:#ddd}.back{fill:#181818}.grid{stroke:#383838}}\
+    @media(prefers-color-scheme:dark){text{fill:#ddd;stroke:#181818}.back{fill:#181818}.grid{stroke:#383838}}\
     </style>";
 
 /// How numbers are spread over an axis.
@@ -239,18 +239,24 @@ impl Panel {
                 "<text x=\"{beside:.1}\" y=\"{below}\" text-anchor=\"{side}\">{name}</text>"
             ));
         }
-        for (number, one) in self.series.iter().take(MOST_SERIES).enumerate() {
+        for (number, one) in self.lines() {
             put(one.draw(number, &across, &up));
         }
         put(self.legend(top));
     }
 
+    /// What there is to draw, with its number.
+    fn lines(&self) -> impl Iterator<Item = (usize, &Series)> {
+        let series = self.series.iter().take(MOST_SERIES).enumerate();
+        series.filter(|(_, one)| !one.points.is_empty())
+    }
+
     /// The names of the lines, in the corner where rising lines are not.
     fn legend(&self, top: f64) -> String {
         let mut out = String::new();
-        for (number, one) in self.series.iter().take(MOST_SERIES).enumerate() {
+        for (row, (number, one)) in self.lines().enumerate() {
             let (colour, dashes) = pen(number);
-            let at = top + 14.0 + 18.0 * number as f64;
+            let at = top + 14.0 + 18.0 * row as f64;
             let (from, to, beside, base) = (LEFT + 12.0, LEFT + 40.0, LEFT + 48.0, at + 4.0);
             let name = escaped(&one.name);
             let _ = write!(
@@ -272,14 +278,18 @@ fn pen(number: usize) -> (&'static str, &'static str) {
 impl Series {
     fn draw(&self, number: usize, across: &dyn Fn(f64) -> f64, up: &dyn Fn(f64) -> f64) -> String {
         let (colour, dashes) = pen(number);
+        // Where lines lie on each other, the dots of both are seen.
+        let radius = [5.0, 3.5, 2.0].get(number).copied().unwrap_or(3.0);
         let mut path = String::new();
         let mut dots = String::new();
         for (x, y) in &self.points {
             let (x, y) = (across(*x), up(*y));
             let _ = write!(path, "{}{x:.1} {y:.1}", if path.is_empty() { 'M' } else { 'L' });
             if !self.steps {
-                let _ =
-                    write!(dots, "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\" fill=\"{colour}\"/>");
+                let _ = write!(
+                    dots,
+                    "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{radius}\" fill=\"{colour}\"/>"
+                );
             }
         }
         format!("<path class=\"line\" stroke=\"{colour}\"{dashes} d=\"{path}\"/>{dots}")

@@ -12,8 +12,7 @@ const NINES: usize = 6;
 /// measurements of one kind, such as the rounds of a comparison.
 pub fn latency_svg(figures: &[&Figures]) -> String {
     let several = figures.iter().any(|one| Some(&one.url) != figures.first().map(|one| &one.url));
-    let series: Vec<Series> =
-        figures.iter().enumerate().map(|(at, one)| line(one, at + 1, several)).collect();
+    let series: Vec<Series> = figures.iter().map(|one| line(one, several)).collect();
     let longest = series.iter().flat_map(|one| &one.points).map(|(x, _)| *x).fold(1.0, f64::max);
     let mut ticks = vec![(0.0, "0".to_owned()), (0.5_f64.log10().abs(), "50 %".to_owned())];
     for nines in 1..=NINES {
@@ -30,7 +29,7 @@ pub fn latency_svg(figures: &[&Figures]) -> String {
     Chart { title, panels: vec![Panel { x, y, series, mark: None }] }.svg()
 }
 
-fn line(one: &Figures, number: usize, several: bool) -> Series {
+fn line(one: &Figures, several: bool) -> Series {
     let count = one.tally.latency.len();
     let nines = (count.max(1) as f64).log10().min(NINES as f64);
     let steps = (nines * FINENESS as f64) as usize;
@@ -41,8 +40,8 @@ fn line(one: &Figures, number: usize, several: bool) -> Series {
     });
     let name = match one.offered_rate() {
         _ if several => one.url.clone(),
-        Some(rate) => format!("{number}: at {rate:.0}/s"),
-        None => format!("{number}: {:.0} replies/s", one.rate()),
+        Some(rate) => format!("{} replies, at {rate:.0}/s", one.replies()),
+        None => format!("{} replies, {:.0}/s", one.replies(), one.rate()),
     };
     Series { name, points: points.collect(), steps: true }
 }

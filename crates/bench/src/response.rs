@@ -341,6 +341,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// A text, whether it answers HEAD, and what is read.
+    type Case = (&'static str, bool, (u16, &'static str, bool, usize));
+
     /// Feeds a text in pieces of this size: status, body, whether the connection stays, and how
     /// many bytes were left over.
     fn read(text: &[u8], piece: usize, bodiless: bool) -> Option<(u16, Vec<u8>, bool, usize)> {
@@ -362,7 +365,7 @@ mod tests {
 
     #[test]
     fn every_framing_is_understood_in_pieces_of_every_size() {
-        let cases: [(&str, bool, (u16, &str, bool, usize)); 9] = [
+        let cases: [Case; 9] = [
             ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 200 OK\ncontent-length:2\n\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 204 No Content\r\n\r\n", false, (204, "", true, 0)),

@@ -32,7 +32,7 @@ impl Schedule {
 
     /// When the next request is to be sent; `None` after the last one.
     pub(crate) fn next(&self) -> Option<u64> {
-        (self.next < self.all).then(|| (self.next as f64 * self.distance) as u64)
+        (self.next < self.all).then_some((self.next as f64 * self.distance) as u64)
     }
 
     /// The next request is under way.

@@ -94,9 +94,9 @@ fn several(count: u64, thing: &str) -> String {
 
 /// A time with three digits and its unit.
 pub(crate) fn time(time: Duration) -> String {
-    let (number, unit) = match time.as_nanos() {
-        ..1_000_000 => (time.as_secs_f64() * 1e6, "us"),
-        ..1_000_000_000 => (time.as_secs_f64() * 1e3, "ms"),
+    let (number, unit) = match time.as_secs_f64() {
+        ..1e-3 => (time.as_secs_f64() * 1e6, "us"),
+        ..1.0 => (time.as_secs_f64() * 1e3, "ms"),
         _ => (time.as_secs_f64(), "s"),
     };
     let decimals = if number < 10.0 { 2 } else { usize::from(number < 100.0) };
