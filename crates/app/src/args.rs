@@ -71,6 +71,11 @@ pub(crate) enum Command {
         #[arg(long)]
         lua: bool,
     },
+    /// Convert a page of HTML to element literals, from a file or standard input.
+    Html {
+        /// The page.
+        file: Option<PathBuf>,
+    },
     /// Draw what the stores of a program are made of.
     Graph {
         /// Write a picture into this file instead of text to standard output.

@@ -7,6 +7,7 @@ mod command_store;
 mod console;
 mod fmt;
 mod graph;
+mod html;
 mod observing;
 mod remote_stores;
 mod repl;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
         Some(args::Command::Check { files, lua }) => check::run(files, *lua, &report),
+        Some(args::Command::Html { file }) => html::run(file.as_deref()),
         Some(args::Command::Graph { file, args, svg }) => {
             graph::run(file, args, svg.as_deref(), &report)
         }
