@@ -16,6 +16,7 @@
 //! | [`Extension`], [`Rename`] | other names below than above |
 //! | [`Merge`] | what is put is added to what is there |
 //! | [`WriteBack`] | answers writes at once and does them later |
+//! | [`StaticFiles`] | files as a web server shows them |
 //! | [`Timeout`], [`Retry`], [`Limit`] | for stores on the other side of a network |
 //!
 //! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
@@ -39,6 +40,7 @@ mod rename;
 mod retry;
 mod route;
 mod sequence;
+mod static_files;
 mod timeout;
 mod write_back;
 
@@ -59,6 +61,7 @@ pub use rename::Rename;
 pub use retry::{Retry, RetryOptions};
 pub use route::Route;
 pub use sequence::Sequence;
+pub use static_files::{Links, StaticFiles, StaticOptions};
 pub use timeout::Timeout;
 pub use write_back::{WriteBack, WriteBackOptions, flush_all};
 

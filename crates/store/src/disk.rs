@@ -9,11 +9,12 @@ mod watch;
 mod write;
 
 use crate::{
-    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
-    Reference, Result, Store, Value, Verb, Verbs,
+    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Reference,
+    Result, Store, Value, Verb, Verbs,
 };
-use place::{Fault, Root};
+use place::{Fault, Place, Root};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How many directories one [`Disk`] watches at most, those above the watched places included.
@@ -172,6 +173,14 @@ impl Store for Disk {
 
     fn conditions(&self, _: &Reference) -> Conditions {
         Conditions::Tags
+    }
+
+    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
+        let place = self.root.place(reference, true).ok().filter(Place::is_directory)?;
+        let real = place.path.canonicalize().ok()?;
+        let root = Root::confined(real).with_links(links);
+        let notifiers = watch::Notifiers::default();
+        Some(Rc::new(Disk { root: Arc::new(root), notifiers }))
     }
 
     fn describe(&self) -> String {

@@ -44,9 +44,9 @@ pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use coding::coding_quality;
 pub use combine::{
     CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json,
-    Limit, LimitOptions, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, Polling,
-    ReadOnly, Relative, Rename, Retry, RetryOptions, Route, Sequence, TextCodec, Timeout,
-    WriteBack, WriteBackOptions, flush_all,
+    Limit, LimitOptions, Links, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES,
+    Polling, ReadOnly, Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles,
+    StaticOptions, TextCodec, Timeout, WriteBack, WriteBackOptions, flush_all,
 };
 pub use condition::{Condition, Conditions};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};

@@ -131,6 +131,14 @@ pub trait Store {
         Conditions::None
     }
 
+    /// The store of what is at and below a reference, with no way out of it: not by `..`, and by
+    /// symbolic links only where `links` says that they are followed, within it. `None` where there
+    /// is no such thing: in a store without links this one is as good, and a directory has to exist.
+    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
+        let _ = (reference, links);
+        None
+    }
+
     /// For a runtime that wants its own store back; `None` for all others.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
         None

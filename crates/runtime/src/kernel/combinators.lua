@@ -207,6 +207,16 @@ K.method(Names, K.mangle("setNames:"), function(self, names)
   K.combinatorChanged(self)
 end)
 
+-- StaticFiles: files as a web server shows them.
+nativeCombinator {
+  name = "StaticFiles", kind = "staticFiles",
+  options = {
+    index = take.text, listing = take.flag, dotFiles = take.flag, symlinks = take.text,
+    cacheControl = take.text, immutable = take.text, fallback = take.text, notFound = take.text,
+    packed = take.flag, keep = take.flag,
+  },
+}
+
 -- Polling: tells of changes of a store that cannot, by looking.
 nativeCombinator { name = "Polling", kind = "polling", options = { every = take.seconds } }
 

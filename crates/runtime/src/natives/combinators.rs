@@ -2,9 +2,10 @@
 
 use crate::combined::Controls;
 use runnel_store::{
-    Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Memory,
-    Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence,
-    Store, TextCodec, Timeout, Value, WriteBack, WriteBackOptions,
+    Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Links,
+    Memory, Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route,
+    Sequence, StaticFiles, StaticOptions, Store, TextCodec, Timeout, Value, WriteBack,
+    WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -112,6 +113,7 @@ pub(super) fn make(kind: &str, parts: &Parts) -> Result<Controls, Error> {
             let every = options.time("every").unwrap_or(POLLING);
             Rc::new(Polling::new(parts.source()?, every))
         }
+        "staticFiles" => Rc::new(static_files(parts.source()?, options)?),
         _ => return Err(Error::new(Kind::Invalid, format!("there is no combinator `{kind}`"))),
     };
     Ok(Controls::plain(made))
@@ -206,6 +208,35 @@ fn write_back(source: Rc<dyn Store>, options: &Options) -> Controls {
     };
     let store = Rc::new(WriteBack::new(source, asked));
     Controls { write_back: Some(store.clone()), ..Controls::plain(store) }
+}
+
+fn static_files(source: Rc<dyn Store>, options: &Options) -> Result<StaticFiles, Error> {
+    let usual = StaticOptions::default();
+    let text = |name| options.text(name).map(str::to_string);
+    let links = match options.text("symlinks") {
+        None | Some("inside") => Links::Inside,
+        Some("none") => Links::Refused,
+        Some("all") => Links::All,
+        Some(other) => {
+            let message =
+                format!("symlinks of StaticFiles are `inside`, `none` or `all`, not `{other}`");
+            return Err(Error::new(Kind::Invalid, message));
+        }
+    };
+    let immutable = options.text("immutable").unwrap_or_default();
+    let asked = StaticOptions {
+        index: text("index").unwrap_or(usual.index),
+        listing: options.flag("listing").unwrap_or(usual.listing),
+        dot_files: options.flag("dotFiles").unwrap_or(usual.dot_files),
+        links,
+        cache_control: text("cacheControl"),
+        immutable: immutable.split_whitespace().map(str::to_string).collect(),
+        fallback: text("fallback"),
+        not_found: text("notFound"),
+        packed: options.flag("packed").unwrap_or(usual.packed),
+        keep: options.flag("keep").unwrap_or(usual.keep),
+    };
+    StaticFiles::new(source, asked)
 }
 
 fn route(parts: &Parts) -> Route {

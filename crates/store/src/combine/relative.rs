@@ -134,6 +134,10 @@ impl Store for Relative {
         below.map_or(Conditions::None, |below| self.source.conditions(&below))
     }
 
+    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
+        self.source.confined(&self.below(reference).ok()?, links)
+    }
+
     fn describe(&self) -> String {
         format!("relative {}", self.base)
     }

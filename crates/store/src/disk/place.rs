@@ -41,6 +41,8 @@ impl Fault {
 pub(super) struct Root {
     /// The real path of the directory that confines; none for the whole machine.
     confines: Option<PathBuf>,
+    /// Whether symbolic links are followed at all.
+    links: bool,
 }
 
 /// A place in the file system.
@@ -77,11 +79,16 @@ impl Place {
 impl Root {
     /// `real` is canonical.
     pub(super) fn confined(real: PathBuf) -> Self {
-        Root { confines: Some(real) }
+        Root { confines: Some(real), links: true }
     }
 
     pub(super) fn unconfined() -> Self {
-        Root { confines: None }
+        Root { confines: None, links: true }
+    }
+
+    /// The same, where links are followed or refused.
+    pub(super) fn with_links(self, links: bool) -> Self {
+        Root { links, ..self }
     }
 
     pub(super) fn describe(&self) -> String {
@@ -143,6 +150,10 @@ impl Root {
     fn look(&self, path: &mut PathBuf, follow: bool) -> Result<Option<Found>, Fault> {
         let metadata = match path.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() && !follow => return Ok(Some(Found::Link)),
+            Ok(metadata) if metadata.is_symlink() && !self.links => {
+                let message = "links are not followed here";
+                return Err(Fault::Refused(Kind::Denied, message));
+            }
             Ok(metadata) if metadata.is_symlink() => {
                 let real = match path.canonicalize() {
                     Ok(real) => real,

@@ -1,0 +1,127 @@
+//! Small files in memory, until the store below tells of a change.
+
+use crate::{Answer, Body, Changes, Content, Context, Reference, Store};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context as Task, Poll, Waker};
+
+/// The largest file that is kept.
+const FILE: usize = 64 << 10;
+/// How many files, and places where none is, are kept; beyond that all are forgotten.
+const FILES: usize = 16 << 10;
+/// How many bytes are kept; beyond that all are forgotten.
+const BYTES: usize = 64 << 20;
+
+/// What is known of a store that tells of its changes. Every change forgets everything: changes are
+/// rare where this pays. The changes are looked at before each read, so that no task has to wait
+/// for them.
+#[derive(Default)]
+pub(super) struct Kept {
+    files: RefCell<HashMap<String, Option<Content>>>,
+    bytes: Cell<usize>,
+    watch: RefCell<Watch>,
+    /// How often everything was forgotten.
+    forgotten: Cell<u64>,
+}
+
+#[derive(Default)]
+enum Watch {
+    #[default]
+    Not,
+    Beginning(Answer<Changes>),
+    Running(Changes),
+    /// The store cannot tell: nothing is kept.
+    Refused,
+}
+
+/// A read that has begun, and what had been forgotten by then.
+pub(super) struct Ticket(u64);
+
+impl Kept {
+    /// What is kept of a path: nothing, or what is there.
+    pub(super) fn get(&self, store: &Rc<dyn Store>, path: &str) -> Option<Option<Content>> {
+        if !self.is_current(store) {
+            return None;
+        }
+        match self.files.borrow().get(path)? {
+            Some(content) => content.share().map(Some),
+            None => Some(None),
+        }
+    }
+
+    pub(super) fn ticket(&self) -> Ticket {
+        Ticket(self.forgotten.get())
+    }
+
+    /// Keeps what a read found, unless something has changed since it began. That nothing is there
+    /// is kept only of paths that nobody but this store can name: there are not many.
+    pub(super) fn put(
+        &self,
+        store: &Rc<dyn Store>,
+        path: String,
+        found: Option<&Content>,
+        guessed: bool,
+        ticket: Ticket,
+    ) {
+        if !self.is_current(store) || ticket.0 != self.forgotten.get() {
+            return;
+        }
+        let (size, content) = match found {
+            Some(content) => match &content.body {
+                Body::Bytes(bytes) if bytes.len() <= FILE => (bytes.len(), content.share()),
+                Body::Text(text) if text.len() <= FILE => (text.len(), content.share()),
+                _ => return,
+            },
+            None if guessed => (0, None),
+            None => return,
+        };
+        let size = self.bytes.get() + size + path.len();
+        if self.files.borrow().len() >= FILES || size > BYTES {
+            self.forget();
+            return;
+        }
+        self.bytes.set(size);
+        self.files.borrow_mut().insert(path, content);
+    }
+
+    fn forget(&self) {
+        self.files.borrow_mut().clear();
+        self.bytes.set(0);
+        self.forgotten.set(self.forgotten.get() + 1);
+    }
+
+    /// Hears of changes. Whether what is kept is what is there.
+    fn is_current(&self, store: &Rc<dyn Store>) -> bool {
+        let mut task = Task::from_waker(Waker::noop());
+        let mut watch = self.watch.borrow_mut();
+        if let Watch::Not = &*watch {
+            *watch = Watch::Beginning(store.watch(&Reference::default(), &Context::default()));
+        }
+        if let Watch::Beginning(answer) = &mut *watch {
+            match Pin::new(answer).poll(&mut task) {
+                Poll::Pending => return false,
+                Poll::Ready(Ok(changes)) => {
+                    self.forget();
+                    *watch = Watch::Running(changes);
+                }
+                Poll::Ready(Err(_)) => *watch = Watch::Refused,
+            }
+        }
+        let Watch::Running(changes) = &mut *watch else { return false };
+        loop {
+            match changes.as_mut().poll_next(&mut task) {
+                Poll::Pending => return true,
+                Poll::Ready(Some(Ok(_))) => self.forget(),
+                Poll::Ready(_) => {
+                    // It may be able to tell again.
+                    self.forget();
+                    *watch = Watch::Not;
+                    return false;
+                }
+            }
+        }
+    }
+}
