@@ -50,12 +50,13 @@ impl Problem {
 
     /// What a store's error means to a client. The sentence of an error below 500 was written
     /// for people and goes out; of the others only the log learns more than the status.
-    pub(crate) fn from_error(error: Error, method: &Method, path: &str) -> Self {
+    pub(crate) fn from_error(error: Error, method: &Method, path: &str, id: Option<&str>) -> Self {
         let status = status_of(error.kind);
         if status.is_server_error() {
             tracing::error!(
                 %method,
                 path,
+                id,
                 error = %error,
                 detail = error.detail.as_deref().unwrap_or_default(),
                 "a request failed"
@@ -143,7 +144,9 @@ mod tests {
     #[test]
     fn only_errors_of_the_client_tell_their_message() {
         let told = |kind| {
-            Problem::from_error(Error::new(kind, "a reason"), &Method::GET, "/x").message.is_some()
+            Problem::from_error(Error::new(kind, "a reason"), &Method::GET, "/x", None)
+                .message
+                .is_some()
         };
         assert!(told(Kind::Invalid) && told(Kind::Conflict) && told(Kind::Denied));
         assert!(!told(Kind::Failed) && !told(Kind::Unavailable) && !told(Kind::Timeout));

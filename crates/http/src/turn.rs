@@ -362,7 +362,8 @@ impl Turn {
         let problem = if error.kind == Kind::NotAllowed {
             Problem::not_allowed(self.verbs())
         } else {
-            Problem::from_error(error, &self.exchange.method, self.reference.path())
+            let id = self.exchange.observed.as_ref().and_then(|observed| observed.id());
+            Problem::from_error(error, &self.exchange.method, self.reference.path(), id)
         };
         self.problem(problem)
     }

@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const MOST: usize = 4 * 1024 * 1024;
 /// How long the thread lets lines gather before it writes them together.
 const GATHER: Duration = Duration::from_millis(20);
+/// How long the end of a server waits for the last lines.
+const END: Duration = Duration::from_secs(2);
 /// How often it looks whether the file was moved away.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -31,6 +33,7 @@ pub(crate) struct LogWriter {
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
+    written: Condvar,
 }
 
 #[derive(Default)]
@@ -39,6 +42,8 @@ struct Queue {
     /// The thread sleeps until somebody wakes it.
     asleep: bool,
     over: bool,
+    /// What was taken out of the queue is written.
+    done: bool,
 }
 
 impl std::fmt::Debug for LogWriter {
@@ -69,7 +74,11 @@ impl LogWriter {
             LogTarget::File(path) => Sink::file(path)?,
             _ => Sink { out: open(target), file: None },
         };
-        let shared = Arc::new(Shared { queue: Mutex::default(), wake: Condvar::new() });
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            wake: Condvar::new(),
+            written: Condvar::new(),
+        });
         let seen = shared.clone();
         let thread = std::thread::Builder::new()
             .name("access-log".into())
@@ -96,6 +105,16 @@ impl LogWriter {
         }
         true
     }
+
+    /// Waits until all that was added is written, though not for long.
+    pub(crate) fn flush(&self) {
+        let queue = locked(&self.shared.queue);
+        // A thread that panicked would have poisoned nothing that matters here.
+        let _ = self
+            .shared
+            .written
+            .wait_timeout_while(queue, END, |queue| !queue.lines.is_empty() || !queue.done);
+    }
 }
 
 impl Drop for LogWriter {
@@ -114,7 +133,9 @@ fn write_all(shared: &Shared, sink: &mut Sink) {
     let mut lines = Vec::new();
     loop {
         let mut queue = locked(&shared.queue);
+        queue.done = true;
         while queue.lines.is_empty() && !queue.over {
+            shared.written.notify_all();
             queue.asleep = true;
             queue = shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
@@ -126,6 +147,7 @@ fn write_all(shared: &Shared, sink: &mut Sink) {
             queue = locked(&shared.queue);
         }
         std::mem::swap(&mut lines, &mut queue.lines);
+        queue.done = false;
         drop(queue);
         sink.write(&lines);
         lines.clear();
@@ -225,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_added_can_be_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        let writer = LogWriter::of(&LogTarget::File(path.clone()), nowhere).unwrap();
+        for number in 0..20 {
+            writer.add(b"line\n");
+            writer.flush();
+            assert_eq!(std::fs::read_to_string(&path).unwrap().lines().count(), number + 1);
+        }
+    }
+
+    #[test]
     fn a_file_that_was_moved_away_is_begun_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("access.log");
@@ -238,7 +272,8 @@ mod tests {
 
     #[test]
     fn lines_without_room_are_refused() {
-        let blocked = Shared { queue: Mutex::default(), wake: Condvar::new() };
+        let blocked =
+            Shared { queue: Mutex::default(), wake: Condvar::new(), written: Condvar::new() };
         let writer = LogWriter { shared: Arc::new(blocked), thread: None };
         let line = vec![b'x'; MOST / 2];
         assert!(writer.add(&line) && writer.add(&line));

@@ -119,6 +119,9 @@ impl Observing {
         if let Some(exporter) = self.watcher.exporter.clone() {
             exporter.end().await;
         }
+        if let Some((_, writer)) = &self.watcher.log {
+            writer.flush();
+        }
         let admin = self.admin.take();
         if let Some(admin) = admin {
             admin.stop(PATIENCE).await;
