@@ -162,7 +162,8 @@ impl Conversation {
     fn talk(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Talking(connection) = &mut self.stage else { return Poll::Ready(()) };
         let mut polled = connection.poll_without_shutdown(context);
-        if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
+        let ends = self.meter.stopping.get() || self.meter.leaving.get() && self.meter.is_busy();
+        if polled.is_pending() && ends && !self.told_to_stop {
             // What had arrived has been read above: an idle connection is closed, a request
             // that was sent before is still answered.
             self.told_to_stop = true;
@@ -198,7 +199,7 @@ impl Conversation {
     /// HTTP/2. Ready when the connection is over.
     fn multiplex(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Multiplexed(connection) = &mut self.stage else { return Poll::Ready(()) };
-        if self.meter.stopping.get() && !self.told_to_stop {
+        if (self.meter.stopping.get() || self.meter.leaving.get()) && !self.told_to_stop {
             self.told_to_stop = true;
             // What was asked for is still answered (RFC 9113 section 6.8).
             Pin::new(&mut **connection).graceful_shutdown();

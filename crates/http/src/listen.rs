@@ -14,6 +14,15 @@ pub(crate) fn listen(address: SocketAddr, reuse_port: bool) -> Result<TcpListene
     open(address, reuse_port).map_err(|error| explain(error, address))
 }
 
+/// Opens a listening socket for others to serve on, such as [`crate::serve_on`]. Must be called
+/// within an event loop.
+///
+/// # Errors
+/// Those of [`crate::serve`].
+pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
+    listen(address, false)?.into_std().map_err(|error| explain(error, address))
+}
+
 fn open(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A restarted program must not wait for the old connections' TIME_WAIT to pass.

@@ -61,6 +61,8 @@ pub(crate) struct Meter {
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
     pub(crate) linger: Cell<bool>,
+    /// Another process takes over: the next answer is the last one of its connection.
+    pub(crate) leaving: Cell<bool>,
     /// The server is stopping: finish what is under way and close.
     pub(crate) stopping: Cell<bool>,
     /// The server's patience is over: close now.
@@ -86,6 +88,7 @@ impl Meter {
             refused: Cell::new(None),
             upgrade: RefCell::new(None),
             linger: Cell::new(false),
+            leaving: Cell::new(false),
             stopping: Cell::new(false),
             cut: Cell::new(false),
             waker: RefCell::new(None),
@@ -118,6 +121,11 @@ impl Meter {
     pub(crate) fn is_at_rest(&self, heads: u32) -> bool {
         let blocked = self.blocked.get().is_some();
         self.requests.get() >= heads && self.phase.get() != Phase::Busy && !blocked
+    }
+
+    /// Whether a request of HTTP/1.1 is being answered.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.phase.get() == Phase::Busy
     }
 
     /// A piece of an answer was asked for, and is there or not.

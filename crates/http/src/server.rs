@@ -1,6 +1,7 @@
 //! A store, served: the listener, its connections, and how they come to an end.
 
 use crate::connection::Conversation;
+use crate::incoming::{Handed, Incoming};
 use crate::listen::listen;
 use crate::meter::Meter;
 use crate::observe::Observer;
@@ -8,7 +9,6 @@ use crate::options::{Limits, Options};
 use crate::protocols::Protocols;
 use crate::service::Requests;
 use crate::spin::Spin;
-use futures_util::FutureExt;
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 
 /// How long to wait after the system refused to accept a connection (too many open files).
@@ -74,11 +74,13 @@ struct Shared {
 /// [`Kind::Invalid`] when the address is not one of this machine.
 pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
     let listener = listen(options.address, options.reuse_port)?;
-    start(listener, root, options)
+    let address = listener.local_addr().map_err(unusable)?;
+    start(Incoming::Listener(listener), address, root, options)
 }
 
 /// Serves a store on a socket that listens already: one that a supervisor hands over. The
-/// address and the sharing of the port in the options do not count.
+/// address and the sharing of the port in the options do not count. At the end, connections that
+/// wait on the socket are left to whoever else listens on it.
 ///
 /// # Errors
 /// [`Kind::Failed`] when the socket cannot be used.
@@ -89,11 +91,31 @@ pub async fn serve_on(
 ) -> Result<Server> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
-    start(listener, root, options)
+    let address = listener.local_addr().map_err(unusable)?;
+    start(Incoming::Shared(listener), address, root, options)
 }
 
-fn start(listener: TcpListener, root: Rc<dyn Store>, options: Options) -> Result<Server> {
-    let address = listener.local_addr().map_err(unusable)?;
+/// Serves a store on connections that another thread accepts on a port and hands over: how the
+/// workers of a process share a port evenly. When the server stops, the channel is closed, and
+/// what is in it is still answered.
+///
+/// # Errors
+/// [`Kind::Invalid`] when the certificate in the options is not usable.
+pub async fn serve_handed(
+    connections: mpsc::Receiver<Handed>,
+    address: SocketAddr,
+    root: Rc<dyn Store>,
+    options: Options,
+) -> Result<Server> {
+    start(Incoming::Handed(connections), address, root, options)
+}
+
+fn start(
+    incoming: Incoming,
+    address: SocketAddr,
+    root: Rc<dyn Store>,
+    options: Options,
+) -> Result<Server> {
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),
@@ -105,7 +127,7 @@ fn start(listener: TcpListener, root: Rc<dyn Store>, options: Options) -> Result
         ended: Notify::new(),
         stop: Notify::new(),
     });
-    let accepting = tokio::task::spawn_local(accept(listener, shared.clone()));
+    let accepting = tokio::task::spawn_local(accept(incoming, shared.clone()));
     Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
 }
 
@@ -143,12 +165,31 @@ impl Server {
     /// are closed, requests under way are answered. What is not done when the patience ends is
     /// cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
+        self.accept_no_more().await;
+        self.end(patience).await
+    }
+
+    /// Stops because another process takes over the socket. So that no client loses a request,
+    /// open connections are not closed for as long as the grace lasts: a request on one is
+    /// answered, and its answer says that it was the last one. Then as [`Server::stop`].
+    pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
+        self.accept_no_more().await;
+        self.shared.tell(|meter| meter.leaving.set(true));
+        // Those that are left are idle, or long at work.
+        let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
+        self.end(patience.saturating_sub(grace)).await
+    }
+
+    async fn accept_no_more(&self) {
         let accepting = self.accepting.take();
         if let Some(accepting) = accepting {
             self.shared.stop.notify_one();
             // It ends at once; an error would say that it had panicked.
             let _ = accepting.await;
         }
+    }
+
+    async fn end(&self, patience: Duration) -> bool {
         self.shared.tell(|meter| meter.stopping.set(true));
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
@@ -185,12 +226,12 @@ impl Shared {
 }
 
 /// Accepts connections until it is told to stop.
-async fn accept(listener: TcpListener, shared: Rc<Shared>) {
+async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
     loop {
         let accepted = tokio::select! {
             biased;
             () = shared.stop.notified() => break,
-            accepted = accept_one(&listener, &shared) => accepted,
+            accepted = accept_one(&mut incoming, &shared) => accepted,
         };
         match accepted {
             Ok((stream, peer)) => begin(stream, peer, &shared),
@@ -203,20 +244,20 @@ async fn accept(listener: TcpListener, shared: Rc<Shared>) {
     }
     // Connections that the system has accepted for us already are still served: closing the
     // listener would reset them.
-    while let Some(Ok((stream, peer))) = listener.accept().now_or_never() {
+    while let Some((stream, peer)) = incoming.left_over() {
         begin(stream, peer, &shared);
     }
 }
 
 /// The next connection, as soon as there is room for it.
 async fn accept_one(
-    listener: &TcpListener,
+    incoming: &mut Incoming,
     shared: &Shared,
 ) -> io::Result<(TcpStream, SocketAddr)> {
     while shared.connections.borrow().len() >= shared.limits.connections {
         shared.ended.notified().await;
     }
-    listener.accept().await
+    incoming.accept().await
 }
 
 /// A client that went away between its connecting and our accepting.

@@ -52,7 +52,8 @@ impl Service<Request<Incoming>> for Requests {
                 })
             }
         };
-        if number < self.limits.requests {
+        let leaving = self.meter.leaving.get() && !self.multiplexed;
+        if number < self.limits.requests && !leaving {
             return reply;
         }
         if self.multiplexed {
