@@ -52,6 +52,12 @@ const OPTIONS: &[(&str, Read)] = &[
         set(&mut options.limits.header_section, count(value, 1 << 24))
     }),
     ("mostHeaders", |options, value| set(&mut options.limits.header_fields, count(value, 10_000))),
+    ("compressFrom", |options, value| set(&mut options.limits.pack_from, bytes(value))),
+    ("compression", |options, value| match value.as_bool() {
+        Some(true) => Ok(()),
+        Some(false) => set(&mut options.limits.pack_from, Ok(u64::MAX)),
+        None => Err("true or false"),
+    }),
     ("connections", |options, value| set(&mut options.limits.connections, count(value, 1 << 20))),
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
