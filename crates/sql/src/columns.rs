@@ -4,10 +4,31 @@
 #[derive(Debug, PartialEq)]
 pub(crate) struct Columns {
     pub(crate) names: Vec<String>,
-    /// Whether 0 and 1 in the column are `false` and `true`.
-    pub(crate) booleans: Vec<bool>,
+    /// How the values of each are shown.
+    pub(crate) shown: Vec<Shown>,
     /// What stands before each value in JSON: `{"id":`, `,"done":`.
     pub(crate) keys: Vec<Label>,
+}
+
+/// How what is stored in a column becomes what is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shown {
+    /// As it is.
+    Plain,
+    /// 0 and 1 are `false` and `true`.
+    Boolean,
+    /// A moment that ends in `+00:00` ends in `Z`.
+    Moment,
+}
+
+impl Shown {
+    /// A text of such a column in two parts, one after the other.
+    pub(crate) fn text(self, text: &[u8]) -> (&[u8], &'static [u8]) {
+        match text.strip_suffix(b"+00:00") {
+            Some(moment) if self == Shown::Moment => (moment, b"Z"),
+            _ => (text, b""),
+        }
+    }
 }
 
 /// Bytes that are appended again and again. Short ones are copied with their padding, which is a
@@ -40,11 +61,11 @@ impl Label {
 }
 
 impl Columns {
-    /// Columns from names and whether they hold booleans. A name that comes twice gets a number,
+    /// Columns from names and how they are shown. A name that comes twice gets a number,
     /// because a record has each name once.
-    pub(crate) fn new(columns: impl IntoIterator<Item = (String, bool)>) -> Self {
-        let mut made = Columns { names: Vec::new(), booleans: Vec::new(), keys: Vec::new() };
-        for (mut name, boolean) in columns {
+    pub(crate) fn new(columns: impl IntoIterator<Item = (String, Shown)>) -> Self {
+        let mut made = Columns { names: Vec::new(), shown: Vec::new(), keys: Vec::new() };
+        for (mut name, shown) in columns {
             let plain = name.clone();
             let mut count = 1;
             while made.names.contains(&name) {
@@ -55,7 +76,7 @@ impl Columns {
             runnel_store::json::write_text(&name, &mut key);
             key.push(b':');
             made.names.push(name);
-            made.booleans.push(boolean);
+            made.shown.push(shown);
             made.keys.push(Label::new(key));
         }
         made
@@ -77,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_name_that_comes_twice_gets_a_number() {
-        let columns = Columns::new(["a", "a", "a_2"].map(|name| (name.to_string(), false)));
+        let columns = Columns::new(["a", "a", "a_2"].map(|name| (name.to_string(), Shown::Plain)));
         assert_eq!(columns.names, ["a", "a_2", "a_2_2"]);
         let mut out = Vec::new();
         columns.keys.iter().for_each(|key| key.append(&mut out));

@@ -125,6 +125,27 @@ fn dates_are_ordered_by_time() {
         let sorted = get(&*database, "visits?fields=id&sort=at").await.unwrap();
         assert_eq!(sorted, r#"[{"id":2},{"id":1},{"id":3}]"#);
         let same = get(&visits, "?at=2026-11-21T11:00:00%2B01:00").await.unwrap();
-        assert_eq!(same, r#"[{"id":2,"at":"2026-11-21T10:00:00+00:00"}]"#);
+        assert_eq!(same, r#"[{"id":2,"at":"2026-11-21T10:00:00Z"}]"#);
+        let table = get(&visits, "?fields=at&sort=id").await.unwrap();
+        let fraction = r#"{"at":"2026-11-21T10:00:00.25Z"}"#;
+        let zero = r#"{"at":"2026-11-21T10:00:00Z"}"#;
+        let one = r#"{"at":"2026-11-21T10:00:01Z"}"#;
+        assert_eq!(table, format!("[{fraction},{zero},{one}]"));
+        assert!(get(&visits, "2").await.unwrap().ends_with(r#""at":"2026-11-21T10:00:00Z"}"#));
+        let rows = Store::get(&visits, &root, &now()).await.unwrap().unwrap();
+        assert!(text(rows, runnel_store::Form::Csv).await.ends_with("3,2026-11-21T10:00:01Z\r\n"));
+        let sql = "select at from visits where id = 2";
+        let rows = database.run(sql, vec![], &now()).await.unwrap();
+        assert_eq!(text(rows, runnel_store::Form::Json).await, format!("[{zero}]"));
+        // Where a moment is the key, it is written so as well.
+        let made = [("d.sql".to_string(), "create table days (at DATE TEXT primary key)".into())];
+        database.migrate(&root, made.to_vec(), &now()).await.unwrap();
+        let day = content(r#"{"at":"2026-11-21T01:00:00+01:00"}"#);
+        let posted = Store::post(&*database, &reference("days"), day, &now()).await.unwrap();
+        assert_eq!(posted.reference.unwrap().path(), "days/2026-11-21T00:00:00Z");
+        let names = Store::list(&*database, &reference("days"), &now()).await.unwrap().unwrap();
+        assert_eq!(names[0].name, "2026-11-21T00:00:00Z");
+        let found = get(&*database, "days/2026-11-21T00:00:00Z").await.unwrap();
+        assert_eq!(found, r#"{"at":"2026-11-21T00:00:00Z"}"#);
     });
 }

@@ -4,7 +4,7 @@
 //! result is there as a whole then, and its connection free again. Of a large one the beginning is
 //! there, and the rest is read from the server while somebody reads it.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Shown};
 use crate::csv;
 use crate::postgres::connection::Connection;
 use crate::postgres::decode::{cell, is_known, raw};
@@ -167,7 +167,9 @@ pub(crate) fn columns(statement: &Statement) -> Result<Columns, Fault> {
             return Err(Fault::new(Kind::Unsupported, message));
         }
     }
-    Ok(Columns::new(statement.columns().iter().map(|column| (column.name().to_string(), false))))
+    Ok(Columns::new(
+        statement.columns().iter().map(|column| (column.name().to_string(), Shown::Plain)),
+    ))
 }
 
 async fn open(

@@ -30,7 +30,7 @@ const COLUMNS: usize = 64;
 
 /// The name of the table, and of the type of its pointer. Only the writer's connection knows it:
 /// statements of programs, which are prepared on a reading connection first, cannot name it.
-const NAME: &CStr = c"runnel_rows";
+const NAME: &CStr = c"runnel_batch";
 
 /// Rows on their way into a table.
 pub(crate) struct Rows {
@@ -83,7 +83,7 @@ pub(crate) fn insert_sql(target: &Target, columns: &[usize]) -> String {
         columns.iter().map(|position| quoted(&target.info.columns[*position].name)).collect();
     let values: Vec<String> = (0..columns.len()).map(|column| format!("c{column}")).collect();
     format!(
-        "INSERT INTO {} ({}) SELECT {} FROM runnel_rows(?1)",
+        "INSERT INTO {} ({}) SELECT {} FROM runnel_batch(?1)",
         quoted(&target.info.name),
         names.join(", "),
         values.join(", ")
@@ -225,13 +225,13 @@ mod tests {
         let place = Place::resolve(Path::new(":memory:")).unwrap();
         let writer = place.connect(Role::Writer, &Options::default()).unwrap();
         let count = |sql: &str| writer.query_row(sql, [], |row| row.get::<_, i64>(0));
-        assert_eq!(count("SELECT count(*) FROM runnel_rows").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_rows(1)").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_rows('runnel_rows')").unwrap(), 0);
-        assert_eq!(count("SELECT count(*) FROM runnel_rows(NULL)").unwrap(), 0);
-        let tables = "SELECT count(*) FROM pragma_table_list WHERE name = 'runnel_rows'";
+        assert_eq!(count("SELECT count(*) FROM runnel_batch").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch(1)").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch('runnel_batch')").unwrap(), 0);
+        assert_eq!(count("SELECT count(*) FROM runnel_batch(NULL)").unwrap(), 0);
+        let tables = "SELECT count(*) FROM pragma_table_list WHERE name = 'runnel_batch'";
         assert_eq!(count(tables).unwrap(), 0);
         let reader = place.connect(Role::Worker, &Options::default()).unwrap();
-        assert!(reader.prepare("SELECT * FROM runnel_rows").is_err());
+        assert!(reader.prepare("SELECT * FROM runnel_batch").is_err());
     }
 }

@@ -4,6 +4,7 @@
 //! change is refused. SQLite itself would turn the text `007` into 7 in an integer column, an
 //! integer beyond 64 bits into a float, and a NaN into NULL.
 
+use crate::columns::Shown;
 use crate::parameters::exact_integer;
 use crate::postgres::decimal::is_decimal;
 use crate::postgres::moment;
@@ -183,13 +184,18 @@ fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, F
 
 /// What a row holds, as plain data. Text that is not UTF-8 (other programs can write such) has its
 /// bad bytes replaced by U+FFFD.
-pub(crate) fn read(cell: ValueRef<'_>, boolean: bool) -> Value {
+pub(crate) fn read(cell: ValueRef<'_>, shown: Shown) -> Value {
     match cell {
         ValueRef::Null => Value::Nil,
-        ValueRef::Integer(number @ (0 | 1)) if boolean => Value::Bool(number == 1),
+        ValueRef::Integer(number @ (0 | 1)) if shown == Shown::Boolean => Value::Bool(number == 1),
         ValueRef::Integer(number) => Value::Int(number),
         ValueRef::Real(number) => Value::Float(number),
-        ValueRef::Text(text) => Value::Text(safe_text(text).into_owned()),
+        ValueRef::Text(text) => {
+            let (text, end) = shown.text(text);
+            let mut read = safe_text(text).into_owned();
+            read.extend(end.iter().map(|byte| char::from(*byte)));
+            Value::Text(read)
+        }
         ValueRef::Blob(bytes) => Value::Bytes(Bytes::copy_from_slice(bytes)),
     }
 }

@@ -3,7 +3,7 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::sqlite::cell::{Cell, date, for_column};
+use crate::sqlite::cell::{Cell, date, for_column, read};
 use crate::sqlite::encode::record;
 use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
@@ -178,7 +178,7 @@ impl Target {
             Some(found) => Inserted {
                 row: record(&self.columns, found, &mut 0)?,
                 key: match key {
-                    Some(_) => Some(crate::sqlite::cell::read(found.get_ref(shown.len())?, false)),
+                    Some(_) => Some(read(found.get_ref(shown.len())?, self.info.key_shown())),
                     None => None,
                 },
             },

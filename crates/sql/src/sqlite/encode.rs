@@ -1,9 +1,10 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
+use crate::columns::Shown;
 use crate::csv;
 use crate::sqlite::cell::{read, safe_text};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::is_boolean;
+use crate::sqlite::schema::shown;
 use crate::sqlite::select::{Columns, Select};
 use runnel_store::{Form, Kind, Value, json};
 use rusqlite::types::ValueRef;
@@ -77,11 +78,11 @@ pub(crate) fn records(connection: &Connection, select: &Select) -> Result<Vec<Va
 /// One row as a value. Adds to the weight about what it takes in memory, in bytes.
 pub(crate) fn record(columns: &Columns, row: &Row<'_>, weight: &mut usize) -> Result<Value, Fault> {
     let mut fields = Vec::with_capacity(columns.names.len());
-    for (index, (name, boolean)) in columns.names.iter().zip(&columns.booleans).enumerate() {
+    for (index, (name, shown)) in columns.names.iter().zip(&columns.shown).enumerate() {
         let cell = row.get_ref(index)?;
         *weight +=
             name.len() + size_of::<(String, Value)>() + cell.as_bytes().map_or(0, <[u8]>::len);
-        fields.push((name.clone(), read(cell, *boolean)));
+        fields.push((name.clone(), read(cell, *shown)));
     }
     Ok(Value::Record(fields))
 }
@@ -105,28 +106,35 @@ pub(crate) fn columns(statement: &Statement<'_>, select: &Select) -> Arc<Columns
     match &select.columns {
         Some(columns) => columns.clone(),
         None => Arc::new(Columns::new(statement.columns().map(|column| {
-            (column.name().to_string(), column.decl_type().is_some_and(is_boolean))
+            (column.name().to_string(), shown(column.decl_type().unwrap_or_default()))
         }))),
     }
 }
 
 fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
-    for (index, (key, boolean)) in columns.keys.iter().zip(&columns.booleans).enumerate() {
+    for (index, (key, shown)) in columns.keys.iter().zip(&columns.shown).enumerate() {
         key.append(out);
-        write_cell(row.get_ref(index)?, *boolean, out);
+        write_cell(row.get_ref(index)?, *shown, out);
     }
     out.push(b'}');
     Ok(())
 }
 
 /// One value of a row as JSON.
-pub(crate) fn write_cell(value: ValueRef<'_>, boolean: bool, out: &mut Vec<u8>) {
+pub(crate) fn write_cell(value: ValueRef<'_>, shown: Shown, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
-        ValueRef::Integer(0) if boolean => out.extend_from_slice(b"false"),
-        ValueRef::Integer(1) if boolean => out.extend_from_slice(b"true"),
+        ValueRef::Integer(0) if shown == Shown::Boolean => out.extend_from_slice(b"false"),
+        ValueRef::Integer(1) if shown == Shown::Boolean => out.extend_from_slice(b"true"),
         ValueRef::Integer(number) => json::write_int(number, out),
         ValueRef::Real(number) => json::write_float(number, out),
+        ValueRef::Text(text) if shown == Shown::Moment => {
+            let (text, end) = shown.text(text);
+            json::write_utf8(text, out);
+            out.pop();
+            out.extend_from_slice(end);
+            out.push(b'"');
+        }
         ValueRef::Text(text) => json::write_utf8(text, out),
         ValueRef::Blob(bytes) => json::write_bytes(bytes, out),
     }
@@ -135,18 +143,21 @@ pub(crate) fn write_cell(value: ValueRef<'_>, boolean: bool, out: &mut Vec<u8>) 
 /// RFC 4180. Nothing stands for NULL, and an empty text is `""`.
 fn csv_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
     let start = out.len();
-    for (index, boolean) in columns.booleans.iter().enumerate() {
+    for (index, shown) in columns.shown.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
         match row.get_ref(index)? {
             ValueRef::Null => {}
-            ValueRef::Integer(0) if *boolean => out.extend_from_slice(b"false"),
-            ValueRef::Integer(1) if *boolean => out.extend_from_slice(b"true"),
+            ValueRef::Integer(0) if *shown == Shown::Boolean => out.extend_from_slice(b"false"),
+            ValueRef::Integer(1) if *shown == Shown::Boolean => out.extend_from_slice(b"true"),
             ValueRef::Integer(number) => json::write_int(number, out),
             ValueRef::Real(number) if number.is_finite() => json::write_float(number, out),
             ValueRef::Real(_) => {}
-            ValueRef::Text(text) => csv::text(safe_text(text).as_bytes(), out),
+            ValueRef::Text(text) => {
+                let (text, end) = shown.text(text);
+                csv::text(&[safe_text(text).as_bytes(), end].concat(), out);
+            }
             ValueRef::Blob(bytes) => {
                 // The JSON writer's base64 without its quotes.
                 let start = out.len();

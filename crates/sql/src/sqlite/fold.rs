@@ -91,11 +91,11 @@ impl Aggregate<(), Option<i64>> for Fold {
                 return Err(refused("it is called by the table itself"));
             };
             let out = &mut target.out;
-            for (at, (key, boolean)) in
-                target.columns.keys.iter().zip(&target.columns.booleans).enumerate()
+            for (at, (key, shown)) in
+                target.columns.keys.iter().zip(&target.columns.shown).enumerate()
             {
                 key.append(out);
-                write_cell(row.get_raw(at), *boolean, out);
+                write_cell(row.get_raw(at), *shown, out);
             }
             out.extend_from_slice(b"},");
             match out.len() < target.limit {
@@ -118,9 +118,13 @@ fn refused(why: &str) -> Error {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::columns::Shown;
 
     fn columns() -> Arc<Columns> {
-        Arc::new(Columns::new([("id".to_string(), false), ("done".to_string(), true)]))
+        Arc::new(Columns::new([
+            ("id".to_string(), Shown::Plain),
+            ("done".to_string(), Shown::Boolean),
+        ]))
     }
 
     fn table(rows: i64) -> Connection {

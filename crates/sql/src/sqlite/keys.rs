@@ -26,8 +26,9 @@ pub(crate) fn keys_sql(table: &TableInfo) -> Option<String> {
         return None;
     }
     let (key, name) = (table.key_sql()?, quoted(&table.name));
+    let text = table.key_text(&key);
     Some(format!(
-        "SELECT CAST({key} AS TEXT) AS name FROM {name} \
+        "SELECT {text} AS name FROM {name} \
          WHERE {key} IS NOT NULL AND instr(name, '/') = 0 ORDER BY name LIMIT ?1"
     ))
 }

@@ -1,5 +1,6 @@
 //! What the tables look like, read from the database itself.
 
+use crate::columns::Shown;
 use crate::sqlite::fault::Fault;
 use runnel_store::FieldType;
 use rusqlite::{Connection, OptionalExtension};
@@ -136,6 +137,22 @@ impl TableInfo {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
+    /// How the values of the key are shown.
+    pub(crate) fn key_shown(&self) -> Shown {
+        match &self.key {
+            Key::Column(column) => shown_as(column.kind),
+            Key::Rowid(_) | Key::None => Shown::Plain,
+        }
+    }
+
+    /// The key, which stands in the statement as given, as it is written in a reference.
+    pub(crate) fn key_text(&self, key: &str) -> String {
+        match self.key_shown() {
+            Shown::Moment => format!("replace({key}, '+00:00', 'Z')"),
+            Shown::Plain | Shown::Boolean => format!("CAST({key} AS TEXT)"),
+        }
+    }
+
     /// The name of the key as it stands in a statement.
     pub(crate) fn key_sql(&self) -> Option<String> {
         match &self.key {
@@ -186,8 +203,25 @@ pub(crate) fn kind_of(declared: &str) -> FieldType {
     }
 }
 
+/// How values of a declared type are shown.
+pub(crate) fn shown(declared: &str) -> Shown {
+    match declared.is_empty() {
+        true => Shown::Plain,
+        false => shown_as(kind_of(declared)),
+    }
+}
+
+/// How values of a kind are shown.
+pub(crate) fn shown_as(kind: FieldType) -> Shown {
+    match kind {
+        FieldType::Bool => Shown::Boolean,
+        FieldType::Date => Shown::Moment,
+        _ => Shown::Plain,
+    }
+}
+
 /// Whether a declared type is the one that booleans are declared with.
-pub(crate) fn is_boolean(declared: &str) -> bool {
+fn is_boolean(declared: &str) -> bool {
     declared.eq_ignore_ascii_case("boolean") || declared.eq_ignore_ascii_case("bool")
 }
 

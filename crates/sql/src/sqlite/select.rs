@@ -5,12 +5,12 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
-pub(crate) use crate::columns::Columns;
+pub(crate) use crate::columns::{Columns, Shown};
 use crate::sqlite::cell::{Cell, date};
 use crate::sqlite::decimal;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::fold;
-use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted};
+use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -73,7 +73,7 @@ impl Select {
     ) -> Self {
         let mut hasher = SEED.build_hasher();
         sql.hash(&mut hasher);
-        columns.as_ref().map(|columns| &columns.booleans).hash(&mut hasher);
+        columns.as_ref().map(|columns| &columns.shown).hash(&mut hasher);
         for cell in &parameters {
             cell.hash(&mut hasher);
         }
@@ -92,7 +92,7 @@ impl Select {
 
 impl Columns {
     pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
-        let pair = |column: &'a ColumnInfo| (column.name.clone(), column.kind == FieldType::Bool);
+        let pair = |column: &'a ColumnInfo| (column.name.clone(), shown_as(column.kind));
         Columns::new(columns.into_iter().map(pair))
     }
 }
@@ -109,11 +109,11 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Faul
     let columns = match (query.count, within) {
         (true, true) => {
             sql.push_str("count(*) FROM (SELECT 1");
-            Columns::new([("count".to_string(), false)])
+            Columns::new([("count".to_string(), Shown::Plain)])
         }
         (true, false) => {
             sql.push_str("count(*)");
-            Columns::new([("count".to_string(), false)])
+            Columns::new([("count".to_string(), Shown::Plain)])
         }
         (false, _) => {
             sql.push_str(&list(&shown));

@@ -240,8 +240,8 @@ impl Telling {
                     Name::Number
                 }
                 Key::Column(key) => Name::Key(format!(
-                    "SELECT CAST({} AS TEXT) FROM {} WHERE {} = ?1",
-                    quoted(&key.name),
+                    "SELECT {} FROM {} WHERE {} = ?1",
+                    info.key_text(&quoted(&key.name)),
                     quoted(&info.name),
                     info.order.first().map_or("rowid", String::as_str),
                 )),
