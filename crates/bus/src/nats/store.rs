@@ -19,8 +19,8 @@ use std::rc::Rc;
 ///   not listed. Values are text and bytes; anything else is kept as what a person reads, records
 ///   and lists as JSON text. The entity tag is the revision. A put of nil deletes; a post adds
 ///   bytes to bytes; a merge sets fields of a record kept as JSON text. What several do at the same
-///   time is done one after the other, and all conditions of writes are kept. A value is no larger than a message of the server (1 MiB
-///   unless it says otherwise).
+///   time is done one after the other, and all conditions of writes are kept. A value is no larger
+///   than a message of the server (1 MiB unless it says otherwise).
 /// - `objects/BUCKET/name`: **objects** (JetStream), streamed both ways, with their media type and
 ///   an entity tag. A bucket is made by the first put or watch. A put that fails leaves the old
 ///   object. Reading a large one fails when it is replaced meanwhile.

@@ -17,7 +17,13 @@ impl Csv {
     }
 
     /// Values for the users of a store of CSV text: lists of records whose fields are text, or nil
-    /// where a cell is empty. Numbers that are written are read as text.
+    /// where a cell is empty.
+    ///
+    /// Texts come back as they were, whatever is in them, and so do decimals and dates, which are
+    /// text. CSV cannot tell a number, a boolean, a list or a record from its JSON text, nor bytes
+    /// from their base64 text; empty bytes and what is no number (NaN, infinities) from nil; a field
+    /// that is missing from one that is nil; and, where a table has one column, nil from empty text.
+    /// A byte order mark at the start of the first name is lost.
     pub fn down(source: Rc<dyn Store>) -> Map {
         let map = Map::new(source, "csv down");
         map.reading(|_, content| from_csv(content)).writing(|_, content| to_csv(content))

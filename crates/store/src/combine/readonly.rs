@@ -33,13 +33,7 @@ impl Store for ReadOnly {
         self.source.query(reference, query, context)
     }
 
-    fn run(
-        &self,
-        reference: &Reference,
-        _: &str,
-        _: Vec<Value>,
-        _: &Context,
-    ) -> Answer<Content> {
+    fn run(&self, reference: &Reference, _: &str, _: Vec<Value>, _: &Context) -> Answer<Content> {
         refused("a statement may write, and this store is read only", Verb::Query, reference)
     }
 

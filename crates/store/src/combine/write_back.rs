@@ -4,8 +4,8 @@ mod pending;
 
 use super::pass::Pass;
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Reference, Result, Store, Value,
-    Verb,
+    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Reference, Result,
+    Store, Value, Verb,
 };
 use pending::{Found, Pending};
 use std::cell::RefCell;
@@ -52,8 +52,9 @@ impl Default for WriteBackOptions {
 /// - A temporary error is tried again as by [`super::Retry`], from 100 ms up to 10 s, so many times
 ///   as the options say; another error is not. A write that failed for good is lost: it is logged,
 ///   and the next flush answers its error. Only a program that flushes learns of it.
-/// - A write under a condition, nil, what is larger than the bytes of the options, and a reference that is pending in another
-///   spelling (slashes, scheme, query) flush first and are written through.
+/// - A write under a condition, nil, what is larger than the bytes of the options, and a reference
+///   that is pending in another spelling (slashes, scheme, query) flush first and are written
+///   through.
 /// - A watch tells of writes when they were done, not when they were answered.
 ///
 /// Pending writes are done by a task of its own: it must be used within a
