@@ -62,6 +62,11 @@ const OPTIONS: &[(&str, Read)] = &[
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),
+    ("hosts", |options, value| set(&mut options.limits.hosts, texts(value))),
+    ("origins", |options, value| set(&mut options.limits.origins, texts(value))),
+    ("credentials", |options, value| {
+        set(&mut options.limits.credentials, value.as_bool().ok_or("true or false"))
+    }),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
     ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
 ];
@@ -106,6 +111,12 @@ pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
             Error::new(Kind::Invalid, message)
         })?;
     }
+    if let Some(Certificate::Files { certificate, key }) = &options.certificate
+        && (certificate.as_os_str().is_empty() || key.as_os_str().is_empty())
+    {
+        let message = "a certificate and its key belong together: name both files";
+        return Err(Error::new(Kind::Invalid, message));
+    }
     Ok((options, settings))
 }
 
@@ -142,6 +153,13 @@ fn settings_folder() -> Option<PathBuf> {
         |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(base.join("runnel"))
+}
+
+/// An array of texts.
+fn texts(value: &Value) -> Result<Vec<String>, &'static str> {
+    let Value::List(items) = value else { return Err("an array of texts") };
+    let texts = items.iter().map(|item| item.as_str().map(ToString::to_string));
+    texts.collect::<Option<_>>().ok_or("an array of texts")
 }
 
 /// A time in seconds, from a thousandth to a day.

@@ -84,6 +84,14 @@ pub struct Limits {
     pub pack_from: u64,
     /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
+    /// The hosts that are answered, without ports: names, addresses, `*.a.example` for all below
+    /// a name; others are 421. Default none, which means any.
+    pub hosts: Vec<String>,
+    /// The origins whose pages may read answers (`https://a.example`), or `*` for any. Default none.
+    pub origins: Vec<String>,
+    /// Pages of the origins that are named, and not only meant by `*`, may send cookies. Default
+    /// off.
+    pub credentials: bool,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -104,6 +112,9 @@ impl Default for Limits {
             requests: 1_000_000,
             streams: 100,
             message: 1024 * 1024,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            credentials: false,
             pack_from: 1024,
             connections: 10_000,
         }

@@ -33,13 +33,20 @@ impl Reply {
 
     /// The same, and the last of its connection.
     pub(crate) fn closing(self) -> Self {
-        let close = |mut response: Response<AnswerBody>| {
+        self.with(|response| {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        })
+    }
+
+    /// The same, with something more said in it.
+    pub(crate) fn with(self, say: impl FnOnce(&mut Response<AnswerBody>) + 'static) -> Self {
+        let change = move |mut response: Response<AnswerBody>| {
+            say(&mut response);
             response
         };
         match self {
-            Reply::Ready(response) => Reply::Ready(response.map(close)),
-            later => Reply::later(async move { close(later.finish().await) }),
+            Reply::Ready(response) => Reply::Ready(response.map(change)),
+            later => Reply::later(async move { change(later.finish().await) }),
         }
     }
 

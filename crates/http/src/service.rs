@@ -6,6 +6,7 @@ use crate::head;
 use crate::meter::Meter;
 use crate::observe::{self, Observed, Observer};
 use crate::options::Limits;
+use crate::origin::{self, Asked};
 use crate::problem::{Problem, allow};
 use crate::reply::Reply;
 use crate::spin::Spin;
@@ -41,6 +42,7 @@ impl Service<Request<Incoming>> for Requests {
 
     fn call(&self, request: Request<Incoming>) -> Reply {
         let number = self.meter.begin();
+        let asked = Asked::by(&request, &self.limits);
         if let Some(spin) = &self.spin {
             spin.touch();
         }
@@ -51,6 +53,10 @@ impl Service<Request<Incoming>> for Requests {
                     self.reply(request, Some(observed))
                 })
             }
+        };
+        let reply = match asked {
+            None => reply,
+            Some(asked) => reply.with(|response| asked.answer(response)),
         };
         let leaving = self.meter.leaving.get() && !self.multiplexed;
         if number < self.limits.requests && !leaving {
@@ -83,6 +89,14 @@ impl Requests {
     ) -> Result<Reply, Problem> {
         let (mut parts, body) = request.into_parts();
         let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
+        let host = match parts.uri.authority() {
+            Some(authority) => Some(authority.as_str().as_bytes()),
+            None => parts.headers.get(header::HOST).map(HeaderValue::as_bytes),
+        };
+        if host.is_some_and(|host| !origin::is_served(&self.limits.hosts, host)) {
+            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
+            return Err(problem.because("this server does not answer for that host"));
+        }
         let verb = Task::of(&parts.method)?;
         if parts.uri.path() == "*" && verb == Task::Options {
             return Ok(Reply::ready(about_the_server(meter)));

@@ -1,6 +1,7 @@
 //! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
 
 use crate::body::AnswerBody;
+use crate::origin;
 use crate::problem::Problem;
 use crate::turn::{Facts, Turn};
 use crate::websocket_session;
@@ -18,7 +19,7 @@ const KEY: usize = 24;
 impl Turn {
     /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
     pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<AnswerBody> {
-        let accepted = match accept(self.head.upgrades, &self.exchange.method, self.headers()) {
+        let accepted = match accept(&self) {
             Ok(accepted) => accepted,
             Err(Refusal::NoWebSocket) => return self.upgrade_required(),
             Err(Refusal::Problem(problem)) => return self.problem(problem),
@@ -42,10 +43,6 @@ impl Turn {
         response
     }
 
-    fn headers(&self) -> &HeaderMap {
-        &self.exchange.headers
-    }
-
     /// 426: here is only a WebSocket, of this version.
     fn upgrade_required(self) -> Response<AnswerBody> {
         let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
@@ -67,8 +64,9 @@ enum Refusal {
 }
 
 /// Checks a handshake. Answers what proves to the client that it was understood.
-fn accept(upgrades: bool, method: &Method, headers: &HeaderMap) -> Result<HeaderValue, Refusal> {
-    if !upgrades || *method != Method::GET {
+fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
+    let headers = &turn.exchange.headers;
+    if !turn.head.upgrades || turn.exchange.method != Method::GET {
         return Err(Refusal::NoWebSocket);
     }
     if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
@@ -80,7 +78,7 @@ fn accept(upgrades: bool, method: &Method, headers: &HeaderMap) -> Result<Header
     let (Some(key), None) = (key, keys.next()) else {
         return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
     };
-    if !is_same_origin(headers) {
+    if !is_same_origin(headers, &turn.limits.origins) {
         // A page of another site would speak with the cookies of the person who looks at it.
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(Refusal::Problem(problem.because("the page comes from another origin")));
@@ -93,9 +91,13 @@ fn is_key(key: &[u8]) -> bool {
     key.len() == KEY && key.ends_with(b"==") && key[..KEY - 2].iter().all(letter)
 }
 
-/// Whether a page of this server asks, or no page at all (RFC 6455 section 10.2).
-fn is_same_origin(headers: &HeaderMap) -> bool {
+/// Whether a page of this server asks, or of an origin that is named, or no page at all (RFC 6455
+/// section 10.2). `*` names none: what cookies allow is at stake.
+fn is_same_origin(headers: &HeaderMap, origins: &[String]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    if origin::is_named(origins, origin.as_bytes()) {
+        return true;
+    }
     let Some(host) = headers.get(header::HOST) else { return false };
     let origin = origin.as_bytes();
     let at = memchr::memmem::find(origin, b"://").map_or(0, |at| at + 3);
@@ -120,10 +122,11 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers.insert(header::HOST, HeaderValue::from_static(host));
-            is_same_origin(&headers)
+            is_same_origin(&headers, &["https://c.example".to_string()])
         };
         assert!(asked("http://a.example:8080", "A.example:8080"));
         assert!(asked("https://a.example", "a.example"));
+        assert!(asked("https://c.example", "a.example"));
         for (origin, host) in [
             ("https://b.example", "a.example"),
             ("null", "a.example"),

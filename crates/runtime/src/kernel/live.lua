@@ -154,13 +154,13 @@ K.methods(WebSocket, {
     self._to = target
     return self
   end,
-  -- A source that is connected ends with the socket.
-  ["_followed"] = function(self, source)
-    self._sources = self._sources or {}
-    table.insert(self._sources, source)
-  end,
   ["description"] = function() return "a WebSocket" end,
 })
+-- A source that is connected ends with the socket.
+K.method(WebSocket, "_followed", function(self, source)
+  self._sources = self._sources or {}
+  table.insert(self._sources, source)
+end)
 
 -- For Rust: the conversation, from its opening to its end.
 function K.runSocket(self)
@@ -170,7 +170,9 @@ function K.runSocket(self)
       local message = native.socketNext(self._native)
       if message == nil then return end
       if self.i_received then self.i_received(message, self) end
-      if self._to then self._to:writeObject_(message) end
+      local to = self._to
+      if to and K.isKind(to, K.classes.ByteStream) then to:println_(message)
+      elseif to then to:writeObject_(message) end
     end
   end)
   native.socketClose(self._native)
