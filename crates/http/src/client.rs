@@ -34,7 +34,7 @@ pub struct ClientOptions {
     /// Answers up to this size are collected, in bytes; larger ones are streams, so that no
     /// answer is ever held in memory as a whole without the caller asking. Default 1 MiB.
     pub collect: u64,
-    /// How many idle connections are kept for each host. Default 64.
+    /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
     /// A Unix socket that all connections are made to; the host of an address is then only said in
     /// the request. None by default.
@@ -69,7 +69,7 @@ impl Default for ClientOptions {
             body_idle: Duration::from_secs(30),
             redirects: 10,
             collect: 1024 * 1024,
-            idle_connections: 64,
+            idle_connections: 1024,
             socket: None,
             headers: Vec::new(),
         }

@@ -34,7 +34,7 @@ pub struct TransportOptions {
     pub connect_time: Duration,
     /// Between two pieces of an answer's body that somebody waits for. Default 30 s.
     pub body_idle: Duration,
-    /// How many idle connections are kept for each host. Default 64.
+    /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
 }
 
@@ -43,7 +43,7 @@ impl Default for TransportOptions {
         TransportOptions {
             connect_time: Duration::from_secs(10),
             body_idle: Duration::from_secs(30),
-            idle_connections: 64,
+            idle_connections: 1024,
         }
     }
 }
