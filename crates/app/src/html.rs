@@ -72,7 +72,11 @@ pub(crate) fn convert(source: &str) -> String {
         [one] if one.starts_with('#') => one.clone(),
         _ => format!("#fragment[ {} ]", literals.join(", ")),
     };
-    runnel_syntax::format(&text).unwrap_or(text)
+    let mut text = runnel_syntax::format(&text).unwrap_or(text);
+    // An expression, to stand in a program: not a statement.
+    text.truncate(text.trim_end().trim_end_matches('.').len());
+    text.push('\n');
+    text
 }
 
 struct Writer<'a> {

@@ -21,15 +21,23 @@ struct Serving {
     body: &'static str,
 }
 
-const SERVING: [Serving; 6] = [
+const SERVING: [Serving; 8] = [
     Serving { name: "hello-server", arguments: &[], target: "/hi", body: "Hello World!" },
     Serving { name: "hello-scheme", arguments: &[], target: "/hi/Ada", body: "Hello Ada!" },
     Serving { name: "files", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
+    Serving { name: "static-site", arguments: &["FOLDER"], target: "/note.txt", body: "a note" },
     Serving {
         name: "pages",
         arguments: &[],
         target: "/hello/%3Cb%3E",
         body: "<p>Hello &lt;b&gt;!</p>",
+    },
+    Serving {
+        name: "iota-page",
+        arguments: &[],
+        target: "/",
+        body: "<!DOCTYPE html><html><head><title>the title</title></head><body>\
+               <div class=\"foo\" id=\"bar\">hello, world<br>this is a test</div></body></html>",
     },
     Serving { name: "requests", arguments: &[], target: "/greet?name=Grace", body: "Hello Grace!" },
     Serving { name: "tasks", arguments: &["sqlite:FOLDER/t.db"], target: "/tasks", body: "[]" },

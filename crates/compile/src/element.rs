@@ -519,8 +519,8 @@ impl Generator<'_> {
         if !html::elements().any(|known| known == tag) {
             // Names of SVG and MathML are not known here: only what is nearly a name of HTML.
             let near = nearest(tag, html::elements())
-                .filter(|near| near.len() > 3 && crate::names::distance(near, tag) == 1);
-            if let Some(near) = near.filter(|_| !tag.contains('-')) {
+                .filter(|near| near.len() > 2 && crate::names::distance(near, tag) == 1);
+            if let Some(near) = near.filter(|_| !tag.contains('-') && !html::is_foreign(tag)) {
                 let title = format!("there is no element `{tag}`");
                 self.warn(literal.tag.span, title, near);
             }

@@ -19,6 +19,12 @@ const ELEMENTS: &str = "a abbr address area article aside audio b base bdi bdo b
     section select selectedcontent slot small source span strong style sub summary sup table tbody \
     td template textarea tfoot th thead time title tr track u ul var video wbr xml";
 
+/// Elements of SVG and MathML whose names are near to those of HTML.
+const FOREIGN: &str = "animate circle clipPath cursor defs desc ellipse feBlend filter font g glyph \
+    line linearGradient marker mask math metadata mi mn mo mpath mrow ms mspace msqrt mtable mtd \
+    mtext mtr path polygon polyline radialGradient rect set stop switch symbol text textPath tref \
+    tspan use view";
+
 /// The attributes of HTML, global ones and those of single elements.
 const ATTRIBUTES: &str = "abbr accept accept-charset accesskey action allow allowfullscreen alpha \
     alt as async autocapitalize autocomplete autocorrect autofocus autoplay blocking charset checked \
@@ -61,6 +67,11 @@ pub(crate) enum Attribute {
 
 pub(crate) fn is_void(tag: &str) -> bool {
     VOID.contains(&tag)
+}
+
+/// Whether an element is one of SVG or MathML, as far as they are known here.
+pub(crate) fn is_foreign(tag: &str) -> bool {
+    FOREIGN.split_ascii_whitespace().any(|known| known == tag)
 }
 
 pub(crate) fn elements() -> impl Iterator<Item = &'static str> {
