@@ -15,10 +15,12 @@ const MOST_SERIES: usize = 12;
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 const STYLE: &str = "<style>\
-    text{font:13px system-ui,sans-serif;fill:#222;stroke:#fff;stroke-width:3px;paint-order:stroke}.title{font-weight:600;font-size:15px}\
+    text{font:13px system-ui,sans-serif;fill:#222;stroke:#fff;stroke-width:3px;paint-order:stroke}\
+    .title{font-weight:600;font-size:15px}\
     .back{fill:#fff}.grid{stroke:#ddd}.axis{stroke:#888;fill:none}.mark{stroke:#888}\
     .line{fill:none;stroke-width:2}\
-    @media(prefers-color-scheme:dark){text{fill:#ddd;stroke:#181818}.back{fill:#181818}.grid{stroke:#383838}}\
+    @media(prefers-color-scheme:dark){\
+    text{fill:#ddd;stroke:#181818}.back{fill:#181818}.grid{stroke:#383838}}\
     </style>";
 
 /// How numbers are spread over an axis.
