@@ -6,6 +6,7 @@
 mod address;
 mod change;
 mod condition;
+mod conditional;
 mod connection;
 mod copy;
 mod core;

@@ -193,6 +193,37 @@ pub(crate) async fn put(
     made.first().map_or(Ok(false), |row| field(row, 0))
 }
 
+/// Inserts a row at a key where there is none, and answers whether that was so. One that somebody
+/// else inserts at the same time is waited for.
+pub(crate) async fn create(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+    value: &Value,
+) -> Result<bool, Fault> {
+    let (Some(position), Some(column)) = (table.key, table.key()) else {
+        return Err(table.no_key());
+    };
+    let mut row = RowOf::of(table, value)?.without_key(table, key)?;
+    row.columns.push(position);
+    row.values.push(key.clone());
+    let name = quoted(&column.name);
+    let insert = insert_sql(table, &row.columns);
+    let sql = format!("{insert} ON CONFLICT ({name}) DO NOTHING RETURNING 1");
+    Ok(!connection.all(&sql, &row.values).await?.is_empty())
+}
+
+/// Locks the row of a key, if there is one, until the transaction ends.
+pub(crate) async fn lock(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+) -> Result<(), Fault> {
+    let Some(column) = table.key() else { return Err(table.no_key()) };
+    let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
+    connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
+}
+
 /// Changes the columns of a row that the record names. Answers whether there is such a row.
 pub(crate) async fn merge(
     connection: &Connection,

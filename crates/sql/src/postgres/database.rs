@@ -18,8 +18,8 @@ use crate::postgres::{transaction, watch};
 use crate::shape::table_name;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
-    Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -329,6 +329,11 @@ impl Store for Postgres {
                 verbs.into_iter().fold(Verbs::NONE, Verbs::with)
             }
         }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let split = self.split(reference);
+        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

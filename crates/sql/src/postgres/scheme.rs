@@ -5,8 +5,8 @@ use crate::postgres::database::Postgres;
 use crate::postgres::fault::Fault;
 use crate::postgres::options::PostgresOptions;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Posted, Query, Records, Reference,
-    Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -224,6 +224,11 @@ impl Store for Scheme {
             Ok(target) => target.database.verbs(&target.inner),
             Err(_) => Verbs::NONE,
         }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let target = self.target(reference);
+        target.map_or(Conditions::None, |target| target.database.conditions(&target.inner))
     }
 
     fn describe(&self) -> String {

@@ -4,6 +4,7 @@ use crate::content::to_value;
 use crate::incoming;
 use crate::parameters;
 use crate::postgres::change::{self, RowOf, key_of};
+use crate::postgres::conditional;
 use crate::postgres::connection::Connection;
 use crate::postgres::copy;
 use crate::postgres::core::{Core, missing};
@@ -18,8 +19,8 @@ use crate::postgres::transaction;
 use crate::postgres::watch::{self, Scope};
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Error, FieldType, Kind, Posted, Query, Records,
-    Reference, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
+    Posted, Query, Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -37,6 +38,8 @@ use std::rc::Rc;
 /// - `numeric` and `timestamptz` are carried as text, exactly; they are compared as numbers and
 ///   moments. `json` and `jsonb` are written as they are, arrays as lists, everything else as the
 ///   text that PostgreSQL writes. Text and JSON hold no NUL characters; such are refused.
+/// - Writes under a condition lock the row, look and write in one transaction; the entity tag of a
+///   row is one of this process.
 /// - Names of tables are exact; `schema.table` names a table of another schema.
 /// - Changes are told of whoever makes them. The first watch of a table makes the triggers that it
 ///   needs, for which the user has to own the table.
@@ -196,19 +199,33 @@ impl PostgresTable {
         content: Content,
         context: &Context,
     ) -> Answer<bool> {
-        if let Err(error) = context.unconditional(Verb::Put, reference) {
-            return error.into();
-        }
         let key = match row_key(reference, "put replaces one row; name it by its key") {
             Ok(key) => key,
             Err(error) => return error.into(),
         };
-        let (table, context) = (self.clone(), context.clone());
+        let (table, on, context) = (self.clone(), reference.clone(), context.clone());
         Answer::later(async move {
             let value = to_value(content).await?;
             if value.is_nil() {
-                table.delete_row(key, context).await?;
+                table.delete(&on, &context).await?;
                 return Ok(false);
+            }
+            match context.only_if.clone() {
+                None => {}
+                Some(condition @ Condition::Absent) => {
+                    let creating =
+                        async |connection: &Connection, info: &TableInfo, key: &Parameter| {
+                            change::create(connection, info, key, &value).await
+                        };
+                    let created = table.write(&key, &context, creating).await?;
+                    return if created { Ok(true) } else { Err(condition.failed()) };
+                }
+                Some(condition) => {
+                    let put = |table: &PostgresTable, on: &Reference, inside: &Context| {
+                        table.put(on, Content::value(value), inside)
+                    };
+                    return conditional::write(table, on, context, condition, put).await;
+                }
             }
             let writing = async |connection: &Connection, info: &TableInfo, key: &Parameter| {
                 change::put(connection, info, key, &value).await
@@ -223,22 +240,32 @@ impl PostgresTable {
         content: Content,
         context: &Context,
     ) -> Answer<()> {
-        if let Err(error) = context.unconditional(Verb::Merge, reference) {
-            return error.into();
-        }
         let key = match row_key(reference, "merge changes one row; name it by its key") {
             Ok(key) => key,
             Err(error) => return error.into(),
         };
-        let (table, context) = (self.clone(), context.clone());
+        let (table, on, context) = (self.clone(), reference.clone(), context.clone());
         Answer::later(async move {
             let value = to_value(content).await?;
+            match context.only_if.clone() {
+                None => {}
+                Some(condition @ Condition::Absent) => {
+                    conditional::check(&table, &on, &context, &condition).await?;
+                    return Err(no_row());
+                }
+                Some(condition) => {
+                    let merge = |table: &PostgresTable, on: &Reference, inside: &Context| {
+                        table.merge(on, Content::value(value), inside)
+                    };
+                    return conditional::write(table, on, context, condition, merge).await;
+                }
+            }
             let writing = async |connection: &Connection, info: &TableInfo, key: &Parameter| {
                 change::merge(connection, info, key, &value).await
             };
             match table.write(&key, &context, writing).await? {
                 true => Ok(()),
-                false => Err(Error::new(Kind::NotFound, "there is no such row; put creates it")),
+                false => Err(no_row()),
             }
         })
     }
@@ -267,18 +294,42 @@ impl PostgresTable {
     }
 
     pub(crate) fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        if let Err(error) = context.unconditional(Verb::Delete, reference) {
-            return error.into();
-        }
         let refusal = "this would delete all rows at once; delete them by their keys, or run a \
                        DELETE statement on the database";
         match row_key(reference, refusal) {
             Ok(key) => {
-                let (table, context) = (self.clone(), context.clone());
-                Answer::later(async move { table.delete_row(key, context).await })
+                let (table, on, context) = (self.clone(), reference.clone(), context.clone());
+                Answer::later(async move {
+                    match context.only_if.clone() {
+                        None => table.delete_row(key, context).await,
+                        Some(condition @ Condition::Absent) => {
+                            conditional::check(&table, &on, &context, &condition).await?;
+                            Ok(false)
+                        }
+                        Some(condition) => {
+                            let delete =
+                                |table: &PostgresTable, on: &Reference, inside: &Context| {
+                                    table.delete(on, inside)
+                                };
+                            conditional::write(table, on, context, condition, delete).await
+                        }
+                    }
+                })
             }
             Err(error) => error.into(),
         }
+    }
+
+    /// Keeps others from the row of a key until the transaction of the caller ends.
+    pub(crate) async fn lock(&self, key: &str, context: &Context) -> Result<(), Error> {
+        let session = self.0.core.session(context);
+        let locking = async |info: &TableInfo| {
+            let Some(key) = key_of(info, key) else { return Ok(()) };
+            let running =
+                async |connection: &Connection| change::lock(connection, info, &key).await;
+            session.run(Repeat::No, running).await
+        };
+        self.there(&session, locking).await
     }
 
     async fn delete_row(&self, key: String, context: Context) -> Result<bool, Error> {
@@ -414,6 +465,10 @@ async fn insert(
     }
 }
 
+fn no_row() -> Error {
+    Error::new(Kind::NotFound, "there is no such row; put creates it")
+}
+
 fn row_key(reference: &Reference, refusal: &str) -> Result<String, Error> {
     match reference.relative_path() {
         "" => Err(Error::new(Kind::NotAllowed, refusal)),
@@ -483,6 +538,13 @@ impl Store for PostgresTable {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         self.verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match reference.relative_path() {
+            "" => Conditions::None,
+            _ => Conditions::Tags,
+        }
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

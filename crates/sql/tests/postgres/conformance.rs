@@ -7,8 +7,8 @@ use crate::support::{open, with_database};
 use runnel_sql::PostgresTable;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Entry, Posted, Query, Reference, Store,
-    Value, Verbs,
+    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Posted, Query,
+    Reference, Store, Value, Verbs,
 };
 use std::rc::Rc;
 
@@ -69,6 +69,10 @@ impl Store for Cells {
         Store::verbs(&self.0, reference)
     }
 
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        Store::conditions(&self.0, reference)
+    }
+
     fn describe(&self) -> String {
         format!("cells of {}", self.0.describe())
     }
@@ -77,7 +81,6 @@ impl Store for Cells {
 #[test]
 fn rows_are_content_as_in_every_store() {
     let abilities = Abilities {
-        conditions: runnel_store::Conditions::None,
         keeps: Keeps::Text,
         listing: false,
         posting: Posting::Other,
