@@ -77,6 +77,8 @@ K.methods(Server, {
       local name = options[i]
       local value = self[K.ivarKey(name)]
       if value ~= nil then
+        -- A time is a duration, or a number of seconds.
+        if type(value) == "table" and value._isDuration then value = value._seconds end
         n = n + 1
         keys[n], map[name] = name, value
       end
