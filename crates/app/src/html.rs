@@ -29,6 +29,35 @@ const STRUCTURE: [&str; 16] = [
     "select", "optgroup", "datalist", "picture", "fragment",
 ];
 
+/// Attributes that are there or not, without a value.
+const BOOLEAN: [&str; 25] = [
+    "allowfullscreen",
+    "async",
+    "autofocus",
+    "autoplay",
+    "checked",
+    "controls",
+    "default",
+    "defer",
+    "disabled",
+    "formnovalidate",
+    "hidden",
+    "inert",
+    "ismap",
+    "itemscope",
+    "loop",
+    "multiple",
+    "muted",
+    "nomodule",
+    "novalidate",
+    "open",
+    "playsinline",
+    "readonly",
+    "required",
+    "reversed",
+    "selected",
+];
+
 /// Reads a page, or standard input, and writes its literals to standard output.
 pub(crate) fn run(file: Option<&Path>) -> u8 {
     let mut bytes = Vec::new();
@@ -230,8 +259,8 @@ fn pair((name, value): &(String, String)) -> Option<String> {
         ["javascript:", "vbscript:", "data:"].iter().any(|start| scheme.starts_with(start));
     let value = if code || dangerous {
         raw(&escape(value))
-    } else if value.is_empty() && !folded.starts_with("aria-") {
-        "''".to_string()
+    } else if value.is_empty() && BOOLEAN.contains(&folded.as_str()) {
+        "true".to_string()
     } else {
         quoted(value)
     };
