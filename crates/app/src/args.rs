@@ -27,6 +27,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<u16>,
 
+    #[command(flatten)]
+    pub(crate) running: Running,
+
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
 
@@ -36,6 +39,20 @@ pub(crate) struct Args {
     /// The program's own arguments.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) args: Vec<String>,
+}
+
+/// How a program is run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Running {
+    /// Run the program in so many threads that share its ports; `auto`: one for each core.
+    #[arg(long, value_name = "N|auto", default_value = "1", value_parser = crate::workers::count)]
+    pub(crate) workers: usize,
+    /// Start the program again when it dies, and exchange it on SIGHUP, SIGUSR2 or `upgrade`.
+    #[arg(long)]
+    pub(crate) supervise: bool,
+    /// Exchange the program whenever its file changes; for development.
+    #[arg(long)]
+    pub(crate) watch: bool,
 }
 
 /// What else the command does.
@@ -48,6 +65,8 @@ pub(crate) enum Command {
         /// The port of a program whose result is served.
         #[arg(long, value_name = "PORT")]
         port: Option<u16>,
+        #[command(flatten)]
+        running: Running,
         /// The program's own arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
@@ -86,6 +105,19 @@ pub(crate) enum Command {
         /// The program's own arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
+    },
+    /// List the property paths of what a program serves.
+    Routes {
+        /// The program.
+        file: PathBuf,
+        /// The program's own arguments.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Ask a supervisor to exchange its program for the version that is there now.
+    Upgrade {
+        /// The process of the supervisor.
+        process: i32,
     },
     /// Measure how fast a server answers, and check every answer.
     Bench(Box<crate::bench::Bench>),

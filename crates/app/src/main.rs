@@ -7,8 +7,11 @@ mod command_store;
 mod console;
 mod fmt;
 mod graph;
+mod handover;
 mod html;
+mod notify;
 mod observing;
+mod reload;
 mod remote_stores;
 mod repl;
 mod report;
@@ -16,10 +19,14 @@ mod run;
 mod schemes;
 mod server_options;
 mod signals;
+mod supervise;
 mod test;
+mod workers;
 mod world;
 
 use clap::Parser;
+use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 #[global_allocator]
@@ -50,6 +57,7 @@ fn main() -> ExitCode {
         }
     };
     start_log();
+    handover::begin();
     let report = report::Report::new(args.json);
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
@@ -65,14 +73,44 @@ fn main() -> ExitCode {
         }
         Some(args::Command::TestPart { path, section }) => test::run_part(path, *section),
         Some(args::Command::Repl) => run::prompt(&report),
-        Some(args::Command::Run { file, port, args }) => run::file(file, *port, args, &report),
+        Some(args::Command::Run { file, port, running, args: own }) => {
+            start(file, port.or(args.port), running, own, args.json)
+        }
+        Some(args::Command::Upgrade { process }) => supervise::upgrade(*process),
+        Some(args::Command::Routes { file, args }) => graph::run(file, args, None, &report),
         None => match (&args.evaluate, &args.file) {
             (Some(source), _) => run::evaluate(source, &report),
-            (None, Some(file)) => run::file(file, args.port, &args.args, &report),
+            (None, Some(file)) => start(file, args.port, &args.running, &args.args, args.json),
             (None, None) => run::prompt(&report),
         },
     };
     ExitCode::from(status)
+}
+
+/// Runs a program, or what keeps it running.
+fn start(
+    file: &Path,
+    port: Option<u16>,
+    running: &args::Running,
+    own: &[String],
+    json: bool,
+) -> u8 {
+    if !running.supervise && !running.watch {
+        let (path, args, workers) = (file.to_path_buf(), own.to_vec(), running.workers);
+        return run::file(&run::Order { path, port, args, workers, json });
+    }
+    let mut args: Vec<OsString> = vec!["run".into()];
+    if json {
+        args.push("--json".into());
+    }
+    if let Some(port) = port {
+        args.push(format!("--port={port}").into());
+    }
+    args.push(format!("--workers={}", running.workers).into());
+    args.push(file.into());
+    args.extend(own.iter().map(OsString::from));
+    let watch = running.watch.then(|| file.to_path_buf());
+    supervise::run(supervise::Plan { args, watch })
 }
 
 /// The log goes to standard error; `RUNNEL_LOG` says how much of it, as in `info` or `debug`.

@@ -1,6 +1,8 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
-use runnel_observe::{LogFormat, LogTarget, Observing, Sample, Settings, TraceSettings};
+use runnel_observe::{
+    LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
+};
 use runnel_store::{Environment, Error, Kind, Store, Value};
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -67,7 +69,9 @@ pub(crate) async fn begin(
     if !settings.is_wanted() {
         return Ok(None);
     }
-    let observing = runnel_observe::observe(&settings, writer, Some(Rc::new(sample))).await?;
+    let surroundings =
+        Surroundings { writer, sampler: Some(Rc::new(sample)), listener: |_| Ok(None) };
+    let observing = runnel_observe::observe(&settings, surroundings).await?;
     options.observer = Some(observing.observer());
     if let Some(port) = observing.admin_port() {
         tracing::info!(port, "the admin port is open");
@@ -174,11 +178,15 @@ impl WatchedServer {
     }
 
     /// Stops, and is not ready meanwhile. Answers whether all requests were answered in time.
-    pub(crate) async fn stop(&self, patience: Duration) -> bool {
+    /// With a grace, another process takes over the port, and no client is to lose a request.
+    pub(crate) async fn stop(&self, grace: Option<Duration>, patience: Duration) -> bool {
         if let Some(observing) = &self.observing {
             observing.drain();
         }
-        let in_time = self.server.stop(patience).await;
+        let in_time = match grace {
+            Some(grace) => self.server.leave(grace, patience).await,
+            None => self.server.stop(patience).await,
+        };
         if let Some(observing) = &self.observing {
             observing.end().await;
         }

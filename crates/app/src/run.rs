@@ -3,13 +3,16 @@
 use crate::console::Console;
 use crate::report::Report;
 use crate::status;
+use crate::workers::{self, Place};
 use crate::world::World;
+use crate::{handover, notify, signals};
 use runnel_runtime::{Argument, Isolate, Limits};
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long the end of a program waits for what stores write later.
@@ -52,13 +55,19 @@ pub(crate) fn started<T>(result: Result<T, String>) -> Result<T, u8> {
 
 /// Runs with a program, then ends the process's output and servers. The isolate itself is not
 /// taken apart: the process ends.
-fn with_program(act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
+fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
     let outcome = started(block_on(async {
-        let program = Program::new()?;
+        let program = Program::within(World::of(place))?;
         let status = tokio::select! {
             status = act(&program) => status,
-            status = crate::signals::told_to_stop() => status,
+            status = signals::told_to_stop() => status,
         };
+        if program.world.place().is_first() {
+            signals::end_all(status);
+            if !handover::is_supervised() {
+                notify::notify("STOPPING=1");
+            }
+        }
         if let Err(fault) = program.isolate.finish().await {
             Console::error(&format!("error: {fault}"));
         }
@@ -87,7 +96,7 @@ async fn written(status: u8) -> u8 {
 
 /// `runnel -e SOURCE`
 pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
-    with_program(async |program| match program.isolate.run(source, "-e").await {
+    with_program(Place::first(1), async |program| match program.isolate.run(source, "-e").await {
         Ok(outcome) => {
             if let Some(text) = outcome.text {
                 program.world.console().write(text.as_bytes());
@@ -104,51 +113,92 @@ pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
 
 /// `runnel` alone.
 pub(crate) fn prompt(_report: &Report) -> u8 {
-    with_program(async |program| {
+    with_program(Place::first(1), async |program| {
         crate::repl::greet();
         let world = &program.world;
         crate::repl::interact(&program.isolate, world.input(), world.console()).await
     })
 }
 
+/// A program and how it is run: what the command line says.
+#[derive(Clone)]
+pub(crate) struct Order {
+    pub(crate) path: PathBuf,
+    pub(crate) port: Option<u16>,
+    pub(crate) args: Vec<String>,
+    pub(crate) workers: usize,
+    pub(crate) json: bool,
+}
+
 /// `runnel FILE ARGUMENTS`
-pub(crate) fn file(path: &Path, port: Option<u16>, args: &[String], report: &Report) -> u8 {
-    let name = path.display().to_string();
-    let source = match read(path) {
+pub(crate) fn file(order: &Order) -> u8 {
+    let source = match read(&order.path) {
         Ok(source) => source,
         Err((message, status)) => {
             Console::error(&message);
             return status;
         }
     };
-    with_program(async |program| {
-        let isolate = &program.isolate;
-        let signature = runnel_syntax::parse(&source).program.signature;
-        if let Err(message) = bind(isolate, &name, signature.as_ref(), port, args) {
-            Console::error(&message);
-            return status::USAGE;
-        }
-        let outcome = match isolate.run(&source, &name).await {
-            Ok(outcome) => outcome,
-            Err(why) => {
-                program.world.console().flush();
-                return report.failure(isolate, &source, &name, &why);
-            }
-        };
-        let ran = match &signature {
-            None => isolate.start_server(outcome.value).await,
-            Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => Ok(()),
-            Some(_) => isolate.run_result(outcome.value).await,
-        };
-        if let Err(fault) = ran {
-            return report.ended(isolate, &fault);
+    handover::report();
+    let (mine, others) = (order.clone(), order.clone());
+    let source: Arc<str> = source.into();
+    let same = source.clone();
+    workers::plan(order.workers, move |place| worker(place, &others, &same));
+    let status = worker(Place::first(order.workers), &mine, &source);
+    workers::stop(status);
+    status
+}
+
+/// One worker, from its start to its end.
+fn worker(place: Place, order: &Order, source: &str) -> u8 {
+    let report = Report::new(order.json);
+    let first = place.is_first();
+    with_program(place, async |program| {
+        if let Err(status) = top_level(program, order, source, &report).await {
+            return status;
         }
         program.world.console().flush();
-        if isolate.is_serving().await {
-            crate::signals::served().await;
+        program.world.speak();
+        if program.isolate.is_serving().await {
+            if first {
+                handover::ready();
+                workers::start();
+                if !handover::is_supervised() {
+                    tokio::task::spawn_local(notify::keep_alive());
+                }
+            }
+            signals::served().await;
         }
         0
     })
+}
+
+/// Runs the program to the end of its top level.
+async fn top_level(
+    program: &Program,
+    order: &Order,
+    source: &str,
+    report: &Report,
+) -> Result<(), u8> {
+    let (isolate, name) = (&program.isolate, order.path.display().to_string());
+    let signature = runnel_syntax::parse(source).program.signature;
+    if let Err(message) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
+        Console::error(&message);
+        return Err(status::USAGE);
+    }
+    let outcome = match isolate.run(source, &name).await {
+        Ok(outcome) => outcome,
+        Err(why) => {
+            program.world.console().flush();
+            return Err(report.failure(isolate, source, &name, &why));
+        }
+    };
+    let ran = match &signature {
+        None => isolate.start_server(outcome.value).await,
+        Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => Ok(()),
+        Some(_) => isolate.run_result(outcome.value).await,
+    };
+    ran.map_err(|fault| report.ended(isolate, &fault))
 }
 
 /// Reads a program: UTF-8, or a message with the place where it is not.

@@ -1,16 +1,16 @@
 //! Being told to stop: by signals, or from the prompt.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 /// Interrupts belong to the prompt: they end a statement, not the program.
 static HELD: AtomicBool = AtomicBool::new(false);
 /// The prompt was left by hand: at its end the program does not go on serving.
 static LEFT: AtomicBool = AtomicBool::new(false);
-/// The program asked to end, with this status.
-static END: Notify = Notify::const_new();
-static STATUS: AtomicU8 = AtomicU8::new(0);
+/// The exit status with which all workers are to end, once they are to end.
+static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
 
 /// Waits for SIGTERM, SIGINT, or the program's own wish to end; answers the exit status that goes
 /// with it.
@@ -20,10 +20,11 @@ pub(crate) async fn told_to_stop() -> u8 {
     else {
         return std::future::pending().await;
     };
+    let mut end = END.subscribe();
     loop {
         tokio::select! {
             _ = terminate.recv() => return 0,
-            () = END.notified() => return STATUS.load(Ordering::Relaxed),
+            Ok(status) = end.wait_for(Option::is_some) => return status.unwrap_or(0),
             _ = interrupt.recv() => {
                 if !HELD.load(Ordering::Relaxed) {
                     return 130;
@@ -48,9 +49,22 @@ pub(crate) fn leave() {
 
 /// Ends the program; never answers.
 pub(crate) async fn end(status: u8) {
-    STATUS.store(status, Ordering::Relaxed);
-    END.notify_one();
+    end_all(status);
     std::future::pending().await
+}
+
+/// Ends every worker. The first status given counts.
+pub(crate) fn end_all(status: u8) {
+    END.send_if_modified(|end| {
+        let first = end.is_none();
+        end.get_or_insert(status);
+        first
+    });
+}
+
+/// Whether the workers are to end.
+pub(crate) fn is_ending() -> bool {
+    END.borrow().is_some()
 }
 
 /// Interrupts are held while this lives.

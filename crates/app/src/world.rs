@@ -1,16 +1,21 @@
 //! The world of a program: servers, input and output, and the schemes.
 
 use crate::console::Console;
+use crate::handover;
 use crate::observing::{self, WatchedServer};
 use crate::schemes::{SCHEMES, Schemes};
 use crate::server_options;
+use crate::workers::{self, Place};
 use runnel_runtime::{Host, Isolate, Output, Server};
 use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 /// How long a server that is stopped waits for requests under way.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long the connections of a program that another one replaces may still be used.
+const GRACE: Duration = Duration::from_secs(5);
 /// How long a shell command may take.
 const SHELL_TIME: Duration = Duration::from_secs(60);
 
@@ -22,19 +27,28 @@ pub(crate) struct World {
     input: Rc<crate::repl::Input>,
     /// Whether the program only shows what it is made of: nothing listens, reads or prints.
     silent: bool,
+    /// Which worker it belongs to.
+    place: Rc<Place>,
+    /// Whether output counts: up to the end of its top level only the first worker prints.
+    speaks: Cell<bool>,
 }
 
 impl World {
     pub(crate) fn new() -> Rc<World> {
-        World::made(false)
+        World::of(Place::first(1))
+    }
+
+    /// The world of a worker.
+    pub(crate) fn of(place: Place) -> Rc<World> {
+        World::made(false, place)
     }
 
     /// A world in which a program only shows what it is made of.
     pub(crate) fn silent() -> Rc<World> {
-        World::made(true)
+        World::made(true, Place::first(1))
     }
 
-    fn made(silent: bool) -> Rc<World> {
+    fn made(silent: bool, place: Place) -> Rc<World> {
         let environment = Rc::new(Environment::new());
         Rc::new(World {
             console: Rc::new(Console::new()),
@@ -42,7 +56,18 @@ impl World {
             environment,
             input: Rc::new(crate::repl::Input::new()),
             silent,
+            speaks: Cell::new(place.is_first()),
+            place: Rc::new(place),
         })
+    }
+
+    /// The end of the top level.
+    pub(crate) fn speak(&self) {
+        self.speaks.set(true);
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     pub(crate) fn console(&self) -> &Rc<Console> {
@@ -81,7 +106,8 @@ impl Server for HttpServer {
     fn stop(&self) -> Answer<()> {
         let server = self.0.clone();
         Answer::later(async move {
-            if !server.stop(PATIENCE).await {
+            let grace = if handover::is_leaving() { Some(GRACE) } else { None };
+            if !server.stop(grace, PATIENCE).await {
                 tracing::warn!("some requests did not end in time and were cut");
             }
             Ok(())
@@ -133,10 +159,10 @@ impl Host for World {
         if self.silent {
             return Answer::ok(Rc::new(SilentServer(options.address.port())));
         }
-        let environment = self.environment.clone();
+        let (environment, place) = (self.environment.clone(), self.place.clone());
         Answer::later(async move {
             let observing = observing::begin(settings, &environment, &mut options).await?;
-            let server = runnel_http::serve(store, options).await?;
+            let server = place.serve(store, options).await?;
             let server = WatchedServer::new(server, observing);
             Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
         })
@@ -147,7 +173,8 @@ impl Host for World {
             return;
         }
         match output {
-            Output::Out => self.console.write(bytes),
+            Output::Out if self.speaks.get() => self.console.write(bytes),
+            Output::Out => {}
             Output::Err => {
                 self.console.flush();
                 Console::error_bytes(bytes);
@@ -164,7 +191,7 @@ impl Host for World {
     }
 
     fn read_line(&self) -> Answer<Option<String>> {
-        if self.silent {
+        if self.silent || !self.place.is_first() {
             return Answer::ok(None);
         }
         let lines = self.input.lines();
@@ -175,6 +202,12 @@ impl Host for World {
         if self.silent {
             return Answer::ok(());
         }
+        if !self.place.is_first() {
+            self.speak();
+            return Answer::later(std::future::pending());
+        }
+        handover::ready();
+        workers::start();
         let isolate = isolate.clone();
         let (input, console) = (self.input.clone(), self.console.clone());
         Answer::later(async move {

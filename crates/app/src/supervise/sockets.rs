@@ -1,0 +1,171 @@
+//! The supervisor's side of the handover: the sockets that it holds, and the connections of its
+//! programs. What is said is described in [`crate::handover`].
+
+use super::Event;
+use crate::handover::{self, LINE};
+use runnel_store::{Error, Kind};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::mpsc;
+
+/// The most sockets that programs may ask for.
+const MOST: usize = 64;
+
+/// The sockets of the programs, and the one where they ask for them.
+pub(super) struct Sockets {
+    folder: PathBuf,
+    path: PathBuf,
+    asked: UnixListener,
+    held: RefCell<BTreeMap<(SocketAddr, usize), TcpListener>>,
+}
+
+impl Sockets {
+    /// Opens the place where programs ask, in a folder that only this user can enter.
+    pub(super) fn open() -> Result<Sockets, String> {
+        let base = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let base = base.filter(|base| base.is_dir()).unwrap_or_else(std::env::temp_dir);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let number = now.map_or(0, |now| now.as_nanos());
+        let folder = base.join(format!("runnel-{}-{number:x}", std::process::id()));
+        let path = folder.join("programs");
+        let failed = |error: std::io::Error| format!("{} cannot be made: {error}", path.display());
+        std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
+        let asked = UnixListener::bind(&path).map_err(failed)?;
+        Ok(Sockets { folder, path: path.clone(), asked, held: RefCell::default() })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Answers programs, for ever.
+    pub(super) async fn answer(self: Rc<Self>, events: mpsc::Sender<Event>) {
+        loop {
+            match self.asked.accept().await {
+                Ok((stream, _)) => {
+                    let (sockets, events) = (self.clone(), events.clone());
+                    tokio::task::spawn_local(async move {
+                        if let Err(error) = sockets.talk(stream, events).await {
+                            tracing::debug!(%error, "a program went away");
+                        }
+                    });
+                }
+                Err(error) => {
+                    tracing::error!(%error, "a program cannot be heard");
+                    tokio::time::sleep(super::FIRST_PAUSE).await;
+                }
+            }
+        }
+    }
+
+    async fn talk(&self, stream: UnixStream, events: mpsc::Sender<Event>) -> std::io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        let first = line(&mut stream).await?;
+        let words: Vec<&str> = first.split(' ').collect();
+        match words[..] {
+            ["listen", address, number] => {
+                let (Ok(address), Ok(number)) = (address.parse(), number.parse()) else {
+                    return Ok(());
+                };
+                let stream = stream.into_inner();
+                match self.socket(address, number) {
+                    Ok(socket) => {
+                        stream.writable().await?;
+                        pass(&stream, &socket)
+                    }
+                    Err(error) => say(stream, &format!("{}\n", error.message)).await,
+                }
+            }
+            ["program", process] => {
+                let Ok(process) = process.parse() else { return Ok(()) };
+                self.follow(process, stream, events).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A connection that a program keeps.
+    async fn follow(
+        &self,
+        process: u32,
+        mut stream: BufReader<UnixStream>,
+        events: mpsc::Sender<Event>,
+    ) -> std::io::Result<()> {
+        let (says, mut said) = mpsc::unbounded_channel();
+        let _ = events.send(Event::Reports(process, says)).await;
+        loop {
+            tokio::select! {
+                word = line(&mut stream) => match word?.as_str() {
+                    "ready" => {
+                        let _ = events.send(Event::Ready(process)).await;
+                    }
+                    "" => return Ok(()),
+                    _ => {}
+                },
+                Some(text) = said.recv() => {
+                    stream.get_mut().write_all(format!("{text}\n").as_bytes()).await?;
+                }
+            }
+        }
+    }
+
+    /// The socket for an address: held already, given by systemd, or opened.
+    fn socket(&self, address: SocketAddr, number: usize) -> runnel_store::Result<TcpListener> {
+        let mut held = self.held.borrow_mut();
+        let failed = |error: std::io::Error| {
+            Error::new(Kind::Failed, format!("the socket for {address} cannot be used: {error}"))
+        };
+        if let Some(socket) = held.get(&(address, number)) {
+            return socket.try_clone().map_err(failed);
+        }
+        if held.len() >= MOST {
+            let message = format!("a supervisor holds at most {MOST} sockets");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        let socket = match handover::given(address) {
+            Some(socket) => socket,
+            None => runnel_http::bind(address)?,
+        };
+        let copy = socket.try_clone().map_err(failed)?;
+        held.insert((address, number), socket);
+        Ok(copy)
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        // What is left over does no harm.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The next line without its end; empty at the end.
+async fn line(stream: &mut BufReader<UnixStream>) -> std::io::Result<String> {
+    let mut line = String::new();
+    stream.take(LINE).read_line(&mut line).await?;
+    Ok(line.trim_end().to_string())
+}
+
+async fn say(mut stream: UnixStream, text: &str) -> std::io::Result<()> {
+    stream.write_all(text.as_bytes()).await
+}
+
+/// Gives a socket away, with one byte, because it cannot travel alone.
+fn pass(stream: &UnixStream, socket: &TcpListener) -> std::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut passed = SendAncillaryBuffer::new(&mut space);
+    let sockets = [socket.as_fd()];
+    passed.push(SendAncillaryMessage::ScmRights(&sockets));
+    sendmsg(stream, &[IoSlice::new(b"\n")], &mut passed, SendFlags::empty())?;
+    Ok(())
+}

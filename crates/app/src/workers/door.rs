@@ -1,0 +1,135 @@
+//! A port shared by the workers of a process: one thread accepts and hands the connections out in
+//! turn.
+//!
+//! With `SO_REUSEPORT` the system would choose by a hash of the client's address, which is uneven
+//! as long as connections are few: with 64 of them over four threads one thread is off its
+//! share by more than a fifth about half of the time. In turn, no two differ by more than one.
+
+use futures_util::future::join_all;
+use runnel_http::Handed;
+use runnel_store::{Error, Kind, Result};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
+
+/// Connections that wait for one worker. Beyond that the next worker gets them, and beyond all of
+/// them they wait in the system's queue.
+const WAITING: usize = 64;
+
+/// How long to wait after the system refused to accept a connection (too many open files).
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Which port: the address as the program gives it, and the how many-th of port 0 it is.
+pub(crate) type Name = (SocketAddr, usize);
+
+/// The ports of this process that have a door.
+static DOORS: Mutex<BTreeMap<Name, Arc<Door>>> = Mutex::new(BTreeMap::new());
+
+struct Door {
+    name: Name,
+    address: SocketAddr,
+    workers: Mutex<BTreeMap<usize, mpsc::Sender<Handed>>>,
+    joined: Notify,
+}
+
+/// A worker's share of a port, and the address where the port is. The first one opens it.
+///
+/// # Errors
+/// [`Kind::Conflict`]: this worker listens there already; and what opening says.
+pub(crate) fn join(
+    name: Name,
+    worker: usize,
+    open: impl FnOnce() -> Result<TcpListener>,
+) -> Result<(mpsc::Receiver<Handed>, SocketAddr)> {
+    let (sender, receiver) = mpsc::channel(WAITING);
+    let mut doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(door) = doors.get(&name) {
+        let mut workers = door.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        if workers.get(&worker).is_some_and(|other| !other.is_closed()) {
+            let message = format!("port {} is taken by this program itself", name.0.port());
+            return Err(Error::new(Kind::Conflict, message));
+        }
+        workers.insert(worker, sender);
+        door.joined.notify_one();
+        return Ok((receiver, door.address));
+    }
+    let listener = open()?;
+    let address = listener.local_addr().map_err(|error| unusable(&error))?;
+    let workers = Mutex::new(BTreeMap::from([(worker, sender)]));
+    let door = Arc::new(Door { name, address, workers, joined: Notify::new() });
+    let kept = door.clone();
+    std::thread::Builder::new()
+        .name(format!("port {}", address.port()))
+        .spawn(move || match crate::run::block_on(door.keep(listener)) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::error!(%error, "no connection can be accepted"),
+            Err(error) => tracing::error!(error, "no connection can be accepted"),
+        })
+        .map_err(|error| unusable(&error))?;
+    doors.insert(name, kept);
+    Ok((receiver, address))
+}
+
+fn unusable(error: &std::io::Error) -> Error {
+    Error::new(Kind::Failed, "the listening socket cannot be used").with_detail(error.to_string())
+}
+
+impl Door {
+    /// Accepts until no worker is left.
+    async fn keep(&self, listener: TcpListener) -> std::io::Result<()> {
+        listener.set_nonblocking(true)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let mut turn = 0;
+        loop {
+            let workers: Vec<_> = {
+                let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+                workers.values().filter(|worker| !worker.is_closed()).cloned().collect()
+            };
+            tokio::select! {
+                accepted = listener.accept(), if !workers.is_empty() => match accepted {
+                    Ok((stream, peer)) => {
+                        let Ok(stream) = stream.into_std() else { continue };
+                        self.hand_over(&workers, &mut turn, (stream, peer)).await;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, "a connection could not be accepted");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                },
+                () = self.joined.notified() => {}
+                _ = join_all(workers.iter().map(mpsc::Sender::closed)) => {
+                    if self.is_left() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives a connection to the worker whose turn it is, or to the next one with room.
+    async fn hand_over(&self, workers: &[mpsc::Sender<Handed>], turn: &mut usize, one: Handed) {
+        let mut handed = one;
+        for _ in workers {
+            *turn = turn.wrapping_add(1);
+            match workers[*turn % workers.len()].try_send(handed) {
+                Ok(()) => return,
+                Err(error) => handed = error.into_inner(),
+            }
+        }
+        // All are full: the one whose turn it is. Should it end meanwhile, so does the connection.
+        let _ = workers[*turn % workers.len()].send(handed).await;
+    }
+
+    /// Whether no worker is left, which closes the door.
+    fn is_left(&self) -> bool {
+        let mut doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
+        let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = workers.values().all(mpsc::Sender::is_closed);
+        if left {
+            doors.remove(&self.name);
+        }
+        left
+    }
+}
