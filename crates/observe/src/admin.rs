@@ -9,7 +9,7 @@ use runnel_http::{Limits, Options, Server};
 use runnel_store::{
     Answer, Content, Context, Error, Reference, Result, Store, Value, Verb, Verbs, json,
 };
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,9 +20,10 @@ const CONNECTIONS: usize = 64;
 /// How long an answer may take.
 const TIME: Duration = Duration::from_secs(5);
 
-/// Serves the admin port.
+/// Serves the admin port, on a socket that listens already where there is one.
 pub(crate) async fn serve(
     address: SocketAddr,
+    listener: Option<TcpListener>,
     registry: Arc<Registry>,
     readiness: Rc<Readiness>,
 ) -> Result<Server> {
@@ -34,7 +35,11 @@ pub(crate) async fn serve(
         ..Limits::default()
     };
     let options = Options { address, limits, ..Options::default() };
-    runnel_http::serve(Rc::new(Admin { registry, readiness }), options).await
+    let store = Rc::new(Admin { registry, readiness });
+    match listener {
+        Some(listener) => runnel_http::serve_on(listener, store, options).await,
+        None => runnel_http::serve(store, options).await,
+    }
 }
 
 struct Admin {

@@ -31,5 +31,5 @@ mod snapshot;
 mod span;
 mod watcher;
 
-pub use observing::{Observing, Sample, Sampler, observe};
-pub use settings::{LogFormat, LogTarget, Settings, TraceSettings, WriterOf};
+pub use observing::{Observing, Sample, Sampler, Surroundings, observe};
+pub use settings::{ListenerOf, LogFormat, LogTarget, Settings, TraceSettings, WriterOf};

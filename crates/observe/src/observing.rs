@@ -7,7 +7,7 @@ use crate::log_writer::LogWriter;
 use crate::readiness::Readiness;
 use crate::recorder::Recorder;
 use crate::registry::Registry;
-use crate::settings::{Settings, WriterOf};
+use crate::settings::{ListenerOf, Settings, WriterOf};
 use crate::watcher::Watcher;
 use runnel_http::{Observer, Server};
 use runnel_store::{Result, Store};
@@ -35,6 +35,16 @@ pub struct Sample {
 /// Takes a [`Sample`].
 pub type Sampler = Rc<dyn Fn() -> Sample>;
 
+/// What the command around a server gives to those who watch it.
+pub struct Surroundings {
+    /// Opens standard output and error for the log.
+    pub writer: WriterOf,
+    /// Asks the program's engine.
+    pub sampler: Option<Sampler>,
+    /// Sockets that others have opened.
+    pub listener: ListenerOf,
+}
+
 /// What watches one server. Dropping it frees the admin port.
 pub struct Observing {
     watcher: Rc<Watcher>,
@@ -51,20 +61,21 @@ pub struct Observing {
 ///
 /// # Errors
 /// Those of [`runnel_http::serve`] for the admin port, and those of opening a log.
-pub async fn observe(
-    settings: &Settings,
-    open: WriterOf,
-    sampler: Option<Sampler>,
-) -> Result<Observing> {
+pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<Observing> {
     let registry = Registry::of(settings.admin);
     let log = match settings.access_log {
-        Some(format) => Some((format, LogWriter::of(&settings.log_target, open)?)),
+        Some(format) => Some((format, LogWriter::of(&settings.log_target, surroundings.writer)?)),
         None => None,
     };
     let readiness = Rc::new(Readiness::default());
     let admin = match settings.admin {
         Some(address) if !registry.is_served.swap(true, Relaxed) => {
-            let served = admin::serve(address, registry.clone(), readiness.clone()).await;
+            let served = match (surroundings.listener)(address) {
+                Ok(listener) => {
+                    admin::serve(address, listener, registry.clone(), readiness.clone()).await
+                }
+                Err(error) => Err(error),
+            };
             if served.is_err() {
                 registry.is_served.store(false, Relaxed);
             }
@@ -85,7 +96,7 @@ pub async fn observe(
         exporter: exporter.map(Rc::new),
         line: RefCell::default(),
     });
-    let probe = tokio::task::spawn_local(probe(pulse, numbers, sampler));
+    let probe = tokio::task::spawn_local(probe(pulse, numbers, surroundings.sampler));
     Ok(Observing { watcher, registry, readiness, admin: RefCell::new(admin), probe })
 }
 
@@ -133,6 +144,7 @@ impl Observing {
 impl Drop for Observing {
     fn drop(&mut self) {
         self.probe.abort();
+        self.registry.leave(self.watcher.recorder.numbers());
         if self.admin.take().is_some() {
             self.registry.is_served.store(false, Relaxed);
         }

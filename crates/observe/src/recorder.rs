@@ -20,8 +20,14 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
+    /// Goes on with what the numbers say already.
     pub(crate) fn new(numbers: Arc<WorkerNumbers>) -> Self {
-        Recorder { numbers, routes: RefCell::default(), known: Cell::new(0) }
+        let mut routes: [HashMap<String, Arc<RouteNumbers>>; METHODS.len()] = Default::default();
+        let known = locked(&numbers.routes).clone();
+        for one in &known {
+            routes[route_label::method(one.method)].insert(one.route.clone(), one.clone());
+        }
+        Recorder { numbers, routes: RefCell::new(routes), known: Cell::new(known.len()) }
     }
 
     pub(crate) fn numbers(&self) -> &Arc<WorkerNumbers> {

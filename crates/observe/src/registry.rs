@@ -85,6 +85,8 @@ pub(crate) struct Holder {
 #[derive(Debug)]
 pub(crate) struct Registry {
     pub(crate) workers: Mutex<Vec<Arc<WorkerNumbers>>>,
+    /// Those of them that nobody writes any more.
+    pub(crate) spare: Mutex<Vec<Arc<WorkerNumbers>>>,
     /// Somebody serves the admin port.
     pub(crate) is_served: AtomicBool,
     pub(crate) draining: AtomicBool,
@@ -110,6 +112,7 @@ impl Registry {
         }
         let made = Arc::new(Registry {
             workers: Mutex::default(),
+            spare: Mutex::default(),
             is_served: AtomicBool::new(false),
             draining: AtomicBool::new(false),
             started: Instant::now(),
@@ -118,10 +121,19 @@ impl Registry {
         made
     }
 
-    /// Numbers for one more worker. They stay when the worker ends, so that totals never fall.
+    /// Numbers for one more server. They stay when it ends, so that totals never fall; the next one
+    /// goes on with them.
     pub(crate) fn join(&self) -> Arc<WorkerNumbers> {
+        if let Some(numbers) = locked(&self.spare).pop() {
+            return numbers;
+        }
         let numbers = Arc::new(WorkerNumbers::default());
         locked(&self.workers).push(numbers.clone());
         numbers
+    }
+
+    /// A server has ended.
+    pub(crate) fn leave(&self, numbers: &Arc<WorkerNumbers>) {
+        locked(&self.spare).push(numbers.clone());
     }
 }

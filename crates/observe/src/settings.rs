@@ -1,7 +1,7 @@
 //! What those who run a server want to see.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
 /// What is wanted. The default is nothing.
@@ -52,6 +52,10 @@ pub enum LogTarget {
 
 /// Opens a target that is no file: the command alone knows its output.
 pub type WriterOf = fn(&LogTarget) -> Box<dyn Write + Send>;
+
+/// A socket for the admin port that somebody else has opened, such as a supervisor; `None` where
+/// nobody has.
+pub type ListenerOf = fn(SocketAddr) -> runnel_store::Result<Option<TcpListener>>;
 
 /// How traces are exported; named after the variables of OpenTelemetry.
 #[derive(Clone)]

@@ -59,7 +59,7 @@ impl Snapshot {
             workers.iter().map(|worker| number(worker).load(Relaxed)).max().unwrap_or(0)
         };
         let mut snapshot = Snapshot {
-            workers: workers.len() as u64,
+            workers: workers.len().saturating_sub(locked(&registry.spare).len()) as u64,
             uptime: registry.started.elapsed().as_secs_f64(),
             is_draining: registry.draining.load(Relaxed),
             accepted: sum(|worker| &worker.accepted),

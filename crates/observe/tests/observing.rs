@@ -253,3 +253,25 @@ fn a_client_that_goes_away_is_counted() {
         server.stop().await;
     });
 }
+
+#[test]
+fn workers_add_up_and_a_server_that_starts_again_goes_on() {
+    on_loop(async {
+        let first = watched(&admin(), Rc::new(support::Site)).await;
+        ask(first.port, "/plain", &[]).await;
+        let second = support::beside(&first, Rc::new(support::Site)).await;
+        assert_eq!(second.observing.admin_port(), None, "one serves the admin port");
+        ask(second.port, "/plain", &[]).await;
+        ask(second.port, "/item/1", &[]).await;
+        let plain = "runnel_http_requests_total{method=\"GET\",route=\"/plain\",status=\"2xx\"}";
+        let text = body(&ask(first.admin(), "/metrics", &[]).await);
+        assert_eq!((metric(&text, plain), metric(&text, "runnel_workers")), (2.0, 2.0));
+        second.stop().await;
+        let third = support::beside(&first, Rc::new(support::Site)).await;
+        ask(third.port, "/plain", &[]).await;
+        let text = body(&ask(first.admin(), "/metrics", &[]).await);
+        assert_eq!((metric(&text, plain), metric(&text, "runnel_workers")), (3.0, 2.0));
+        third.stop().await;
+        first.stop().await;
+    });
+}

@@ -2,7 +2,7 @@
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part
 
 use runnel_http::{Options, Server};
-use runnel_observe::{LogTarget, Observing, Settings, observe};
+use runnel_observe::{LogTarget, Observing, Settings, Surroundings, observe};
 use runnel_store::{Answer, Content, Context, Error, Kind, Reference, Store};
 use std::io::Write;
 use std::rc::Rc;
@@ -26,6 +26,7 @@ pub(crate) struct Watched {
     server: Server,
     pub(crate) observing: Observing,
     pub(crate) port: u16,
+    settings: Settings,
 }
 
 impl Watched {
@@ -54,7 +55,18 @@ pub(crate) async fn watched(settings: &Settings, store: Rc<dyn Store>) -> Watche
         let last = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         admin.set_ip([127, 0, 0, last].into());
     }
-    let observing = observe(&settings, nowhere, None).await.unwrap();
+    ADMIN.set(settings.admin.map(|admin| admin.ip()));
+    serve(settings, store).await
+}
+
+/// Another server with the same admin address.
+pub(crate) async fn beside(first: &Watched, store: Rc<dyn Store>) -> Watched {
+    serve(first.settings.clone(), store).await
+}
+
+async fn serve(settings: Settings, store: Rc<dyn Store>) -> Watched {
+    let surroundings = Surroundings { writer: nowhere, sampler: None, listener: |_| Ok(None) };
+    let observing = observe(&settings, surroundings).await.unwrap();
     let options = Options {
         address: ([127, 0, 0, 1], 0).into(),
         observer: Some(observing.observer()),
@@ -62,8 +74,7 @@ pub(crate) async fn watched(settings: &Settings, store: Rc<dyn Store>) -> Watche
     };
     let server = runnel_http::serve(store, options).await.unwrap();
     let port = server.port();
-    ADMIN.set(settings.admin.map(|admin| admin.ip()));
-    Watched { server, observing, port }
+    Watched { server, observing, port, settings }
 }
 
 thread_local! {
