@@ -1,6 +1,8 @@
 //! What the tests share: a database in a folder that vanishes, and a class of tasks.
 #![allow(dead_code)]
 
+pub(crate) mod conditions;
+
 use runnel_sql::{Database, Options, Table};
 use runnel_store::{
     Answer, Body, Content, Context, Error, Field, FieldType, Form, Kind, Reference, Shape, Store,

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod conditions;
 mod conformance;
 mod connections;
 mod define;
