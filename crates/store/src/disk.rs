@@ -3,6 +3,7 @@
 mod append;
 mod changing;
 mod place;
+mod quick;
 mod read;
 mod tree;
 mod watch;
@@ -13,6 +14,8 @@ use crate::{
     Result, Store, Value, Verb, Verbs,
 };
 use place::{Fault, Place, Root};
+use quick::Quick;
+use read::Fetched;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -25,7 +28,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///
 /// - Reading a file answers its bytes with the media type that its name suggests, the time of its
 ///   last change, and a strong entity tag made of inode, size and time. Files of up to 64 KiB are
-///   read at once, larger ones are streamed in chunks of that size, each when it is asked for.
+///   read at once, larger ones are streamed in chunks of 128 KiB, each when it is asked for, and any
+///   part of them can be had ([`crate::Seekable`]).
 /// - Reading a directory answers the list of the names in it.
 /// - A put writes a temporary file beside the target, flushes it to the disk and renames it: a
 ///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old
@@ -42,7 +46,8 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   what another program does at that very moment may be replaced.
 /// - A delete removes a file, a link (not what it leads to) or an empty directory.
 /// - A path that ends in a slash means a directory: a file is missing there.
-/// - FIFOs, sockets and devices are [`Kind::Unsupported`] and never opened.
+/// - FIFOs, sockets and devices are [`Kind::Unsupported`]. Nothing is read from them; opening one
+///   to see what it is does not wait.
 /// - Names that are not UTF-8 cannot be written as references; listings leave them out, together
 ///   with the temporary files of puts under way.
 /// - A watch tells of what anybody on this machine does to the files at and below a reference,
@@ -55,7 +60,9 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///   watched. At most [`WATCHED_DIRECTORIES`] are watched: more are refused with
 ///   [`Kind::TooLarge`], more than the system allows with [`Kind::Unavailable`].
 ///
-/// Small reads happen at once on the worker's thread, everything else on the blocking pool.
+/// What the system has in memory of a file is read at once on the worker's thread, everything else
+/// on the blocking pool: a disk that is slow, or hangs, holds up only those who read from it. The
+/// store of the whole machine's files ([`Disk::unconfined`]) reads small files at once in any case.
 pub struct Disk {
     root: Arc<Root>,
     notifiers: watch::Notifiers,
@@ -107,22 +114,23 @@ impl Disk {
 
 impl Store for Disk {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let fault = |fault: Fault| fault.into_error(Verb::Get, reference).into();
-        let place = match self.root.place(reference, true) {
-            Ok(place) => place,
-            Err(error) => return fault(error),
+        let known = context.known.clone();
+        let fetched = match read::quickly(&self.root, reference, known.as_ref()) {
+            Some(fetched) => fetched,
+            None if matches!(self.root.quick, Quick::Plainly) => {
+                read::fetched(&self.root, reference, known.as_ref())
+            }
+            None => {
+                let fetched = self.later(Verb::Get, reference, move |root, reference| {
+                    read::fetched(root, reference, known.as_ref())
+                });
+                let (root, on) = (self.root.clone(), reference.clone());
+                return fetched.and_then(move |fetched| content(root, fetched, &on));
+            }
         };
-        if place.is_directory() {
-            let names = self.later(Verb::Get, reference, read::entries);
-            return names.map(|entries| {
-                let name = |entry: Entry| Value::Text(entry.name);
-                let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
-                entries.map(|entries| Content::value(Value::List(list(entries))))
-            });
-        }
-        match read::file(place, reference, context) {
-            Ok(content) => Answer::ok(content),
-            Err(error) => fault(error),
+        match fetched {
+            Ok(fetched) => content(self.root.clone(), fetched, reference),
+            Err(fault) => fault.into_error(Verb::Get, reference).into(),
         }
     }
 
@@ -186,6 +194,22 @@ impl Store for Disk {
     fn describe(&self) -> String {
         self.root.describe()
     }
+}
+
+/// What was read as content: a directory is the list of the names in it.
+fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<Option<Content>> {
+    if !matches!(fetched, Fetched::Directory) {
+        return Answer::ok(fetched.into_content(reference));
+    }
+    let on = reference.clone();
+    Answer::later(async move {
+        let at = on.clone();
+        let entries = blocking(move || read::entries(&root, &at)).await?;
+        let entries = entries.map_err(|fault| fault.into_error(Verb::Get, &on))?;
+        let name = |entry: Entry| Value::Text(entry.name);
+        let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
+        Ok(entries.map(|entries| Content::value(Value::List(list(entries)))))
+    })
 }
 
 /// Runs on the blocking pool; where there is no runtime, at once.

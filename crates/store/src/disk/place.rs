@@ -1,5 +1,6 @@
 //! From a reference to a place in the file system, within the root.
 
+use super::quick::{Quick, Seen};
 use crate::{Condition, Error, Kind, Reference, Verb};
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
@@ -43,6 +44,8 @@ pub(super) struct Root {
     confines: Option<PathBuf>,
     /// Whether symbolic links are followed at all.
     links: bool,
+    /// How files are looked at on the worker's thread.
+    pub(super) quick: Quick,
 }
 
 /// A place in the file system.
@@ -79,11 +82,12 @@ impl Place {
 impl Root {
     /// `real` is canonical.
     pub(super) fn confined(real: PathBuf) -> Self {
-        Root { confines: Some(real), links: true }
+        let quick = Quick::below(&real);
+        Root { confines: Some(real), links: true, quick }
     }
 
     pub(super) fn unconfined() -> Self {
-        Root { confines: None, links: true }
+        Root { confines: None, links: true, quick: Quick::Plainly }
     }
 
     /// The same, where links are followed or refused.
@@ -101,6 +105,19 @@ impl Root {
     /// Whether a real path may be touched.
     pub(super) fn holds(&self, real: &Path) -> bool {
         self.confines.as_ref().is_none_or(|root| real.starts_with(root))
+    }
+
+    /// What a reference leads to, seen without waiting, and the real path of it.
+    pub(super) fn look_quickly(&self, reference: &Reference) -> (Seen, PathBuf) {
+        let unknown = || (Seen::Unknown, PathBuf::new());
+        let (Some(root), Ok(names)) = (&self.confines, self.names(reference)) else {
+            return unknown();
+        };
+        if names.is_empty() {
+            return (Seen::Directory, root.clone());
+        }
+        let path = names.join("/");
+        (self.quick.look(&path), root.join(path))
     }
 
     /// The directories above a real path, as far as they are within the root, the uppermost first.

@@ -2,10 +2,10 @@
 
 use super::append::Reading;
 use super::blocking;
-use super::place::{Fault, Found, Place, Root};
+use super::place::{Fault, Found, Root};
+use super::quick::{self, Seen};
 use crate::{
-    Body, ByteStream, COLLECT_LIMIT, Content, Context, EntityTag, Entry, Kind, Reference, Seekable,
-    Verb,
+    Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, Kind, Reference, Seekable, Verb,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -24,48 +24,107 @@ const PIECE: u64 = 128 << 10;
 /// How many names a directory may have: listing is not streamed.
 const MAX_ENTRIES: usize = 1_000_000;
 
-/// The content of a file; nothing where there is none. Directories are read by [`entries`].
-pub(super) fn file(
-    place: Place,
+/// What a read found, on its way to the worker's thread.
+pub(super) enum Fetched {
+    Missing,
+    Directory,
+    /// The reader has it already.
+    Known(Metadata),
+    /// All of it. A file made by the kernel says that it is empty and is not: it has no tag.
+    Whole(Metadata, Bytes),
+    /// A large one, which is read piece by piece.
+    Large(Metadata, File),
+}
+
+impl Fetched {
+    /// What there is to know, and the content. A directory has none here.
+    pub(super) fn into_content(self, reference: &Reference) -> Option<Content> {
+        let (metadata, body) = match self {
+            Fetched::Missing | Fetched::Directory => return None,
+            Fetched::Known(metadata) => (metadata, Body::Empty),
+            Fetched::Whole(metadata, bytes) => (metadata, Body::Bytes(bytes)),
+            Fetched::Large(metadata, file) => {
+                let (file, on) = (Arc::new(file), reference.clone());
+                let body = Seekable::body(metadata.len(), move |from, length| {
+                    pieces(file.clone(), from, length, on.clone())
+                });
+                (metadata, body)
+            }
+        };
+        let honest = match &body {
+            Body::Bytes(bytes) => bytes.len() as u64 == metadata.len(),
+            _ => true,
+        };
+        Some(Content {
+            body,
+            media_type: mime_guess::from_path(reference.path()).first_raw().map(Into::into),
+            modified: metadata.modified().ok(),
+            entity_tag: honest.then(|| entity_tag(&metadata)),
+            ..Content::default()
+        })
+    }
+}
+
+/// Reads without waiting. Nothing where that cannot be done.
+pub(super) fn quickly(
+    root: &Root,
     reference: &Reference,
-    context: &Context,
-) -> Result<Option<Content>, Fault> {
+    known: Option<&EntityTag>,
+) -> Option<Result<Fetched, Fault>> {
+    let (seen, path) = root.look_quickly(reference);
+    let (file, metadata) = match seen {
+        Seen::Unknown => return None,
+        Seen::Missing => return Some(Ok(Fetched::Missing)),
+        Seen::Directory => return Some(Ok(Fetched::Directory)),
+        Seen::Special => return Some(Err(Fault::special())),
+        Seen::File(..) if reference.path().ends_with('/') => return Some(Ok(Fetched::Missing)),
+        Seen::File(file, metadata) => (file, metadata),
+    };
+    let length = metadata.len();
+    if length > 0 && known == Some(&entity_tag(&metadata)) {
+        return Some(Ok(Fetched::Known(metadata)));
+    }
+    if length > CHUNK as u64 {
+        return Some(Ok(Fetched::Large(metadata, file)));
+    }
+    let _whole = Reading::begin(&path);
+    // Somebody may have appended to it in between.
+    let bytes = quick::whole(&file, length as usize)?;
+    Some(Ok(Fetched::Whole(metadata, bytes)))
+}
+
+/// Reads, and waits for the disk where it has to.
+pub(super) fn fetched(
+    root: &Root,
+    reference: &Reference,
+    known: Option<&EntityTag>,
+) -> Result<Fetched, Fault> {
+    let place = root.place(reference, true)?;
     let metadata = match place.found {
         Found::Special => return Err(Fault::special()),
+        Found::Directory => return Ok(Fetched::Directory),
         Found::File(metadata) if !place.slash => metadata,
-        _ => return Ok(None),
+        _ => return Ok(Fetched::Missing),
     };
-    let tag = entity_tag(&metadata);
-    let content = Content {
-        media_type: mime_guess::from_path(reference.path()).first_raw().map(Into::into),
-        modified: metadata.modified().ok(),
-        ..Content::default()
-    };
-    if context.known.as_ref() == Some(&tag) && metadata.len() > 0 {
-        return Ok(Some(Content { entity_tag: Some(tag), ..content }));
+    if metadata.len() > 0 && known == Some(&entity_tag(&metadata)) {
+        return Ok(Fetched::Known(metadata));
     }
     let _whole = Reading::begin(&place.path);
     let opened = open(&place.path, OpenOptions::new().read(true))?;
     // What was opened counts, should the file have been replaced in between.
-    let Some((mut file, metadata)) = opened else { return Ok(None) };
-    let (modified, length) = (metadata.modified().ok(), metadata.len());
-    let entity_tag = Some(entity_tag(&metadata));
+    let Some((mut file, metadata)) = opened else { return Ok(Fetched::Missing) };
+    let length = metadata.len();
     if length > CHUNK as u64 {
-        let (file, on) = (Arc::new(file), reference.clone());
-        let body = Seekable::body(length, move |from, length| {
-            pieces(file.clone(), from, length, on.clone())
-        });
-        return Ok(Some(Content { body, entity_tag, modified, ..content }));
+        return Ok(Fetched::Large(metadata, file));
     }
-    // Files made by the kernel say that they are empty and are not, so the length is only a hint.
+    // The length is only a hint.
     let mut bytes = Vec::with_capacity(length as usize + 1);
     (&mut file).take(COLLECT_LIMIT as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() > COLLECT_LIMIT {
         let message = "the file does not say its length and is too large";
         return Err(Fault::Refused(Kind::TooLarge, message));
     }
-    let entity_tag = entity_tag.filter(|_| bytes.len() as u64 == length);
-    Ok(Some(Content { body: Body::Bytes(bytes.into()), entity_tag, modified, ..content }))
+    Ok(Fetched::Whole(metadata, bytes.into()))
 }
 
 /// Opens a file without following a link and without waiting, should it have become one or a FIFO
@@ -91,24 +150,31 @@ pub(super) fn entity_tag(metadata: &Metadata) -> EntityTag {
     EntityTag::strong(format!("{:x}-{:x}-{nanoseconds:x}", metadata.ino(), metadata.len()))
 }
 
-/// A file, or a part of it, piece by piece, each read on the blocking pool when it is asked for.
+/// A file, or a part of it, piece by piece, each read when it is asked for: from memory where the
+/// system has it there, on the blocking pool otherwise.
 fn pieces(file: Arc<File>, from: u64, length: u64, reference: Reference) -> ByteStream {
     let start = (file, from, from + length, reference);
     Box::pin(stream::try_unfold(start, |(file, at, end, reference)| async move {
         if at == end {
             return Ok(None);
         }
-        let reading = file.clone();
-        let bytes = blocking(move || piece(&reading, at, end - at))
-            .await?
-            .map_err(|fault| fault.into_error(Verb::Get, &reference))?;
+        let length = (end - at).min(PIECE) as usize;
+        let bytes = match quick::in_memory(&file, at, length) {
+            Some(bytes) => bytes,
+            None => {
+                let reading = file.clone();
+                blocking(move || piece(&reading, at, length))
+                    .await?
+                    .map_err(|fault| fault.into_error(Verb::Get, &reference))?
+            }
+        };
         let next = at + bytes.len() as u64;
         Ok(Some((bytes, (file, next, end, reference))))
     }))
 }
 
-fn piece(file: &File, at: u64, left: u64) -> Result<Bytes, Fault> {
-    let mut bytes = vec![0; left.min(PIECE) as usize];
+fn piece(file: &File, at: u64, length: usize) -> Result<Bytes, Fault> {
+    let mut bytes = vec![0; length];
     match file.read_exact_at(&mut bytes, at) {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
             let message = "the file became shorter while it was read";
