@@ -178,9 +178,23 @@ impl Swept {
     }
 }
 
+/// Whether what was offered was answered meanwhile; the last request may still be under way.
 fn keeps_up(one: &Figures) -> bool {
-    let offered = one.offered_rate().unwrap_or_default();
-    one.failed() == 0 && one.rate() >= offered * KEPT_UP
+    let offered = one.offered_rate().unwrap_or_default() * one.elapsed.as_secs_f64();
+    one.failed() == 0 && one.replies() as f64 + 1.0 >= offered * KEPT_UP
+}
+
+/// A line of the table; the last cell may be empty.
+fn row(out: &mut fmt::Formatter<'_>, cells: [String; 7], last: &str) -> fmt::Result {
+    let [offered, accepted, replies, times @ ..] = cells;
+    write!(out, "{offered:>11} {accepted:>11} {replies:>11}")?;
+    for cell in times {
+        write!(out, " {cell:>9}")?;
+    }
+    if !last.is_empty() {
+        write!(out, " {last:>12}")?;
+    }
+    writeln!(out)
 }
 
 impl fmt::Display for Swept {
@@ -188,15 +202,11 @@ impl fmt::Display for Swept {
         if let Some(first) = self.figures.first() {
             writeln!(out, "{}\n", first.url)?;
         }
-        writeln!(
-            out,
-            "{:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9}",
-            "offered/s", "accepted/s", "replies/s", "p50", "p90", "p99", "failed"
-        )?;
+        let titles = ["offered/s", "accepted/s", "replies/s", "p50", "p90", "p99", "failed"];
+        let processor = self.figures.iter().any(|one| one.server_time().is_some());
+        row(out, titles.map(str::to_owned), if processor { "server CPU" } else { "" })?;
         for one in &self.figures {
-            writeln!(
-                out,
-                "{:>11} {:>11} {:>11} {:>9} {:>9} {:>9} {:>9}",
+            let cells = [
                 grouped(one.offered_rate().unwrap_or_default()),
                 grouped(one.connection_rate()),
                 grouped(one.rate()),
@@ -204,7 +214,9 @@ impl fmt::Display for Swept {
                 time(one.percentile(90.0)),
                 time(one.percentile(99.0)),
                 grouped(one.failed() as f64),
-            )?;
+            ];
+            let processor = one.server_time().map(|time| format!("{time:.1} us"));
+            row(out, cells, &processor.unwrap_or_default())?;
             for (kind, count) in one.failed_by_kind() {
                 writeln!(out, "{:>75} {}", grouped(count as f64), kind.name())?;
             }
@@ -221,6 +233,9 @@ impl fmt::Display for Swept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Load;
+    use crate::tally::Tally;
+    use std::time::Duration;
 
     #[test]
     fn rates_rise_by_steps_or_factors_to_the_last_one() {
@@ -231,6 +246,59 @@ mod tests {
         assert_eq!(of("1..2+0.5"), [1.0, 1.5, 2.0]);
         let usual = of("1000..80000");
         assert_eq!((usual.len(), usual[0], usual[11]), (12, 1000.0, 80000.0));
+    }
+
+    fn figures(rate: f64, replies: u64, failed: u64) -> Figures {
+        let mut tally = Tally::new();
+        tally.replies = replies;
+        tally.offered = replies + failed;
+        tally.connected = replies;
+        tally.failures[0] = failed;
+        for number in 1..=replies {
+            tally.latency.record(number * 1000).unwrap();
+        }
+        Figures {
+            url: "http://h/".to_owned(),
+            load: Load { pace: Pace::Rate(rate), ..Load::default() },
+            elapsed: Duration::from_secs(2),
+            tally,
+            generator: Duration::ZERO,
+            server: Some(Duration::from_millis(10)),
+            interrupted: false,
+            gave_up: false,
+        }
+    }
+
+    #[test]
+    fn the_max_rate_is_the_highest_that_is_answered_without_failures() {
+        let of = |figures: Vec<Figures>| Swept { figures, ended: None }.max_rate();
+        let kept = || figures(1000.0, 1980, 0);
+        assert_eq!(of(vec![kept()]), Some(1000.0));
+        assert_eq!(of(vec![kept(), figures(2000.0, 3958, 0)]), Some(1000.0), "too few replies");
+        assert_eq!(of(vec![kept(), figures(2000.0, 3999, 1)]), Some(1000.0), "a failure");
+        assert_eq!(of(vec![kept(), figures(2000.0, 3960, 0)]), Some(2000.0));
+        assert_eq!(of(vec![figures(1000.0, 0, 2000)]), None);
+        // One request is always under way at the end, however few there are.
+        assert_eq!(of(vec![figures(5.0, 9, 0)]), Some(5.0));
+    }
+
+    #[test]
+    fn a_sweep_is_a_table_and_a_picture() {
+        let all = vec![figures(1000.0, 2000, 0), figures(2000.0, 3000, 1000)];
+        let swept = Swept { figures: all, ended: None };
+        let table = swept.to_string();
+        for part in [
+            "      1,000       1,000       1,000   1.00 ms   1.80 ms   1.98 ms         0       5.0 us\n",
+            "      2,000       1,500       1,500   1.50 ms   2.70 ms   2.97 ms     1,000       3.3 us\n",
+            " 1,000 connection refused\n",
+            "max rate     1,000/s\n",
+        ] {
+            assert!(table.contains(part), "{part} in\n{table}");
+        }
+        let picture = swept.svg();
+        for part in ["http://h/ at rising rates", "p99", "connections made", "max rate 1,000/s"] {
+            assert!(picture.contains(part), "{part}");
+        }
     }
 
     #[test]

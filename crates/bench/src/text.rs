@@ -13,7 +13,7 @@ impl fmt::Display for Figures {
             Pace::Rate(rate) => format!("{} requests/s asked for", grouped(rate.round())),
         };
         let each = match self.load.per_connection {
-            Some(count) => format!(", {count} requests on each"),
+            Some(count) => format!(", {} on each", several(count, "request")),
             None => String::new(),
         };
         writeln!(
