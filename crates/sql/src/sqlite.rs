@@ -23,6 +23,7 @@ mod place;
 mod pool;
 mod queue;
 mod reader;
+mod removed;
 mod row;
 mod rows;
 mod schema;

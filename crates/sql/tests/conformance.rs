@@ -9,7 +9,8 @@ use common::*;
 use runnel_sql::{Database, Options, Table};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, COLLECT_LIMIT, Content, Context, Entry, Posted, Query, Reference, Store, Value, Verbs,
+    Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Posted, Query, Reference, Store,
+    Value, Verbs,
 };
 use std::rc::Rc;
 
@@ -70,6 +71,10 @@ impl Store for Cells {
         Store::conditions(&self.0, reference)
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        Store::watch(&self.0, reference, context)
+    }
+
     fn describe(&self) -> String {
         format!("cells of {}", self.0.describe())
     }
@@ -86,7 +91,6 @@ fn rows_are_content_as_in_every_store() {
         media_types: false,
         // The writer may have begun.
         cancels_at_once: false,
-        watch: false,
         ..Abilities::ALL
     };
     run(async {

@@ -44,6 +44,40 @@ fn rows_are_told_one_by_one() {
 }
 
 #[test]
+fn rows_that_others_replace_or_that_move_are_told() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let tables = "create table users (id integer primary key, name text unique)";
+        database.run(tables, vec![], &now()).await.unwrap();
+        let keyed = "create table words (word text primary key, n integer) without rowid";
+        database.run(keyed, vec![], &now()).await.unwrap();
+        database.run("insert into users values (1, 'a'), (2, 'b')", vec![], &now()).await.unwrap();
+        let mut all = watch(&*database, "").await;
+        let sql = |sql: &'static str| database.run(sql, vec![], &now());
+        sql("replace into users values (3, 'a')").await.unwrap();
+        sql("update users set id = 7 where id = 2").await.unwrap();
+        let told = ["deleted users/1", "changed users/3", "deleted users/2", "changed users/7"];
+        for told in told {
+            assert_eq!(next(&mut all).await, told);
+        }
+        sql("delete from users where id = 7").await.unwrap();
+        assert_eq!(next(&mut all).await, "deleted users/7");
+        // What a failed statement would have removed is there still.
+        sql("create table twice (id integer primary key, n integer unique on conflict replace)")
+            .await
+            .unwrap();
+        assert_eq!(next(&mut all).await, "lost ");
+        sql("insert into twice values (1, 1)").await.unwrap();
+        assert_eq!(next(&mut all).await, "changed twice/1");
+        assert!(sql("insert into twice values (2, 1), (null, 'x'), (2, 3)").await.is_err());
+        sql("replace into words values ('x', 1)").await.unwrap();
+        assert_eq!(next(&mut all).await, "lost ");
+        assert_eq!(get(&*database, "twice").await.unwrap(), r#"[{"id":1,"n":1}]"#);
+    });
+}
+
+#[test]
 fn other_threads_and_keys_of_text() {
     run(async {
         let place = Place::new();
@@ -61,8 +95,21 @@ fn other_threads_and_keys_of_text() {
             });
         });
         other.join().unwrap();
-        assert_eq!(next(&mut changes).await, "changed notes/a");
-        assert_eq!(next(&mut changes).await, "lost notes");
+        // The change before has been overtaken.
+        assert_eq!(next(&mut changes).await, "deleted notes/a");
+        let steps = [
+            ("insert into notes values ('b', 'x'), ('7', null)", vec!["changed b", "changed 7"]),
+            ("update notes set name = 'c' where name = 'b'", vec!["deleted b", "changed c"]),
+            ("update notes set text = 'y' where name = '7'", vec!["changed 7"]),
+            ("replace into notes values ('7', 'z')", vec!["changed 7"]),
+            ("delete from notes", vec!["deleted c", "deleted 7"]),
+        ];
+        for (sql, told) in steps {
+            database.run(sql, vec![], &now()).await.unwrap();
+            for told in told {
+                assert_eq!(next(&mut changes).await, told.replace(' ', " notes/"), "{sql}");
+            }
+        }
     });
 }
 

@@ -215,7 +215,6 @@ unsafe impl VTabCursor for Cursor<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::*;
     use crate::sqlite::options::Options;
     use crate::sqlite::place::{Place, Role};
     use std::path::Path;

@@ -137,6 +137,11 @@ impl TableInfo {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
+    /// Whether the key is an integer that is the row number itself.
+    pub(crate) fn is_number(&self, key: &ColumnInfo) -> bool {
+        self.by_row_number && self.order == [quoted(&key.name)]
+    }
+
     /// How the values of the key are shown.
     pub(crate) fn key_shown(&self) -> Shown {
         match &self.key {

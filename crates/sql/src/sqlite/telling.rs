@@ -1,12 +1,14 @@
 //! Telling of changes: which rows a transaction changed, said when it is committed.
 //!
-//! SQLite's update hook names the table and the row number of each row that is written. It does not
-//! see three things: rows of tables without row numbers, `DELETE` without a condition where SQLite
-//! empties the table at once, and rows that a `REPLACE` of another row removed. The first two are
-//! found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
+//! SQLite's update hook names the table and the row number of each row that is written; another one
+//! knows the names of rows that go, and sees those that a `REPLACE` takes away. Two things neither sees: rows of tables
+//! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
+//! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
+use crate::columns::Shown;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{Key, TableInfo, quoted};
+use crate::sqlite::removed::{self, Before};
+use crate::sqlite::schema::{Key, TableInfo, quoted, shown_as};
 use crate::sqlite::shared::Shared;
 use crate::sqlite::writer::{Alone, Session, Task};
 use futures_util::StreamExt;
@@ -15,6 +17,7 @@ use rusqlite::hooks::Action;
 use rusqlite::{Connection, OptionalExtension};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
+use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -69,14 +72,69 @@ pub(crate) struct Telling {
     /// The form of the tables, and the count of changed rows, when the transaction began.
     began: Cell<(i64, u64)>,
     names: RefCell<(i64, FxHashMap<String, Name>)>,
+    /// The form of the tables for which the columns of keys are known.
+    keys_of: Cell<Option<i64>>,
 }
 
-/// What the hook has seen in the transaction.
+/// What the hooks have seen in the transaction.
 #[derive(Default)]
 struct Seen {
-    rows: Vec<(Action, String, i64)>,
-    /// All of them, also those beyond the bound.
+    rows: Vec<Row>,
+    /// The position of the key's column in tables whose rows have other names than their numbers.
+    keys: FxHashMap<String, (c_int, Shown)>,
+    /// Those that the update hook has told, also beyond the bound: SQLite counts the same.
     count: u64,
+    /// Whether some are left out.
+    full: bool,
+}
+
+/// A row that was changed or is gone.
+#[derive(PartialEq)]
+struct Row {
+    table: String,
+    number: i64,
+    gone: bool,
+    /// The name that it had, where it is gone and the name is not its number.
+    key: Option<String>,
+}
+
+impl Seen {
+    fn add(&mut self, row: Row) {
+        match self.rows.len() < WATCHED_ROWS {
+            true => self.rows.push(row),
+            false => self.full = true,
+        }
+    }
+
+    /// A row before it changes. What it is then, the update hook tells.
+    fn before(&mut self, row: &Before<'_>) {
+        let Some(&(column, shown)) = self.keys.get(row.table) else {
+            if row.gone {
+                let (table, number) = (row.table.to_string(), row.row);
+                self.add(Row { table, number, gone: true, key: None });
+            }
+            return;
+        };
+        let key = row.text(column);
+        if !row.gone && key == row.text_afterwards(column) {
+            return;
+        }
+        let key = key.map(|key| {
+            let (start, end) = shown.text(key.as_bytes());
+            String::from_utf8_lossy(&[start, end].concat()).into_owned()
+        });
+        let (table, number) = (row.table.to_string(), row.row);
+        self.add(Row { table, number, gone: true, key });
+    }
+
+    /// A row after it has changed.
+    fn after(&mut self, gone: bool, table: &str, number: i64) {
+        self.count += 1;
+        let known = |last: &Row| last.gone && last.number == number && last.table == table;
+        if !gone || !self.rows.last().is_some_and(known) {
+            self.add(Row { table: table.to_string(), number, gone, key: None });
+        }
+    }
 }
 
 /// How a row number becomes the name of a row.
@@ -98,6 +156,7 @@ impl Telling {
             others: Cell::default(),
             began: Cell::default(),
             names: RefCell::default(),
+            keys_of: Cell::default(),
         }
     }
 
@@ -116,14 +175,14 @@ impl Telling {
             self.others.set(data_version(connection));
             let seen = self.seen.clone();
             let note = move |action: Action, _: &str, table: &str, row: i64| {
-                let mut seen = locked(&seen);
-                seen.count += 1;
-                if seen.rows.len() < WATCHED_ROWS {
-                    seen.rows.push((action, table.to_string(), row));
-                }
+                locked(&seen).after(action == Action::SQLITE_DELETE, table, row);
             };
+            let seen = self.seen.clone();
+            let before = move |row: &Before<'_>| locked(&seen).before(row);
+            removed::listen(connection, Some(Box::new(before)));
             connection.update_hook(Some(note))
         } else {
+            removed::listen(connection, None);
             connection.update_hook(None::<fn(Action, &str, &str, i64)>)
         };
         match done {
@@ -146,8 +205,16 @@ impl Telling {
         }
         // Those who write through this process all the time leave no pause for a look.
         self.look(connection);
-        *locked(&self.seen) = Seen::default();
-        self.began.set((schema_version(connection), connection.total_changes()));
+        let schema = schema_version(connection);
+        {
+            let mut seen = locked(&self.seen);
+            let keys = match self.keys_of.replace(Some(schema)) == Some(schema) {
+                true => std::mem::take(&mut seen.keys),
+                false => key_columns(connection).unwrap_or_default(),
+            };
+            *seen = Seen { keys, ..Seen::default() };
+        }
+        self.began.set((schema, connection.total_changes()));
     }
 
     /// Where the seen rows stand now.
@@ -167,16 +234,18 @@ impl Telling {
         if !self.installed {
             return Told::new();
         }
-        let seen = std::mem::take(&mut *locked(&self.seen));
+        let (rows, count, full) = {
+            let mut seen = locked(&self.seen);
+            (std::mem::take(&mut seen.rows), seen.count, seen.full)
+        };
         let (schema, changes) = self.began.get();
-        let all = seen.count as usize == seen.rows.len() || seen.count < WATCHED_ROWS as u64;
-        let counted = connection.total_changes().saturating_sub(changes) <= seen.count;
-        if !all || !counted || schema_version(connection) != schema {
+        let counted = connection.total_changes().saturating_sub(changes) <= count;
+        if full || !counted || schema_version(connection) != schema {
             return vec![(ChangeKind::Lost, Reference::default())];
         }
         let mut told = Told::new();
-        for (action, table, row) in seen.rows {
-            match self.name(connection, schema, &table, action, row) {
+        for row in rows {
+            match self.name(connection, schema, &row) {
                 Ok(Some(change)) if told.last() == Some(&change) => {}
                 Ok(change) => told.extend(change),
                 Err(fault) => {
@@ -186,6 +255,13 @@ impl Telling {
             }
         }
         told
+    }
+
+    /// Before the connection is closed.
+    pub(crate) fn end(&mut self, connection: &mut Connection) {
+        if std::mem::take(&mut self.installed) {
+            removed::listen(connection, None);
+        }
     }
 
     /// After the commit.
@@ -199,22 +275,21 @@ impl Telling {
         &self,
         connection: &Connection,
         schema: i64,
-        table: &str,
-        action: Action,
-        row: i64,
+        row: &Row,
     ) -> Result<Option<(ChangeKind, Reference)>, Fault> {
+        let table = row.table.as_str();
         if table.starts_with("sqlite_") {
             return Ok(None);
         }
-        let deleted = action == Action::SQLITE_DELETE;
-        let kind = if deleted { ChangeKind::Deleted } else { ChangeKind::Changed };
+        let kind = if row.gone { ChangeKind::Deleted } else { ChangeKind::Changed };
         let key = match self.naming(connection, schema, table)? {
-            Name::Number => Some(row.to_string()),
-            Name::Key(sql) if !deleted => {
+            Name::Number => Some(row.number.to_string()),
+            Name::Key(_) if row.gone => row.key.clone(),
+            Name::Key(sql) => {
                 let mut statement = connection.prepare_cached(&sql)?;
-                statement.query_row([row], |row| row.get(0)).optional()?.flatten()
+                statement.query_row([row.number], |row| row.get(0)).optional()?.flatten()
             }
-            Name::Key(_) | Name::None => None,
+            Name::None => None,
         };
         Ok(Some(match key {
             Some(key) => (kind, Reference::from_path(format!("{table}/{key}"))),
@@ -231,14 +306,12 @@ impl Telling {
             return Ok(known.clone());
         }
         let name = match TableInfo::read(connection, table)? {
+            Some(_) if without_row_numbers(connection, table)? => Name::None,
             None => Name::None,
             Some(info) => match &info.key {
                 Key::None => Name::None,
                 Key::Rowid(_) => Name::Number,
-                // An integer that is the row number itself.
-                Key::Column(key) if info.by_row_number && info.order == [quoted(&key.name)] => {
-                    Name::Number
-                }
+                Key::Column(key) if info.is_number(key) => Name::Number,
                 Key::Column(key) => Name::Key(format!(
                     "SELECT {} FROM {} WHERE {} = ?1",
                     info.key_text(&quoted(&key.name)),
@@ -254,6 +327,33 @@ impl Telling {
 
 fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The columns of keys that are not the numbers of the rows, by table.
+fn key_columns(connection: &Connection) -> Result<FxHashMap<String, (c_int, Shown)>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr",
+    )?;
+    let names: Vec<String> =
+        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut keys = FxHashMap::default();
+    for name in names.into_iter().filter(|name| !name.starts_with("sqlite_")) {
+        let Some(info) = TableInfo::read(connection, &name)? else { continue };
+        let Key::Column(key) = &info.key else { continue };
+        let position = info.position(&key.name).and_then(|at| c_int::try_from(at).ok());
+        if let (Some(position), false) = (position, info.is_number(key)) {
+            keys.insert(name, (position, shown_as(key.kind)));
+        }
+    }
+    Ok(keys)
+}
+
+fn without_row_numbers(connection: &Connection, table: &str) -> Result<bool, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM pragma_table_list \
+         WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND wr)",
+    )?;
+    Ok(statement.query_row([table], |row| row.get(0))?)
 }
 
 fn data_version(connection: &Connection) -> Option<i64> {

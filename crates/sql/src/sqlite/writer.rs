@@ -268,6 +268,7 @@ impl Session {
             }
             self.checkpoint();
         }
+        self.telling.end(&mut self.connection);
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database was not closed cleanly");
         }
