@@ -9,13 +9,16 @@
 use crate::expression::Code;
 use crate::generator::Generator;
 use crate::html::{self, Attribute, Context};
-use crate::names::{nearest, quoted};
+use crate::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters, walk};
 use crate::statement::Tail;
 use runnel_syntax::ast::{
     Block, Expression, ExpressionKind, Message, Pair, StatementKind, TextPart, Word,
 };
 use runnel_syntax::{Diagnostic, Span};
+
+/// Bytes of a block's source up to which it stands where it is run as well as in a function.
+const SHORT: u32 = 2_000;
 
 /// Where markup is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,10 +32,10 @@ pub(crate) struct Place {
 }
 
 /// An element literal in its parts.
-struct Literal<'a> {
-    tag: &'a Word,
-    pairs: &'a [Pair],
-    children: &'a [Expression],
+pub(crate) struct Literal<'a> {
+    pub(crate) tag: &'a Word,
+    pub(crate) pairs: &'a [Pair],
+    pub(crate) children: &'a [Expression],
 }
 
 fn bare(expression: &Expression) -> &Expression {
@@ -43,7 +46,7 @@ fn bare(expression: &Expression) -> &Expression {
 }
 
 /// The text of a constant.
-fn constant(expression: &Expression) -> Option<&str> {
+pub(crate) fn constant(expression: &Expression) -> Option<&str> {
     match &bare(expression).kind {
         ExpressionKind::Text(text) | ExpressionKind::Symbol(text) => Some(text),
         _ => None,
@@ -210,10 +213,13 @@ impl Generator<'_> {
     /// A block that writes: what its last statement answers is written.
     fn writing_block(&mut self, block: &Block, place: &Place) -> String {
         let parameter = block.parameters.first().map(|parameter| parameter.name.text.as_str());
-        self.writer(parameter, place.context, place.xml, |this, place| {
+        let outer = std::mem::take(&mut self.markup);
+        let writer = self.writer(parameter, place.context, place.xml, |this, place| {
             this.declare(&block.statements);
             this.statements(&block.statements, &Tail::Write(Box::new(place.clone())));
-        })
+        });
+        self.markup = outer;
+        writer
     }
 
     /// Writes the constant markup that has come together.
@@ -334,9 +340,7 @@ impl Generator<'_> {
                 if block.parameters.is_empty() && implicit_parameters(block).is_empty() =>
             {
                 self.flush(place);
-                let outer = std::mem::take(&mut self.markup);
                 let writer = self.writing_block(block, place);
-                self.markup = outer;
                 let buffer = self.buffer(place);
                 self.helper("K");
                 self.code.push_str(&format!("K.laterMarkup({buffer},{writer}) "));
@@ -398,19 +402,40 @@ impl Generator<'_> {
         self.flush(place);
         let list = self.expression(receiver);
         let list = self.keep(list);
-        let outer = std::mem::take(&mut self.markup);
         let writer = self.writing_block(block, place);
-        self.markup = outer;
-        let (writes, items, count) = (self.temporary(), self.temporary(), self.temporary());
+        let (items, count) = (self.temporary(), self.temporary());
         let buffer = self.buffer(place);
         self.helper("K");
         let mark = self.mark(receiver.span);
-        self.code.push_str(&format!(
-            "{mark}{writes}={writer} {items},{count}=K.markupItems({list}) if {items} then \
-             for i=1,{count} do {writes}({buffer},K.item({items},i)) end \
-             else K.collectMarkup({buffer},{list},{writes}) end ",
-            list = list.text
-        ));
+        let list = list.text;
+        self.code.push_str(&format!("{mark}{items},{count}=K.markupItems({list}) "));
+        if !self.is_leaf(block) {
+            let writes = self.temporary();
+            self.code.push_str(&format!(
+                "{writes}={writer} if {items} then for i=1,{count} do \
+                 {writes}({buffer},K.item({items},i)) end \
+                 else K.collectMarkup({buffer},{list},{writes}) end "
+            ));
+            return;
+        }
+        // Without a closure: LuaJIT then compiles the loop together with what is around it.
+        self.code.push_str(&format!("if {items} then for i=1,{count} do "));
+        let one = format!("K.item({items},i)");
+        let name = block.parameters.first().map(|parameter| parameter.name.text.as_str());
+        let tail = Tail::Write(Box::new(place.clone()));
+        self.in_loop(block.span, |this| {
+            this.inlined(block, name.map(|name| (name, one.as_str())), &tail);
+        });
+        self.code.push_str(&format!("end else K.collectMarkup({buffer},{list},{writer}) end "));
+    }
+
+    /// Whether a block may stand twice in the code: it is short, and none of its children is a loop.
+    fn is_leaf(&self, block: &Block) -> bool {
+        let mut nested = false;
+        crate::scope::walk_statements(&block.statements, &mut |inner| {
+            nested |= collected(inner).is_some();
+        });
+        !nested && block.span.end - block.span.start <= SHORT
     }
 
     // Attributes -------------------------------------------------------------------------------
@@ -482,69 +507,6 @@ impl Generator<'_> {
         self.markup.push_str(&format!(" {name}=\""));
         html::escape(text, &mut self.markup);
         self.markup.push('"');
-    }
-
-    // What can be said while compiling ----------------------------------------------------------
-
-    fn refuse_attributes(&mut self, literal: &Literal<'_>) {
-        if let Some(pair) = literal.pairs.first() {
-            let title = format!("`#{}` has no attributes", literal.tag.text);
-            self.error(
-                Diagnostic::error(pair.key.span, title, "it writes only its children")
-                    .hint("give them to an element inside"),
-            );
-        }
-    }
-
-    /// Errors and warnings about one element of HTML.
-    fn look_at(&mut self, literal: &Literal<'_>) {
-        let tag = &literal.tag.text;
-        if let (true, Some(child)) = (html::is_void(tag), literal.children.first()) {
-            self.error(
-                Diagnostic::error(child.span, format!("`#{tag}` has no content"), "a child")
-                    .hint("leave the brackets empty"),
-            );
-        }
-        let mut seen: Vec<&str> = Vec::new();
-        for pair in literal.pairs {
-            let Some(key) = constant(&pair.key) else { continue };
-            if seen.contains(&key) {
-                self.error(
-                    Diagnostic::error(pair.key.span, format!("`{key}` is given twice"), "again")
-                        .hint("keep one of the two"),
-                );
-            }
-            seen.push(key);
-        }
-        if !html::elements().any(|known| known == tag) {
-            // Names of SVG and MathML are not known here: only what is nearly a name of HTML.
-            let near = nearest(tag, html::elements())
-                .filter(|near| near.len() > 2 && crate::names::distance(near, tag) == 1);
-            if let Some(near) = near.filter(|_| !tag.contains('-') && !html::is_foreign(tag)) {
-                let title = format!("there is no element `{tag}`");
-                self.warn(literal.tag.span, title, near);
-            }
-            return;
-        }
-        for key in seen {
-            let name = key.replace('_', "-");
-            if name.contains(['-', ':', '.', '@']) || html::attributes().any(|one| one == name) {
-                continue;
-            }
-            let near = nearest(&name, html::attributes())
-                .filter(|near| crate::names::distance(near, &name) <= 2 && near.len() > 2);
-            let span = literal.pairs.iter().find(|pair| constant(&pair.key) == Some(key));
-            if let (Some(near), Some(pair)) = (near, span)
-                && html::attribute(&name) == Attribute::Plain
-            {
-                self.warn(pair.key.span, format!("`{tag}` has no attribute `{key}`"), near);
-            }
-        }
-    }
-
-    fn warn(&mut self, span: Span, title: String, near: &str) {
-        let warning = Diagnostic::warning(span, title, "not known");
-        self.error(warning.hint(format!("did you mean `{near}`?")));
     }
 }
 

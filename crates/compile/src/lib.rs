@@ -10,6 +10,7 @@
 mod class;
 mod control;
 mod element;
+mod element_check;
 mod expression;
 mod generator;
 mod html;

@@ -94,7 +94,8 @@ const WRITTEN: &[(&str, &str)] = &[
     // XML.
     (
         "#xml[ #feed{ a: 'x' }[ #link{ href: '/x' }, #title[ 'a & b' ], #e[] ] ]",
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><feed a=\"x\"><link href=\"/x\"/><title>a &amp; b</title><e/></feed>",
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?><feed a=\"x\">\
+         <link href=\"/x\"/><title>a &amp; b</title><e/></feed>",
     ),
     (
         "#xml[ #rss[ (1 to: 2) collect: { :n | #link[ n ] } ] ]",

@@ -155,6 +155,11 @@ end
 
 local childOfTable
 
+-- In a function of its own: one that makes closures is not compiled by LuaJIT's tracer.
+local function runBlock(buffer, block)
+  return runLater(buffer, function(target) K.child(target, block()) end)
+end
+
 local function child(buffer, value)
   local kind = type(value)
   if kind == "string" then
@@ -164,7 +169,7 @@ local function child(buffer, value)
   elseif kind == "table" then
     return childOfTable(buffer, value)
   elseif kind == "function" then
-    return runLater(buffer, function(target) child(target, value()) end)
+    return runBlock(buffer, value)
   elseif kind ~= "nil" and kind ~= "boolean" then
     put(buffer, escape(K.str(value)))
   end
@@ -185,23 +190,42 @@ function childOfTable(buffer, value)
   if value._isArray then
     for i = 1, #value do child(buffer, value[i]) end
   elseif value._isCollection or K.understands(value, "do_") then
-    value:do_(function(one) child(buffer, one) end)
+    K.eachChild(buffer, value)
   else
     put(buffer, escape(K.str(value)))
   end
 end
 
+function K.eachChild(buffer, collection)
+  collection:do_(function(one) child(buffer, one) end)
+end
+
 -- `list collect: { … }` as a child: the elements of what is plainly a list, or nil.
-local collectOfArray, collectOfInterval
 local EMPTY = {}
+local collectOfArray, collectOfInterval, plain
+local function same(value) return value end
+
+local function prepare()
+  collectOfArray = K.classes.Array._methods.collect_
+  collectOfInterval = K.classes.Interval._methods.collect_
+  plain = {}
+  for _, name in ipairs { "Collection", "Dictionary", "Set", "Enumerator", "Rows" } do
+    local class = K.classes[name]
+    if class then plain[class._methods.collect_] = true end
+  end
+end
+
 function K.markupItems(list)
   if list == nil then return EMPTY, 0 end
   if type(list) ~= "table" or K.isClass(list) then return nil end
-  collectOfArray = collectOfArray or K.classes.Array._methods.collect_
-  collectOfInterval = collectOfInterval or K.classes.Interval._methods.collect_
+  if not plain then prepare() end
   local collect = list.collect_
   if collect == collectOfArray and list._isArray then return list, #list end
   if collect == collectOfInterval and list._isInterval then return list:_elements(), list._count end
+  if plain[collect] then
+    local items = list:collect_(same)
+    if type(items) == "table" and items._isArray then return items, #items end
+  end
   return nil
 end
 
@@ -211,12 +235,8 @@ function K.item(list, i)
   return value
 end
 
--- The same for others: rows and streams are written one by one, the rest is collected first.
+-- The same for others: what they collect themselves is written.
 function K.collectMarkup(buffer, list, write)
-  if type(list) == "table" and not K.isClass(list) and (list._isRows or list._isEnumerator) then
-    list:do_(function(value) write(buffer, value) end)
-    return
-  end
   child(buffer, list:collect_(function(value)
     local inner = open()
     write(inner, value)
