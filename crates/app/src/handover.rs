@@ -55,6 +55,25 @@ pub(crate) fn given(address: SocketAddr) -> Option<TcpListener> {
     sockets.iter().find(fits).or(only)?.try_clone().ok()
 }
 
+/// The socket of an admin port that others hold: one with this port and no other, because what is
+/// public must not show what happens inside.
+///
+/// # Errors
+/// The supervisor could not open it.
+pub(crate) fn admin_listener(address: SocketAddr) -> Result<Option<TcpListener>> {
+    if address.port() == 0 {
+        return Ok(None);
+    }
+    if supervisor().is_some() {
+        return listener(address, 0);
+    }
+    let sockets = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = sockets
+        .iter()
+        .find(|socket| socket.local_addr().is_ok_and(|own| own.port() == address.port()));
+    Ok(own.and_then(|socket| socket.try_clone().ok()))
+}
+
 /// The supervisor's socket, when it is our parent that says so.
 fn supervisor() -> Option<PathBuf> {
     let value = std::env::var(VARIABLE).ok()?;

@@ -69,8 +69,11 @@ pub(crate) async fn begin(
     if !settings.is_wanted() {
         return Ok(None);
     }
-    let surroundings =
-        Surroundings { writer, sampler: Some(Rc::new(sample)), listener: |_| Ok(None) };
+    let surroundings = Surroundings {
+        writer,
+        sampler: Some(Rc::new(sample)),
+        listener: crate::handover::admin_listener,
+    };
     let observing = runnel_observe::observe(&settings, surroundings).await?;
     options.observer = Some(observing.observer());
     if let Some(port) = observing.admin_port() {
