@@ -17,6 +17,7 @@ mod connection;
 mod cpu;
 mod curve;
 mod figures;
+mod files;
 mod first;
 mod plan;
 mod response;

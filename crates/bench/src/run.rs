@@ -2,6 +2,7 @@
 
 use crate::cpu;
 use crate::figures::Figures;
+use crate::files;
 use crate::first;
 use crate::plan::{Body, Expected, Length, Load, Request, Span};
 use crate::schedule::{Schedule, nanoseconds};
@@ -86,6 +87,7 @@ impl fmt::Debug for Control {
 /// [`Trouble`], before anything was measured.
 pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble> {
     let load = job.load.clone().checked().map_err(Trouble::Here)?;
+    files::allow(load.connections).map_err(Trouble::Here)?;
     let (address, stream) = job.target.reach(load.timeout).map_err(Trouble::Unreachable)?;
     let last_request = job.request.bytes(&job.target, true);
     let bodiless = job.request.bodiless();
