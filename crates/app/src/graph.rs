@@ -8,6 +8,7 @@ use crate::report::Report;
 use crate::run::{Program, block_on, started};
 use crate::status;
 use crate::world::World;
+use runnel_runtime::Isolate;
 use runnel_store::{Store, draw_graph, graph_svg};
 use std::path::Path;
 use std::rc::Rc;
@@ -18,6 +19,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Draws a program: as text on standard output, or as a picture in a file.
 pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Report) -> u8 {
+    looked_at(path, args, report, async |isolate, name| draw(&isolate.installed(), name, svg))
+}
+
+/// Runs a program as far as it shows what it is made of, and looks at that.
+pub(crate) fn looked_at(
+    path: &Path,
+    args: &[String],
+    report: &Report,
+    look: impl AsyncFnOnce(&Isolate, &str) -> u8,
+) -> u8 {
     let name = path.display().to_string();
     let source = match crate::run::read(path) {
         Ok(source) => source,
@@ -28,8 +39,10 @@ pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Rep
     };
     let outcome = started(block_on(async {
         let program = Program::within(World::silent())?;
-        let drawn = stores(&program, &source, &name, args, report).await;
-        let status = drawn.map_or_else(|status| status, |stores| draw(&stores, &name, svg));
+        let status = match installs(&program.isolate, &source, &name, args, report).await {
+            Ok(()) => look(&program.isolate, &name).await,
+            Err(status) => status,
+        };
         std::mem::forget(program);
         Ok::<u8, String>(status)
     }));
@@ -39,15 +52,14 @@ pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Rep
     }
 }
 
-/// Runs the program; what it has installed then.
-async fn stores(
-    program: &Program,
+/// Runs the program to its end, or for as long as is waited for it.
+async fn installs(
+    isolate: &Isolate,
     source: &str,
     name: &str,
     args: &[String],
     report: &Report,
-) -> Result<Vec<(String, Rc<dyn Store>)>, u8> {
-    let isolate = &program.isolate;
+) -> Result<(), u8> {
     let signature = runnel_syntax::parse(source).program.signature;
     if let Err(message) = crate::run::bind(isolate, name, signature.as_ref(), None, args) {
         Console::error(&message);
@@ -72,7 +84,7 @@ async fn stores(
             PATIENCE.as_secs()
         )),
     }
-    Ok(isolate.installed())
+    Ok(())
 }
 
 fn draw(stores: &[(String, Rc<dyn Store>)], name: &str, svg: Option<&Path>) -> u8 {

@@ -15,6 +15,7 @@ mod reload;
 mod remote_stores;
 mod repl;
 mod report;
+mod routes;
 mod run;
 mod schemes;
 mod server_options;
@@ -77,7 +78,9 @@ fn main() -> ExitCode {
             start(file, port.or(args.port), running, own, args.json)
         }
         Some(args::Command::Upgrade { process }) => supervise::upgrade(*process),
-        Some(args::Command::Routes { file, args }) => graph::run(file, args, None, &report),
+        Some(args::Command::Routes { file, args: own }) => {
+            routes::run(file, own, args.json, &report)
+        }
         None => match (&args.evaluate, &args.file) {
             (Some(source), _) => run::evaluate(source, &report),
             (None, Some(file)) => start(file, args.port, &args.running, &args.args, args.json),

@@ -4,6 +4,10 @@
 //! changed program does not start, the old one serves; a browser that asks it for a page is
 //! shown what is wrong instead, every other client is answered as before.
 
+mod page;
+
+pub(crate) use page::Watched;
+
 use crate::supervise::Event;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +27,11 @@ static FAULT: Mutex<Option<String>> = Mutex::new(None);
 pub(crate) fn set_fault(text: &str) {
     let text: Option<String> = serde_json::from_str(text).ok();
     *FAULT.lock().unwrap_or_else(PoisonError::into_inner) = text.filter(|text| !text.is_empty());
+}
+
+/// What is wrong, if anything is.
+fn fault() -> Option<String> {
+    FAULT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Asks for another version whenever the file has changed.

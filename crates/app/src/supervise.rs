@@ -38,7 +38,7 @@ const EVENTS: usize = 256;
 pub(crate) struct Plan {
     /// The arguments of the command, without those that made it a supervisor.
     pub(crate) args: Vec<OsString>,
-    /// Exchange the program when this file, or one that it imports, changes.
+    /// Exchange the program when this file changes.
     pub(crate) watch: Option<PathBuf>,
 }
 

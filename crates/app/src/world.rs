@@ -3,6 +3,7 @@
 use crate::console::Console;
 use crate::handover;
 use crate::observing::{self, WatchedServer};
+use crate::reload::Watched;
 use crate::schemes::{SCHEMES, Schemes};
 use crate::server_options;
 use crate::workers::{self, Place};
@@ -88,7 +89,7 @@ impl Server for HttpServer {
     }
 
     fn set_root(&self, store: Rc<dyn Store>) {
-        self.0.server().set_root(store);
+        self.0.server().set_root(Watched::of(store));
     }
 
     fn is_observed(&self) -> bool {
@@ -162,7 +163,7 @@ impl Host for World {
         let (environment, place) = (self.environment.clone(), self.place.clone());
         Answer::later(async move {
             let observing = observing::begin(settings, &environment, &mut options).await?;
-            let server = place.serve(store, options).await?;
+            let server = place.serve(Watched::of(store), options).await?;
             let server = WatchedServer::new(server, observing);
             Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
         })

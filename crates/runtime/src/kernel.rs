@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 52] = files![
+const FILES: [(&str, &str); 53] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -66,6 +66,7 @@ const FILES: [(&str, &str); 52] = files![
     "insert.lua",
     "program.lua",
     "observe.lua",
+    "routes.lua",
 ];
 
 /// The engine's own stack.

@@ -311,6 +311,17 @@ impl Isolate {
         stores
     }
 
+    /// The property paths of what the program serves and has installed, each with what serves it,
+    /// its method, its parameters, and the place in the source.
+    pub async fn routes(&self) -> Vec<[String; 5]> {
+        let Ok(Some(text)) = self.call_entry("routeText", None).await else { return Vec::new() };
+        let columns = |line: &str| {
+            let mut columns = line.split('\t').map(str::to_string);
+            std::array::from_fn(|_| columns.next().unwrap_or_default())
+        };
+        text.lines().map(columns).collect()
+    }
+
     /// Installs a scheme in the program.
     pub fn install_scheme(&self, name: &str, store: Rc<dyn Store>) {
         let stack = self.stack();

@@ -195,20 +195,6 @@ function K.pathVerbs(class, path)
   return verbs
 end
 
--- The table of routes of a class: verb, pattern, in the order in which they are tried.
-function K.routeList(class)
-  local list, at = {}, class
-  while at do
-    for _, entry in ipairs(rawget(at, "_paths") or {}) do
-      for _, verb in ipairs { "get", "put", "post", "merge", "delete", "list" } do
-        if entry.verbs[verb] then list[#list + 1] = { verb, entry.pattern } end
-      end
-    end
-    at = at._super
-  end
-  return list
-end
-
 K.nilKeys._paths, K.nilKeys._routes = true, true
 
 -- What is said when a scheme has no such path or verb.

@@ -127,6 +127,12 @@ function K.installedStores()
   return list
 end
 
+function K.knownServers()
+  local list = {}
+  for i = 1, table.maxn(known) do list[#list + 1] = known[i] end
+  return list
+end
+
 function K.serveOn(store, port)
   local server = Server:new()
   server.i_port = port

@@ -1,0 +1,167 @@
+//! The supervisor: upgrades and deaths under load, and what it says of programs that cannot run.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use std::io::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use support::http::Connection;
+use support::{Folder, Process, eventually, free_port, runnel};
+
+fn text(version: usize, port: u16) -> String {
+    format!(
+        "scheme Site {{ /version {{ get {{ '{version}' }} }} \
+         /slow {{ get {{ runLoop runFor: 0.05. 'slow' }} }} }}\n\
+         #HTTPServer{{ port: {port} }} → #Site{{}}.\n"
+    )
+}
+
+fn version(port: u16) -> Result<String> {
+    let mut connection = Connection::open(port)?;
+    Ok(connection.send("GET", "/version", b"")?.text())
+}
+
+/// The programs of a supervisor.
+fn programs(supervisor: &Process) -> Vec<u32> {
+    let id = supervisor.id();
+    let path = format!("/proc/{id}/task/{id}/children");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().map(|one| one.parse().unwrap()).collect()
+}
+
+/// Clients that never stop asking: some keep their connection, some open a new one each time.
+struct Load {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicUsize>,
+    clients: Vec<JoinHandle<Vec<String>>>,
+}
+
+impl Load {
+    fn on(port: u16) -> Load {
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let clients = (0..6)
+            .map(|number| {
+                let (stop, answered) = (stop.clone(), answered.clone());
+                std::thread::spawn(move || client(number, port, &stop, &answered))
+            })
+            .collect();
+        Load { stop, answered, clients }
+    }
+
+    /// Waits until so many more are answered.
+    fn goes_on(&self, more: usize) {
+        let until = self.answered.load(Ordering::Relaxed) + more;
+        eventually("requests are answered", || self.answered.load(Ordering::Relaxed) >= until);
+    }
+
+    fn failures(self) -> Vec<String> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    }
+}
+
+/// Asks until it is told to stop; what failed.
+fn client(number: usize, port: u16, stop: &AtomicBool, answered: &AtomicUsize) -> Vec<String> {
+    let (keeps, target) = (number % 2 == 0, if number < 4 { "/version" } else { "/slow" });
+    let mut kept: Option<Connection> = None;
+    let mut failures = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let taken = kept.take().filter(|_| keeps);
+        let outcome =
+            taken.map_or_else(|| Connection::open(port), Ok).and_then(|mut connection| {
+                let reply = connection.send("GET", target, b"")?;
+                Ok((connection, reply))
+            });
+        match outcome {
+            Ok((connection, reply)) if reply.status == 200 => {
+                answered.fetch_add(1, Ordering::Relaxed);
+                if reply.header("connection") != Some("close") {
+                    kept = Some(connection);
+                }
+            }
+            Ok((_, reply)) => failures.push(reply.status.to_string()),
+            Err(error) => failures.push(error.to_string()),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    failures
+}
+
+#[test]
+fn five_upgrades_under_load_lose_no_request() {
+    for workers in ["1", "2"] {
+        let (folder, port) = (Folder::new(), free_port());
+        let file = folder.write("program.st", text(0, port));
+        let arguments = ["--supervise", "--workers", workers];
+        let mut process = Process::start(runnel().args(arguments).arg(&file));
+        process.listens(port);
+        let load = Load::on(port);
+        load.goes_on(50);
+        for number in 1..=5 {
+            folder.write("program.st", text(number, port));
+            process.signal(if number % 2 == 0 { "HUP" } else { "USR2" });
+            eventually("the new version answers", || version(port).unwrap() == number.to_string());
+            load.goes_on(50);
+        }
+        let failures = load.failures();
+        assert!(failures.is_empty(), "{failures:?} {}", process.err());
+        process.signal("TERM");
+        assert_eq!(process.outcome().status, 0);
+    }
+}
+
+#[test]
+fn a_program_that_is_killed_is_back_at_once() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("program.st", text(7, port));
+    let mut process = Process::start(runnel().arg("--supervise").arg(file));
+    process.listens(port);
+    let load = Load::on(port);
+    load.goes_on(200);
+    let [program] = programs(&process)[..] else { panic!("{:?}", programs(&process)) };
+    let killed = std::process::Command::new("kill").args(["-9", &program.to_string()]).status();
+    assert!(killed.unwrap().success());
+    // New connections are not refused, even though nobody serves them yet.
+    let since = Instant::now();
+    eventually("the program answers again", || version(port).is_ok_and(|text| text == "7"));
+    support::note(&format!("answered {} ms after the kill", since.elapsed().as_millis()));
+    load.goes_on(50);
+    // Of each client at most the request under way.
+    let failures = load.failures();
+    assert!(failures.len() <= 6, "{failures:?}");
+    assert!(!failures.iter().any(|failure| failure.contains("refused")), "{failures:?}");
+    process.err_shows("signal: 9");
+}
+
+#[test]
+fn a_new_version_that_fails_leaves_the_old_one() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("program.st", text(1, port));
+    let mut process = Process::start(runnel().arg("--supervise").arg(&file));
+    process.listens(port);
+    eventually("it answers", || version(port).is_ok());
+    folder.write("program.st", "scheme {");
+    process.signal("HUP");
+    process.err_shows("the old one goes on");
+    assert_eq!(version(port).unwrap(), "1");
+    folder.write("program.st", text(2, port));
+    let id = process.id().to_string();
+    assert_eq!(support::runnel_with(&["upgrade", &id]).status, 0);
+    eventually("the repaired version answers", || version(port).unwrap() == "2");
+}
+
+#[test]
+fn a_program_that_cannot_run_ends_its_supervisor() {
+    let folder = Folder::new();
+    let file = folder.write("program.st", "1 +");
+    let path = file.display().to_string();
+    assert_eq!(support::runnel_with(&["--supervise", &path]).status, 65);
+    let file = folder.write("program.st", "stdout println: 'done'.");
+    let path = file.display().to_string();
+    let outcome = support::runnel_with(&["--supervise", &path]);
+    assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\n"));
+    assert_eq!(support::runnel_with(&["--supervise", "missing.st"]).status, 66);
+}

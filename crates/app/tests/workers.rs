@@ -1,0 +1,100 @@
+//! Workers: connections are spread evenly, what native stores keep is shared, one that fails ends
+//! the process.
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use support::http::Connection;
+use support::{Folder, Process, eventually, free_port, runnel};
+
+const COUNTING: &str = "stdout println: 'top'.\n\
+    scheme:own ← DictStore store.\n\
+    own:count ← 0.\n\
+    scheme Site {\n\
+    \x20   /count { get { own:count ← own:count + 1. own:count stringValue } }\n\
+    \x20   /shared { get { memory:tests/word } put { memory:tests/word ← newValue } }\n\
+    }\n";
+
+fn start(folder: &Folder, text: &str, port: u16, workers: &str) -> Process {
+    let text = format!("{text}#HTTPServer{{ port: {port} }} → #Site{{}}.\n");
+    let file = folder.write("program.st", text);
+    Process::start(runnel().args(["--workers", workers]).arg(file))
+}
+
+/// How many threads of a process are workers, the first one not counted.
+fn others(process: &Process) -> usize {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", process.id()));
+    tasks
+        .into_iter()
+        .flatten()
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("comm")).ok())
+        .filter(|name| name.starts_with("worker"))
+        .count()
+}
+
+#[test]
+fn connections_are_spread_evenly_and_memory_is_shared() {
+    let (folder, port) = (Folder::new(), free_port());
+    let mut process = start(&folder, COUNTING, port, "4");
+    process.listens(port);
+    eventually("all workers run", || others(&process) == 3);
+    // Each worker says once that it is there: all have joined when new connections get a 1.
+    let mut warm = Vec::new();
+    eventually("every worker takes part", || {
+        let mut connection = Connection::open(port).unwrap();
+        warm.push(connection.send("GET", "/count", b"").unwrap().text());
+        warm.iter().filter(|count| *count == "1").count() == 4
+    });
+    drop(warm);
+    let mut connections: Vec<Connection> =
+        (0..64).map(|_| Connection::open(port).unwrap()).collect();
+    for connection in &mut connections {
+        connection.send("PUT", "/count", b"0").unwrap();
+    }
+    // Each worker counts from 1 again, so that a number comes once from each worker whose share
+    // is as large: all four have more than 16 less a fifth, and none has more than a fifth above.
+    let mut shares = vec![0; 65];
+    for connection in &mut connections {
+        let count = connection.send("GET", "/count", b"").unwrap().text();
+        shares[count.parse::<usize>().unwrap()] += 1;
+    }
+    assert_eq!((shares[1], shares[13], shares[20]), (4, 4, 0), "{shares:?}");
+
+    connections[0].send("PUT", "/shared", b"hello").unwrap();
+    for connection in &mut connections[1..9] {
+        assert_eq!(connection.send("GET", "/shared", b"").unwrap().text(), "hello");
+    }
+    assert_eq!(process.out(), "top\n");
+    drop(connections);
+    process.signal("TERM");
+    assert_eq!(process.outcome().status, 0);
+}
+
+#[test]
+fn port_0_is_chosen_once() {
+    let folder = Folder::new();
+    let text = "scheme Site { /a { get { 'a' } } }\n\
+        server ← #HTTPServer{ port: 0 }.\nserver → #Site{}.\nserver start.\n\
+        stderr println: 'port ', server port stringValue.\n";
+    let file = folder.write("program.st", text);
+    let process = Process::start(runnel().args(["--workers", "3"]).arg(file));
+    eventually("three ports are told", || process.err().matches("port ").count() == 3);
+    let ports: std::collections::BTreeSet<String> =
+        process.err().lines().map(str::to_string).collect();
+    assert_eq!(ports.len(), 1, "{ports:?}");
+}
+
+#[test]
+fn a_worker_that_fails_ends_the_process() {
+    let (folder, port) = (Folder::new(), free_port());
+    // The second worker finds what the first has left.
+    let text = "memory:tests/first isNil ifTrue: [ memory:tests/first ← 1 ] \
+        ifFalse: [ 1 noSuchMessage: 3 ].\n"
+        .replace('[', "{")
+        .replace(']', "}");
+    let text = format!("{text}{COUNTING}");
+    let process = start(&folder, &text, port, "2");
+    let outcome = process.outcome();
+    assert_eq!(outcome.status, 70, "{}", outcome.err);
+    assert!(outcome.err.contains("worker 2 failed; the program ends"), "{}", outcome.err);
+}
