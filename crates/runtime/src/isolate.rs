@@ -49,6 +49,7 @@ pub(crate) struct Slots {
     pub(crate) text: Slot,
     pub(crate) json_text: Slot,
     pub(crate) html_text: Slot,
+    pub(crate) element: Slot,
     pub(crate) sending: Slot,
     pub(crate) take_markup: Slot,
     pub(crate) kernel: Slot,

@@ -171,6 +171,7 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         text: keep("str", Type::Function)?,
         json_text: keep("json", Type::Function)?,
         html_text: keep("html", Type::Function)?,
+        element: methods("Element")?,
         sending: keep("sending", Type::Table)?,
         take_markup: keep("takeMarkup", Type::Function)?,
         kernel: {

@@ -9,12 +9,15 @@ use crate::fault::Fault;
 use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
+use crate::value::{TableKind, table_kind};
 use bytes::Bytes;
 use futures_util::Stream;
-use runnel_store::{Answer, Body, Content, Form, Result};
+use runnel_store::{Answer, Body, Content, Form, Result, Text};
 use std::borrow::Cow;
 use std::future::Future;
+use std::os::raw::c_int;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -114,6 +117,32 @@ pub(crate) fn of_document(media: &[u8]) -> Cow<'static, str> {
     }
 }
 
+/// The class of a page, by which a store that kept its text gives back an element.
+pub(crate) const CLASS: &str = "Element";
+
+thread_local! {
+    static CLASS_NAME: Rc<str> = Rc::from(CLASS);
+}
+
+/// A page that is complete, as text: nothing of it is run, and nobody has to ask for its form.
+pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
+    if stack.kind(index) != Type::Table || table_kind(stack, index) != TableKind::Element {
+        return None;
+    }
+    let index = stack.absolute(index);
+    let top = stack.top();
+    stack.field(index, "_marks");
+    stack.field(index, "_media");
+    stack.field(index, "_html");
+    let plain = stack.kind(-3) == Type::Nil && stack.kind(-2) == Type::Nil;
+    let text = (plain && stack.kind(-1) == Type::Text)
+        .then(|| Bytes::copy_from_slice(stack.bytes(-1)))
+        .and_then(|bytes| Text::from_utf8(bytes).ok());
+    stack.set_top(top);
+    let class = CLASS_NAME.with(Rc::clone);
+    Some(Content { body: Body::Text(text?), class: Some(class), ..Content::default() })
+}
+
 /// Runs the fiber of a `get`.
 pub(crate) fn answer(isolate: &Isolate, fiber: Fiber<Option<Content>>) -> Answer<Option<Content>> {
     let mut writing =
@@ -193,6 +222,8 @@ impl Stream for Pieces {
             Poll::Ready(Ok(content)) => {
                 self.writing = None;
                 match content.map(|content| content.body) {
+                    Some(Body::Text(rest)) if rest.is_empty() => Poll::Ready(None),
+                    Some(Body::Text(rest)) => Poll::Ready(Some(Ok(rest.into_bytes()))),
                     Some(Body::Lazy(rest)) => match rest.encode(Form::Text) {
                         Answer::Ready(Ok(bytes)) if bytes.is_empty() => Poll::Ready(None),
                         Answer::Ready(result) => Poll::Ready(Some(result)),

@@ -157,7 +157,18 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
     match content.body {
         Body::Empty | Body::Stream(..) => stack.push_nil(),
         Body::Bytes(bytes) => push_bytes(isolate, stack, &bytes),
-        Body::Text(text) => stack.push_bytes(text.as_bytes()),
+        Body::Text(text) => {
+            stack.push_bytes(text.as_bytes());
+            if class.is_some_and(|class| *class == *crate::page::CLASS) {
+                // A page that a store kept is a page again, not a text.
+                stack.new_table(0, 1);
+                stack.push_copy(-2);
+                stack.set_field(-2, "_html");
+                stack.push_kept(isolate.slots().element);
+                stack.set_metatable(stack.top() - 1);
+                replace_below(stack, 1);
+            }
+        }
         Body::Value(value) => {
             push_value(isolate, stack, &value);
             if let Some(class) = class {
@@ -249,6 +260,9 @@ pub(crate) fn read_content(isolate: &Isolate, stack: Stack, index: c_int) -> Con
 /// The content that a value is as the answer to a read: rows that were queried for this answer
 /// carry their validator. (Rows that a program keeps must not: they are read anew each time.)
 pub(crate) fn read_answer(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
+    if let Some(page) = crate::page::written(stack, index) {
+        return page;
+    }
     let mut content = read_content(isolate, stack, index);
     if let Body::Lazy(_) = content.body
         && let Some(native) = native_of(stack, index)
