@@ -106,7 +106,7 @@ impl Reader {
         let count = (to + 1).saturating_sub(from);
         let mut values = Vec::with_capacity((count * self.keys.len()).min(2 * RECORDS_BATCH));
         let top = stack.top();
-        if !stack.reserve(self.keys.len() as c_int + 16) {
+        if !stack.reserve(2 * self.keys.len() as c_int + 16) {
             return Err(Error::new(Kind::TooLarge, "a record has too many fields"));
         }
         for key in &self.keys {
@@ -143,13 +143,14 @@ impl Reader {
             stack.field(record, "_map");
             holder = stack.top();
         }
+        // The values stay on the stack until the record has been read: taking each away would be one
+        // more call into the engine for each.
         let mut present = 0;
         for at in 1..=self.keys.len() as c_int {
             stack.push_copy(keys + at);
             stack.get_raw(holder);
-            present += usize::from(stack.kind(-1) != Type::Nil);
+            present += usize::from(self.dictionaries && stack.kind(-1) != Type::Nil);
             values.push(field(isolate, stack)?);
-            stack.pop(1);
         }
         if self.dictionaries {
             stack.field(record, "_n");
@@ -183,15 +184,22 @@ impl Drop for Reader {
 
 /// The value on top of the stack as a field: an object that has a key stands for it.
 fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
+    let kind = stack.kind(-1);
+    match kind {
+        Type::Nil => return Ok(Value::Nil),
+        Type::Boolean => return Ok(Value::Bool(stack.boolean(-1))),
+        Type::Number => return Ok(number(stack.number(-1))),
+        Type::Text => {
+            let bytes = stack.bytes(-1);
+            return Ok(match std::str::from_utf8(bytes) {
+                Ok(text) => Value::Text(text.into()),
+                Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(bytes)),
+            });
+        }
+        _ => {}
+    }
     let index = stack.top();
-    match stack.kind(index) {
-        Type::Nil => Ok(Value::Nil),
-        Type::Boolean => Ok(Value::Bool(stack.boolean(index))),
-        Type::Number => Ok(number(stack.number(index))),
-        Type::Text => Ok(match std::str::from_utf8(stack.bytes(index)) {
-            Ok(text) => Value::Text(text.into()),
-            Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(index))),
-        }),
+    match kind {
         Type::Table if table_kind(stack, index) == TableKind::Object => {
             stack.field(index, "i_id");
             if stack.kind(-1) == Type::Nil {

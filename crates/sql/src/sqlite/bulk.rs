@@ -11,8 +11,8 @@
 use crate::sqlite::cell::for_column;
 use crate::sqlite::change::Target;
 use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::schema::quoted;
-use runnel_store::Value;
+use crate::sqlite::schema::{Affinity, quoted};
+use runnel_store::{FieldType, Value};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::vtab::{
     Context, Filters, IndexConstraintOp, IndexInfo, Module, VTab, VTabConfig, VTabConnection,
@@ -201,7 +201,21 @@ unsafe impl VTabCursor for Cursor<'_> {
             return Ok(());
         };
         let Some(value) = rows.values.get(self.at + column) else { return Ok(()) };
-        match for_column(&rows.target.info.columns[position], value) {
+        let column = &rows.target.info.columns[position];
+        match (value, column.kind, column.affinity) {
+            // What most values are, without a result in between.
+            (Value::Int(number), FieldType::Int, Affinity::Number) => {
+                return context.set_result(*number);
+            }
+            (Value::Bool(flag), FieldType::Bool, Affinity::Number) => {
+                return context.set_result(i64::from(*flag));
+            }
+            (Value::Text(text), FieldType::Text, Affinity::Text) => {
+                return context.set_result(text.as_str());
+            }
+            _ => {}
+        }
+        match for_column(column, value) {
             Ok(cell) => context.set_result(cell),
             Err(fault) => Err(rusqlite::Error::ModuleError(fault.message)),
         }
