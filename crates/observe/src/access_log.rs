@@ -6,6 +6,7 @@ use crate::secrets;
 use crate::settings::LogFormat;
 use runnel_http::Observed;
 use runnel_store::json;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// The longest target, agent and referrer that a line has, in bytes; the rest is cut off.
@@ -23,8 +24,7 @@ pub(crate) fn write(format: LogFormat, request: &Observed, line: &mut Vec<u8>) {
 fn as_json(request: &Observed, line: &mut Vec<u8>) {
     let elapsed = request.started().elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    let moment = Moment::of(clock::at(request.started()));
-    line.extend_from_slice(moment.rfc3339().as_bytes());
+    Moment::of(clock::at(request.started())).write_rfc3339(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
@@ -39,12 +39,12 @@ fn as_json(request: &Observed, line: &mut Vec<u8>) {
             text(line, "route", route);
         }
     });
-    text(line, "protocol", &format!("{:?}", request.version()));
-    text(line, "peer", &request.peer().ip().to_string());
     // Writing into memory never fails.
     let _ = write!(
         line,
-        ",\"status\":{},\"sent\":{},\"whole\":{},\"duration\":{:.6}",
+        ",\"protocol\":\"{:?}\",\"peer\":\"{}\",\"status\":{},\"sent\":{},\"whole\":{},\"duration\":{:.6}",
+        request.version(),
+        request.peer().ip(),
         request.status(),
         request.sent(),
         request.is_whole(),
@@ -54,11 +54,11 @@ fn as_json(request: &Observed, line: &mut Vec<u8>) {
         let _ = write!(line, ",\"received\":{length}");
     }
     if let Some(agent) = request.agent() {
-        text(line, "agent", &cut(&String::from_utf8_lossy(agent.as_bytes())));
+        text(line, "agent", &cut(String::from_utf8_lossy(agent.as_bytes())));
     }
     if let Some(referrer) = request.referrer() {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
-        text(line, "referrer", &cut(&secrets::address(&referrer)));
+        text(line, "referrer", &cut(secrets::address(&referrer)));
     }
     line.push(b'}');
 }
@@ -73,8 +73,9 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 /// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, and where a request has a name,
 /// that at the end. Nobody's user name is known here.
 fn combined(request: &Observed, line: &mut Vec<u8>) {
-    let moment = Moment::of(clock::at(request.started()));
-    let _ = write!(line, "{} - - [{}] \"", request.peer().ip(), moment.common());
+    let _ = write!(line, "{} - - [", request.peer().ip());
+    Moment::of(clock::at(request.started())).write_common(line);
+    line.extend_from_slice(b"] \"");
     quoted(line, request.method().as_str());
     line.push(b' ');
     quoted(line, &target(request));
@@ -82,13 +83,13 @@ fn combined(request: &Observed, line: &mut Vec<u8>) {
     match request.referrer() {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
-            quoted(line, &cut(&secrets::address(&referrer)));
+            quoted(line, &cut(secrets::address(&referrer)));
         }
         None => line.push(b'-'),
     }
     line.extend_from_slice(b"\" \"");
     match request.agent() {
-        Some(agent) => quoted(line, &cut(&String::from_utf8_lossy(agent.as_bytes()))),
+        Some(agent) => quoted(line, &cut(String::from_utf8_lossy(agent.as_bytes()))),
         None => line.push(b'-'),
     }
     line.push(b'"');
@@ -112,20 +113,20 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 }
 
 /// The path and the query, without secrets.
-fn target(request: &Observed) -> String {
+fn target(request: &Observed) -> Cow<'_, str> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    cut(&secrets::target(target))
+    cut(secrets::target(target))
 }
 
-fn cut(text: &str) -> String {
+fn cut(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= LONGEST {
-        return text.to_string();
+        return text;
     }
     let mut end = LONGEST;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    format!("{}…", &text[..end])
+    Cow::Owned(format!("{}…", &text[..end]))
 }
 
 #[cfg(test)]
@@ -142,7 +143,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "é".repeat(LONGEST);
-        assert!(cut(&long).len() <= LONGEST + 3);
-        assert_eq!(cut("short"), "short");
+        assert!(cut(long.into()).len() <= LONGEST + 3);
+        assert_eq!(cut("short".into()), "short");
     }
 }

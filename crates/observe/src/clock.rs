@@ -53,16 +53,44 @@ impl Moment {
     }
 
     /// `2026-03-01T12:00:00.123Z` (RFC 3339).
-    pub(crate) fn rfc3339(&self) -> String {
+    pub(crate) fn write_rfc3339(&self, into: &mut Vec<u8>) {
         let Moment { year, month, day, hour, minute, second, milli } = self;
-        format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+        digits(*year, 4, into);
+        for (before, number) in
+            [(b'-', month), (b'-', day), (b'T', hour), (b':', minute), (b':', second)]
+        {
+            into.push(before);
+            digits((*number).into(), 2, into);
+        }
+        into.push(b'.');
+        digits((*milli).into(), 3, into);
+        into.push(b'Z');
     }
 
     /// `01/Mar/2026:12:00:00 +0000`, as Apache's logs have it.
-    pub(crate) fn common(&self) -> String {
+    pub(crate) fn write_common(&self, into: &mut Vec<u8>) {
         let Moment { year, day, hour, minute, second, .. } = self;
-        let month = MONTHS[(self.month as usize).clamp(1, 12) - 1];
-        format!("{day:02}/{month}/{year:04}:{hour:02}:{minute:02}:{second:02} +0000")
+        digits((*day).into(), 2, into);
+        into.push(b'/');
+        into.extend_from_slice(MONTHS[(self.month as usize).clamp(1, 12) - 1].as_bytes());
+        into.push(b'/');
+        digits(*year, 4, into);
+        for number in [hour, minute, second] {
+            into.push(b':');
+            digits((*number).into(), 2, into);
+        }
+        into.extend_from_slice(b" +0000");
+    }
+}
+
+/// The last digits of a number, so many: lines of a log have many of them, and no width to find out.
+fn digits(number: i64, count: usize, into: &mut Vec<u8>) {
+    let start = into.len();
+    let mut left = number.unsigned_abs();
+    into.resize(start + count, b'0');
+    for digit in into[start..].iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
     }
 }
 
@@ -80,7 +108,13 @@ mod tests {
             (4_107_542_400, "2100-03-01T00:00:00.005Z", "01/Mar/2100:00:00:00 +0000"),
         ] {
             let moment = Moment::of(UNIX_EPOCH + Duration::new(seconds, 5_000_000));
-            assert_eq!((&*moment.rfc3339(), &*moment.common()), (rfc3339, common));
+            let written = |write: fn(&Moment, &mut Vec<u8>)| {
+                let mut text = Vec::new();
+                write(&moment, &mut text);
+                String::from_utf8_lossy(&text).into_owned()
+            };
+            assert_eq!(written(Moment::write_rfc3339), rfc3339);
+            assert_eq!(written(Moment::write_common), common);
         }
     }
 }
