@@ -38,9 +38,8 @@ fn a_short_request_passes_those_that_compute() {
             });
         }
         let mut connection = Connection::open(server.port).unwrap();
-        let mut ended = || -> u64 {
-            connection.send("GET", "/ended", b"").unwrap().text().parse().unwrap()
-        };
+        let mut ended =
+            || -> u64 { connection.send("GET", "/ended", b"").unwrap().text().parse().unwrap() };
         support::eventually("they compute", || ended() > 30);
         let (mut before, mut passed) = (ended(), 0);
         for _ in 0..SHORT {
