@@ -108,7 +108,9 @@ impl Generator<'_> {
             ExpressionKind::ReferenceTo(path) => self.reference(path),
             ExpressionKind::Array { class, elements } => self.array(class.as_ref(), elements),
             ExpressionKind::Dictionary(pairs) => self.dictionary(pairs),
-            ExpressionKind::Object { .. } if self.is_element(expression) => self.element(expression),
+            ExpressionKind::Object { .. } if self.is_element(expression) => {
+                self.element(expression)
+            }
             ExpressionKind::Object { class, pairs, children } => {
                 self.object(class, pairs.as_deref(), children.as_deref())
             }
