@@ -182,6 +182,11 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.pipe.closed.set(true);
         self.pipe.room.notify_waiters();
+        if let Some(cancelled) = self.fiber.take() {
+            drop(cancelled);
+            // What its `ensure:` blocks print is seen now.
+            self.isolate.flush_output();
+        }
     }
 }
 

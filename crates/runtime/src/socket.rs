@@ -198,5 +198,10 @@ impl Stream for Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         self.socket.close();
+        if let Some(cancelled) = self.fiber.take() {
+            drop(cancelled);
+            // What its blocks for the end print is seen now.
+            self.isolate.flush_output();
+        }
     }
 }
