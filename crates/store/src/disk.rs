@@ -1,6 +1,7 @@
 //! Files and directories as a store.
 
 mod append;
+mod buffer;
 mod changing;
 mod place;
 mod quick;
@@ -28,7 +29,7 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 ///
 /// - Reading a file answers its bytes with the media type that its name suggests, the time of its
 ///   last change, and a strong entity tag made of inode, size and time. Files of up to 64 KiB are
-///   read at once, larger ones are streamed in chunks of 128 KiB, each when it is asked for, and any
+///   read at once, larger ones are streamed in chunks of that size, each when it is asked for, and any
 ///   part of them can be had ([`crate::Seekable`]).
 /// - Reading a directory answers the list of the names in it.
 /// - A put writes a temporary file beside the target, flushes it to the disk and renames it: a

@@ -122,7 +122,7 @@ fn large_files_are_streamed_in_bounded_chunks() {
         let mut read = Vec::new();
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.unwrap();
-            assert!(!chunk.is_empty() && chunk.len() <= 128 << 10);
+            assert!(!chunk.is_empty() && chunk.len() <= 64 << 10);
             read.extend_from_slice(&chunk);
         }
         assert_eq!(read, whole);

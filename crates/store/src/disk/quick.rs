@@ -33,6 +33,7 @@ pub(super) enum Seen {
 
 #[cfg(target_os = "linux")]
 mod system {
+    use super::super::buffer;
     use super::{Bytes, File, Path, Quick, Seen};
     use rustix::fs::{Mode, OFlags, ResolveFlags};
     use rustix::io::{Errno, ReadWriteFlags};
@@ -96,14 +97,16 @@ mod system {
         }
     }
 
-    /// So many bytes from a position on, if all of them are in memory.
+    /// So many bytes from a position on, at most a piece, if all of them are in memory.
     pub(in crate::disk) fn in_memory(file: &File, at: u64, length: usize) -> Option<Bytes> {
-        let mut bytes = vec![0; length];
-        let read = |bytes: &mut [u8]| {
+        let fill = |bytes: &mut [u8]| {
             let into = &mut [IoSliceMut::new(bytes)];
-            rustix::io::preadv2(file, into, at, ReadWriteFlags::NOWAIT)
+            match rustix::io::preadv2(file, into, at, ReadWriteFlags::NOWAIT) {
+                Ok(read) if read == length => Ok(()),
+                _ => Err(()),
+            }
         };
-        (read(&mut bytes).ok()? == length).then(|| bytes.into())
+        buffer::filled(length, fill).ok()
     }
 
     /// All of a small file on a local disk that says how long it is. Nothing where that would mean

@@ -2,6 +2,7 @@
 
 use super::append::Reading;
 use super::blocking;
+use super::buffer::{self, PIECE};
 use super::place::{Fault, Found, Root};
 use super::quick::{self, Seen};
 use crate::{
@@ -17,9 +18,6 @@ use std::sync::Arc;
 
 /// Files of up to this many bytes are read at once; larger ones in pieces.
 pub(super) const CHUNK: usize = 64 << 10;
-
-/// The most of a larger file that is in memory for one reader.
-const PIECE: u64 = 128 << 10;
 
 /// How many names a directory may have: listing is not streamed.
 const MAX_ENTRIES: usize = 1_000_000;
@@ -158,7 +156,7 @@ fn pieces(file: Arc<File>, from: u64, length: u64, reference: Reference) -> Byte
         if at == end {
             return Ok(None);
         }
-        let length = (end - at).min(PIECE) as usize;
+        let length = (end - at).min(PIECE as u64) as usize;
         let bytes = match quick::in_memory(&file, at, length) {
             Some(bytes) => bytes,
             None => {
@@ -174,14 +172,14 @@ fn pieces(file: Arc<File>, from: u64, length: u64, reference: Reference) -> Byte
 }
 
 fn piece(file: &File, at: u64, length: usize) -> Result<Bytes, Fault> {
-    let mut bytes = vec![0; length];
-    match file.read_exact_at(&mut bytes, at) {
-        Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
+    let read = buffer::filled(length, |bytes| file.read_exact_at(bytes, at));
+    read.map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => {
             let message = "the file became shorter while it was read";
-            Err(Fault::Refused(Kind::Failed, message))
+            Fault::Refused(Kind::Failed, message)
         }
-        read => Ok(read.map(|()| bytes.into())?),
-    }
+        _ => error.into(),
+    })
 }
 
 /// What is in a directory, by name; nothing where there is no directory.
