@@ -96,6 +96,39 @@ fn an_upload_that_ends_early_leaves_nothing_behind() {
     });
 }
 
+/// Somebody else creates the object while the content is still coming: the look before has seen
+/// nothing, and the server itself refuses.
+#[test]
+fn what_is_created_meanwhile_is_not_replaced() {
+    let Some(endpoint) = endpoint() else { return };
+    run(async {
+        let (name, store) = bucket(endpoint).await;
+        let only_if = Some(runnel_store::Condition::Absent);
+        let context = runnel_store::Context { only_if, ..none() };
+        for (key, parts) in [("small", 0), ("large", 2)] {
+            let other = store.clone();
+            let meanwhile = stream::once(async move {
+                put(&*other, key, "theirs").await;
+                Ok(bytes::Bytes::from_static(b"mine"))
+            });
+            let before = stream::iter((0..parts).map(|_| Ok(large(PART))));
+            let mine = streamed(Box::pin(before.chain(meanwhile)));
+            let refused = store.put(&at(key), mine, &context).await.unwrap_err();
+            assert_eq!(refused.kind, Kind::Precondition, "{key}: {refused}");
+            assert_eq!(get(&*store, key).await, Some("theirs".into()), "{key}");
+        }
+        no_uploads(endpoint, &name).await;
+        let created = store
+            .put(
+                &at("new"),
+                streamed(Box::pin(stream::iter([Ok(large(PART)), Ok(large(PART))]))),
+                &context,
+            )
+            .await;
+        assert!(created.unwrap());
+    });
+}
+
 #[test]
 fn names_can_have_any_characters() {
     let Some(endpoint) = endpoint() else { return };
