@@ -5,7 +5,9 @@ mod common;
 
 use common::*;
 use runnel_sql::{Database, Options};
-use runnel_store::{Answer, Content, FieldType, Form, Kind, Query, Store, Value, Verb};
+use runnel_store::{
+    Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Value, Verb,
+};
 
 #[test]
 fn from_class_to_rows() {
@@ -205,6 +207,34 @@ fn a_known_tag_saves_the_content() {
             assert!(!is_empty(&changed), "{path}");
             assert_ne!(changed.entity_tag, first.entity_tag);
         }
+    });
+}
+
+#[test]
+fn a_known_tag_saves_the_rows_of_a_query() {
+    run(async {
+        let place = Place::new();
+        let tasks = tasks(&place.open()).await;
+        let two = content(r#"[{"title":"a"},{"title":"b"}]"#);
+        tasks.post(&reference(""), two, &now()).await.unwrap();
+        let equal = |title: &str| Query {
+            filter: Some(Filter::Compare("title".into(), Comparison::Equal, title.into())),
+            ..Query::default()
+        };
+        let root = reference("");
+        let first = tasks.query(&root, &equal("a"), &now()).await.unwrap();
+        let knowing = Context { known: first.entity_tag.clone(), ..now() };
+        assert!(knowing.known.is_some());
+        assert_eq!(text(first, Form::Json).await, r#"[{"id":1,"done":null,"title":"a"}]"#);
+        let again = tasks.query(&root, &equal("a"), &knowing).await.unwrap();
+        assert!(is_empty(&again));
+        assert_eq!(again.entity_tag, knowing.known);
+        // Another question has another tag, and so has the same one after a change.
+        assert!(!is_empty(&tasks.query(&root, &equal("b"), &knowing).await.unwrap()));
+        tasks.delete(&reference("1"), &now()).await.unwrap();
+        let changed = tasks.query(&root, &equal("a"), &knowing).await.unwrap();
+        assert!(!is_empty(&changed));
+        assert_eq!(text(changed, Form::Json).await, "[]");
     });
 }
 
