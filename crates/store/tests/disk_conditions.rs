@@ -25,7 +25,8 @@ async fn create(folder: &Path) {
         match disk.put(&at(number), Content::text(own.clone()), &context).await {
             Ok(created) => {
                 assert!(created);
-                writeln!(std::io::stdout(), "\ncreated {number} {own}").unwrap();
+                let mut out = std::io::stdout().lock();
+                writeln!(out, "\ncreated {number} {own}").unwrap();
             }
             Err(error) => assert_eq!(error.kind, Kind::Precondition, "{error}"),
         }
