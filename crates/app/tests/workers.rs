@@ -11,7 +11,7 @@ const COUNTING: &str = "stdout println: 'top'.\n\
     scheme:own ← DictStore store.\n\
     own:count ← 0.\n\
     scheme Site {\n\
-    \x20   /count { get { own:count ← own:count + 1. own:count stringValue } }\n\
+    \x20   /count { get { own:count ← own:count + 1. own:count stringValue } put { own:count ← 0 } }\n\
     \x20   /shared { get { memory:tests/word } put { memory:tests/word ← newValue } }\n\
     }\n";
 
@@ -49,7 +49,7 @@ fn connections_are_spread_evenly_and_memory_is_shared() {
     let mut connections: Vec<Connection> =
         (0..64).map(|_| Connection::open(port).unwrap()).collect();
     for connection in &mut connections {
-        connection.send("PUT", "/count", b"0").unwrap();
+        assert_eq!(connection.send("PUT", "/count", b"0").unwrap().status, 200);
     }
     // Each worker counts from 1 again, so that a number comes once from each worker whose share
     // is as large: all four have more than 16 less a fifth, and none has more than a fifth above.
