@@ -29,6 +29,7 @@ pub(crate) struct Before<'a> {
     during: PhantomData<&'a ()>,
 }
 
+// SAFETY: the type is the one that SQLite's header declares.
 type Hook = unsafe extern "C" fn(
     *mut c_void,
     *mut ffi::sqlite3,
@@ -39,8 +40,10 @@ type Hook = unsafe extern "C" fn(
     i64,
 );
 
+// SAFETY: the type is the one that SQLite's header declares.
 type Look = unsafe extern "C" fn(*mut ffi::sqlite3, c_int, *mut *mut ffi::sqlite3_value) -> c_int;
 
+// SAFETY: these are the declarations of SQLite's header; it is built with them.
 unsafe extern "C" {
     fn sqlite3_preupdate_hook(
         connection: *mut ffi::sqlite3,
