@@ -253,3 +253,78 @@ fn many_renders_at_once_do_not_mix() {
          p asHTML = \"<p>a{n}<b>{n}</b>z</p>\" }) select: { :good | good }";
     assert_eq!(lab.value(&format!("({source}) count")), "200");
 }
+
+/// A text as the language writes it.
+fn quoted(text: &str) -> String {
+    let inside: String = text
+        .chars()
+        .map(|c| match c {
+            '\'' => "''".into(),
+            c if c.is_ascii_alphanumeric() || "<>&\"/ =(){}[]#;:!-".contains(c) => c.to_string(),
+            c => format!("\\u{{{:x}}}", u32::from(c)),
+        })
+        .collect();
+    format!("'{inside}'")
+}
+
+/// What is escaped while compiling and what is escaped while running agree, for texts put together
+/// from what means something in HTML, scripts and comments.
+#[test]
+fn any_text_stays_text() {
+    const PARTS: [&str; 24] = [
+        "<",
+        ">",
+        "&",
+        "\"",
+        "'",
+        "`",
+        "=",
+        "/",
+        "-",
+        "--",
+        "!",
+        "</script",
+        "<!--",
+        "-->",
+        "]]>",
+        "&lt;",
+        "\n",
+        "\0",
+        "\u{2028}",
+        "\u{fffe}",
+        "\\",
+        "{x}",
+        "javascript:",
+        "a\u{fc}z",
+    ];
+    let lab = Lab::new();
+    let mut seed = 7_u64;
+    for _ in 0..400 {
+        let mut text = String::new();
+        loop {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+            let at = (seed >> 40) as usize % (PARTS.len() + 4);
+            let Some(part) = PARTS.get(at) else { break };
+            text.push_str(part);
+        }
+        let literal = quoted(&text);
+        let markup = lab.value(&format!(
+            "t := {literal}.\n(#div{{ title: {literal}, id: t }}[ {literal}, '|', t, '|', \"{{t}}\", '|', \
+             [ t ] collect: {{ :one | one }}, #script[ 'x = ', t ], #Comment[ t ] ]) asHTML"
+        ));
+        let safe = text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+            .replace('\'', "&#39;");
+        let start = format!(
+            "<div title=\"{safe}\" id=\"{safe}\">{safe}|{safe}|{safe}|{safe}<script>x = \""
+        );
+        let rest = markup.strip_prefix(&start).unwrap_or_else(|| panic!("{markup}\n{start}"));
+        let (script, rest) = rest.split_once("</script><!-- ").unwrap();
+        assert!(!script.contains('<') && script.ends_with('"'), "{script}");
+        let comment = rest.strip_suffix(" --></div>").unwrap();
+        assert!(!comment.contains("--") && !comment.contains(['<', '>']), "{comment}");
+    }
+}

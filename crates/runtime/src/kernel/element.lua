@@ -353,7 +353,7 @@ K.methods(Raw, { ["stringValue"] = rawText, ["description"] = rawText, ["asHTML"
 local Comment = K.newClass("Comment", K.classes.Object)
 K.classMethods(Comment, { ["fromArray:"] = function(class, list)
   local comment = joined(class, list)
-  comment._text = "<!-- " .. gsub(gsub(comment._text, "%-%-+", "-"), "[<>]", "") .. " -->"
+  comment._text = "<!-- " .. gsub(gsub(comment._text, "[<>]", ""), "%-%-+", "-") .. " -->"
   return comment
 end })
 K.method(Comment, "_isRaw", true)
