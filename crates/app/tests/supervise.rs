@@ -65,7 +65,7 @@ impl Load {
 
 /// Asks until it is told to stop; what failed.
 fn client(number: usize, port: u16, stop: &AtomicBool, answered: &AtomicUsize) -> Vec<String> {
-    let (keeps, target) = (number % 2 == 0, if number < 4 { "/version" } else { "/slow" });
+    let (keeps, target) = (number.is_multiple_of(2), if number < 4 { "/version" } else { "/slow" });
     let mut kept: Option<Connection> = None;
     let mut failures = Vec::new();
     while !stop.load(Ordering::Relaxed) {
@@ -102,7 +102,7 @@ fn five_upgrades_under_load_lose_no_request() {
         load.goes_on(50);
         for number in 1..=5 {
             folder.write("program.st", text(number, port));
-            process.signal(if number % 2 == 0 { "HUP" } else { "USR2" });
+            process.signal(if usize::is_multiple_of(number, 2) { "HUP" } else { "USR2" });
             eventually("the new version answers", || version(port).unwrap() == number.to_string());
             load.goes_on(50);
         }
@@ -164,4 +164,31 @@ fn a_program_that_cannot_run_ends_its_supervisor() {
     let outcome = support::runnel_with(&["--supervise", &path]);
     assert_eq!((outcome.status, outcome.out.as_str()), (0, "done\n"));
     assert_eq!(support::runnel_with(&["--supervise", "missing.st"]).status, 66);
+}
+
+#[test]
+fn an_idle_connection_is_answered_once_more_by_the_old_program() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("program.st", text(1, port));
+    let mut process = Process::start(runnel().arg("--supervise").arg(&file));
+    process.listens(port);
+    let mut idle = Connection::open(port).unwrap();
+    let reply = idle.send("GET", "/version", b"").unwrap();
+    assert_eq!((reply.text().as_str(), reply.header("connection")), ("1", None));
+    folder.write("program.st", text(2, port));
+    process.signal("HUP");
+    eventually("the new version answers", || version(port).unwrap() == "2");
+    let reply = idle.send("GET", "/version", b"").unwrap();
+    assert_eq!((reply.text().as_str(), reply.header("connection")), ("1", Some("close")));
+}
+
+#[test]
+fn a_program_ends_with_its_supervisor() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("program.st", text(1, port));
+    let mut process = Process::start(runnel().arg("--supervise").arg(file));
+    process.listens(port);
+    eventually("it answers", || version(port).is_ok());
+    process.signal("KILL");
+    eventually("nobody listens any more", || Connection::open(port).is_err());
 }
