@@ -168,12 +168,13 @@ fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> 
 
 impl Store for ScriptStore {
     fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
-        let fiber = self.fiber(Verb::Get, reference, None, call, |isolate, stack, index| {
-            match stack.kind(index) {
-                Type::Nil => None,
-                _ => Some(crate::value::read_answer(isolate, stack, index)),
-            }
-        });
+        let fiber =
+            self.fiber(Verb::Get, reference, None, call, |isolate, stack, index| {
+                match stack.kind(index) {
+                    Type::Nil => None,
+                    _ => Some(crate::value::read_answer(isolate, stack, index)),
+                }
+            });
         crate::page::answer(&self.isolate, fiber)
     }
 

@@ -283,8 +283,8 @@ function K.serve(object, verb, path, query, value)
     K.tellWatchers(object, "changed", path)
   end
   if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
-  if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
   if verb == "get" and type(answer) == "table" and answer._kind == 6 then return K.sendPage(answer) end
+  if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
     native.respond("status", 302)
     local scheme = answer._scheme
     native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
