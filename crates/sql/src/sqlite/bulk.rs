@@ -1,9 +1,8 @@
 //! Rows in memory as a table that SQLite reads, so that one statement stores thousands of them.
 //!
-//! A statement for each row costs as much in beginning and ending it as in storing the row: its
-//! parameters are bound, the table is opened, the place of the row is looked for from the root of
-//! the tree. `INSERT … SELECT` from a virtual table does that once for a batch, and the next row
-//! goes beside the one before. The rows travel by a pointer that SQLite passes on without looking
+//! `INSERT … SELECT` from a virtual table begins a statement and opens the table once for a batch,
+//! and not for each row; fetching the values costs about as much as that saves (measured with three
+//! columns and two million rows: no difference beyond the noise). The rows travel by a pointer that SQLite passes on without looking
 //! at it (<https://sqlite.org/bindptr.html>, <https://sqlite.org/vtab.html>).
 
 #![allow(unsafe_code)]
