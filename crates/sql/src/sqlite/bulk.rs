@@ -2,8 +2,9 @@
 //!
 //! `INSERT … SELECT` from a virtual table begins a statement and opens the table once for a batch,
 //! and not for each row; fetching the values costs about as much as that saves (measured with three
-//! columns and two million rows: no difference beyond the noise). The rows travel by a pointer that SQLite passes on without looking
-//! at it (<https://sqlite.org/bindptr.html>, <https://sqlite.org/vtab.html>).
+//! columns and two million rows: no difference beyond the noise). The rows travel by a pointer that
+//! SQLite passes on without looking at it (<https://sqlite.org/bindptr.html>,
+//! <https://sqlite.org/vtab.html>).
 
 #![allow(unsafe_code)]
 
