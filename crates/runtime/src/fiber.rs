@@ -134,20 +134,24 @@ impl<T> Fiber<T> {
     }
 
     /// Whether it may run now; if not, it is woken later.
-    fn has_turn(&mut self, context: &Context<'_>) -> bool {
-        match &self.ticket {
-            None if !self.isolate.scheduler().must_wait() => true,
-            None => {
-                let line = self.isolate.scheduler();
+    fn has_turn(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(ticket) = &self.ticket else {
+            let line = self.isolate.scheduler();
+            let must_wait = line.must_wait();
+            if must_wait {
                 self.ticket = Some(line.enter(self.ran, self.kind, context));
-                false
             }
-            Some(ticket) if ticket.is_granted(context) => {
-                self.ticket = None;
-                true
+            return !must_wait;
+        };
+        if !ticket.is_granted(context) {
+            if !self.is_late(context) {
+                return false;
             }
-            Some(_) => false,
+            // One that is late runs at once, to be told so where it stands.
+            self.isolate.watchdog().fire_at_once();
         }
+        self.ticket = None;
+        true
     }
 
     fn step(&mut self) -> Step {

@@ -140,7 +140,8 @@ pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
         .and_then(|bytes| Text::from_utf8(bytes).ok());
     stack.set_top(top);
     let class = CLASS_NAME.with(Rc::clone);
-    Some(Content { body: Body::Text(text?), class: Some(class), ..Content::default() })
+    let content = Content { body: Body::Text(text?), class: Some(class), ..Content::default() };
+    Some(content.with_media_type("text/html"))
 }
 
 /// Runs the fiber of a `get`.

@@ -216,8 +216,18 @@ impl Store for Json {
     }
 }
 
-/// Content as JSON bytes. Streams that are JSON already stay streams.
+/// A page or a document: written in a form of its own, whose text is no data.
+fn is_document(content: &Content) -> bool {
+    let own = content.media_type.as_deref().unwrap_or_default();
+    let own = own.split(';').next().unwrap_or_default().trim();
+    own == "text/html" || own.ends_with("/xml") || own.ends_with("+xml")
+}
+
+/// Content as JSON bytes. Streams that are JSON already stay streams, and pages stay pages.
 fn to_json(content: Content) -> Answer<Content> {
+    if is_document(&content) {
+        return Answer::ok(content);
+    }
     let media_type = Some(content.media_type_in(Form::Json));
     let is_json = content.media_type.as_deref().is_some_and(|own| Form::Json.is_media_type(own));
     if is_json && matches!(content.body, Body::Stream(..)) {
