@@ -10,6 +10,14 @@ use tokio::sync::mpsc;
 /// A connection that another thread has accepted, and the address of its client.
 pub type Handed = (std::net::TcpStream, SocketAddr);
 
+/// A server's share of the connections that another thread accepts.
+pub struct Share {
+    /// What the server is handed. It ends when the other thread has heard that the server leaves.
+    pub connections: mpsc::Receiver<Handed>,
+    /// Says that the server leaves. Whatever was accepted for it before is still handed over.
+    pub leave: Box<dyn FnOnce()>,
+}
+
 /// Where connections come from.
 pub(crate) enum Incoming {
     /// Our own socket, which is closed with us.
@@ -17,7 +25,7 @@ pub(crate) enum Incoming {
     /// A socket on which others listen too: what waits at our end is left to them.
     Shared(TcpListener),
     /// Handed over one by one.
-    Handed(mpsc::Receiver<Handed>),
+    Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
 }
 
 impl Incoming {
@@ -25,7 +33,7 @@ impl Incoming {
     pub(crate) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
         match self {
             Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
-            Incoming::Handed(receiver) => match receiver.recv().await {
+            Incoming::Handed(receiver, _) => match receiver.recv().await {
                 Some(handed) => taken(handed),
                 None => std::future::pending().await,
             },
@@ -33,14 +41,16 @@ impl Incoming {
     }
 
     /// At the end: a connection that is ours already, so that nobody else would answer it.
-    pub(crate) fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
+    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
         match self {
             Incoming::Listener(listener) => listener.accept().now_or_never()?.ok(),
             Incoming::Shared(_) => None,
-            Incoming::Handed(receiver) => {
-                receiver.close();
+            Incoming::Handed(receiver, leave) => {
+                if let Some(leave) = leave.take() {
+                    leave();
+                }
                 loop {
-                    if let Ok(connection) = taken(receiver.try_recv().ok()?) {
+                    if let Ok(connection) = taken(receiver.recv().await?) {
                         return Some(connection);
                     }
                 }

@@ -53,7 +53,7 @@ mod wire;
 mod write;
 
 pub use client::{ClientOptions, client};
-pub use incoming::Handed;
+pub use incoming::{Handed, Share};
 pub use listen::bind;
 pub use observe::{CLIENT_GONE, Called, Observed, Observer};
 pub use options::{DEFAULT_PORT, Limits, Options};

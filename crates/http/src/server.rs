@@ -1,7 +1,7 @@
 //! A store, served: the listener, its connections, and how they come to an end.
 
 use crate::connection::Conversation;
-use crate::incoming::{Handed, Incoming};
+use crate::incoming::{Incoming, Share};
 use crate::listen::listen;
 use crate::meter::Meter;
 use crate::observe::Observer;
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// How long to wait after the system refused to accept a connection (too many open files).
@@ -96,18 +96,18 @@ pub async fn serve_on(
 }
 
 /// Serves a store on connections that another thread accepts on a port and hands over: how the
-/// workers of a process share a port evenly. When the server stops, the channel is closed, and
-/// what is in it is still answered.
+/// workers of a process share a port evenly. When the server stops it says so, and
+/// whatever the other thread has accepted for it by then is still answered.
 ///
 /// # Errors
 /// [`Kind::Invalid`] when the certificate in the options is not usable.
 pub async fn serve_handed(
-    connections: mpsc::Receiver<Handed>,
+    share: Share,
     address: SocketAddr,
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
-    start(Incoming::Handed(connections), address, root, options)
+    start(Incoming::Handed(share.connections, Some(share.leave)), address, root, options)
 }
 
 fn start(
@@ -244,7 +244,7 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
     }
     // Connections that the system has accepted for us already are still served: closing the
     // listener would reset them.
-    while let Some((stream, peer)) = incoming.left_over() {
+    while let Some((stream, peer)) = incoming.left_over().await {
         begin(stream, peer, &shared);
     }
 }

@@ -6,10 +6,11 @@
 //! share by more than a fifth about half of the time. In turn, no two differ by more than one.
 
 use futures_util::future::join_all;
-use runnel_http::Handed;
+use runnel_http::{Handed, Share};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -30,8 +31,21 @@ static DOORS: Mutex<BTreeMap<Name, Arc<Door>>> = Mutex::new(BTreeMap::new());
 struct Door {
     name: Name,
     address: SocketAddr,
-    workers: Mutex<BTreeMap<usize, mpsc::Sender<Handed>>>,
-    joined: Notify,
+    workers: Mutex<BTreeMap<usize, Member>>,
+    /// A worker has come, or leaves.
+    changed: Notify,
+}
+
+/// A worker behind the door.
+struct Member {
+    connections: mpsc::Sender<Handed>,
+    leaves: Arc<AtomicBool>,
+}
+
+impl Member {
+    fn is_gone(&self) -> bool {
+        self.connections.is_closed() || self.leaves.load(Ordering::Acquire)
+    }
 }
 
 /// A worker's share of a port, and the address where the port is. The first one opens it.
@@ -42,23 +56,32 @@ pub(crate) fn join(
     name: Name,
     worker: usize,
     open: impl FnOnce() -> Result<TcpListener>,
-) -> Result<(mpsc::Receiver<Handed>, SocketAddr)> {
+) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
+    let leaves = Arc::new(AtomicBool::new(false));
+    let member = Member { connections: sender, leaves: leaves.clone() };
+    let share = |door: Arc<Door>| Share {
+        connections: receiver,
+        leave: Box::new(move || {
+            leaves.store(true, Ordering::Release);
+            door.changed.notify_one();
+        }),
+    };
     let mut doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(door) = doors.get(&name) {
         let mut workers = door.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        if workers.get(&worker).is_some_and(|other| !other.is_closed()) {
+        if workers.get(&worker).is_some_and(|other| !other.is_gone()) {
             let message = format!("port {} is taken by this program itself", name.0.port());
             return Err(Error::new(Kind::Conflict, message));
         }
-        workers.insert(worker, sender);
-        door.joined.notify_one();
-        return Ok((receiver, door.address));
+        workers.insert(worker, member);
+        door.changed.notify_one();
+        return Ok((share(door.clone()), door.address));
     }
     let listener = open()?;
     let address = listener.local_addr().map_err(|error| unusable(&error))?;
-    let workers = Mutex::new(BTreeMap::from([(worker, sender)]));
-    let door = Arc::new(Door { name, address, workers, joined: Notify::new() });
+    let workers = Mutex::new(BTreeMap::from([(worker, member)]));
+    let door = Arc::new(Door { name, address, workers, changed: Notify::new() });
     let kept = door.clone();
     std::thread::Builder::new()
         .name(format!("port {}", address.port()))
@@ -68,8 +91,8 @@ pub(crate) fn join(
             Err(error) => tracing::error!(error, "no connection can be accepted"),
         })
         .map_err(|error| unusable(&error))?;
-    doors.insert(name, kept);
-    Ok((receiver, address))
+    doors.insert(name, kept.clone());
+    Ok((share(kept), address))
 }
 
 fn unusable(error: &std::io::Error) -> Error {
@@ -84,9 +107,14 @@ impl Door {
         let mut turn = 0;
         loop {
             let workers: Vec<_> = {
-                let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-                workers.values().filter(|worker| !worker.is_closed()).cloned().collect()
+                let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+                // Who leaves has got all that was accepted for it: letting its end go says so.
+                workers.retain(|_, worker| !worker.is_gone());
+                workers.values().map(|worker| worker.connections.clone()).collect()
             };
+            if workers.is_empty() && self.is_left() {
+                return Ok(());
+            }
             tokio::select! {
                 accepted = listener.accept(), if !workers.is_empty() => match accepted {
                     Ok((stream, peer)) => {
@@ -98,12 +126,8 @@ impl Door {
                         tokio::time::sleep(PAUSE).await;
                     }
                 },
-                () = self.joined.notified() => {}
-                _ = join_all(workers.iter().map(mpsc::Sender::closed)) => {
-                    if self.is_left() {
-                        return Ok(());
-                    }
-                }
+                () = self.changed.notified() => {}
+                _ = join_all(workers.iter().map(mpsc::Sender::closed)), if !workers.is_empty() => {}
             }
         }
     }
@@ -126,7 +150,7 @@ impl Door {
     fn is_left(&self) -> bool {
         let mut doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
         let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = workers.values().all(mpsc::Sender::is_closed);
+        let left = workers.values().all(Member::is_gone);
         if left {
             doors.remove(&self.name);
         }
