@@ -18,7 +18,7 @@ use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// How long a page that has begun may wait before what is there of it is sent.
@@ -148,15 +148,10 @@ pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
 pub(crate) fn answer(isolate: &Isolate, fiber: Fiber<Option<Content>>) -> Answer<Option<Content>> {
     let mut writing =
         Writing { isolate: isolate.clone(), fiber, buffer: None, media_type: Cow::Borrowed("") };
-    let outcome = match isolate.scheduler().must_wait() {
-        true => Poll::Pending,
-        false => writing.poll(&mut Context::from_waker(Waker::noop())),
-    };
-    match outcome {
+    match isolate.scheduler().at_once(|context| writing.poll(context)) {
         Poll::Ready(result) => {
             Answer::Ready(result.map_err(|fault| fault.into_error(&writing.isolate)))
         }
-        // Whoever awaits the answer polls it at once: no wake-up is lost.
         Poll::Pending => Answer::later(Begun { writing: Some(writing), patience: None }),
     }
 }

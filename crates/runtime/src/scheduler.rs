@@ -16,7 +16,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::hash::Hasher;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// What fibers may use of a turn of the event loop before the others have to wait in line.
@@ -95,6 +95,15 @@ impl Scheduler {
     /// Whether a fiber that wants to run has to wait in line. One that runs for another never has.
     pub(crate) fn must_wait(&self) -> bool {
         self.busy.get() && self.depth.get() == 0
+    }
+
+    /// Polls what nobody awaits yet, unless it has to wait in line. Whoever awaits it then polls it
+    /// at once: no wake-up is lost.
+    pub(crate) fn at_once<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
+        match self.must_wait() {
+            true => Poll::Pending,
+            false => poll(&mut Context::from_waker(Waker::noop())),
+        }
     }
 
     /// A fiber begins to run.

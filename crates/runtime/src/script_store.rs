@@ -13,7 +13,7 @@ use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 
 /// Bytes of a streamed body that are collected for a handler.
 const LARGEST_BODY: usize = 64 * 1024 * 1024;
@@ -115,15 +115,10 @@ impl ScriptStore {
 
 /// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
 pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Answer<T> {
-    let mut nobody = Context::from_waker(Waker::noop());
-    let outcome = match isolate.scheduler().must_wait() {
-        true => Poll::Pending,
-        false => Pin::new(&mut fiber).poll(&mut nobody),
-    };
+    let outcome = isolate.scheduler().at_once(|context| Pin::new(&mut fiber).poll(context));
     let isolate = isolate.clone();
     match outcome {
         Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
-        // Whoever awaits the answer polls it at once: no wake-up is lost.
         Poll::Pending => {
             Answer::later(
                 async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) },
