@@ -19,6 +19,8 @@ pub struct Server {
     port: u16,
     folder: tempfile::TempDir,
     child: Option<Child>,
+    /// Removes the folder where nobody drops this, as in a test's statics.
+    remover: Child,
 }
 
 impl Server {
@@ -42,7 +44,9 @@ impl Server {
         if let Some(mut command) = service.preparation(folder.path()) {
             run(&mut command, folder.path())?;
         }
-        let mut server = Server { service, port: free_port()?, folder, child: None };
+        let remover = remover(folder.path())
+            .map_err(|error| format!("nothing can remove the data of {name} later: {error}"))?;
+        let mut server = Server { service, port: free_port()?, folder, child: None, remover };
         server.launch()?;
         Ok(server)
     }
@@ -144,6 +148,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
+        // The folder goes with us; whoever waits to remove it need not. It may have been ended.
+        let _ = self.remover.kill();
+        let _ = self.remover.wait();
     }
 }
 
@@ -171,6 +178,18 @@ fn spawn(command: Command) -> std::io::Result<Child> {
         .send((command, answer))
         .map_err(|_| std::io::Error::other("the thread that starts servers has ended"))?;
     started.recv().map_err(gone)?
+}
+
+/// A process that waits for the end of ours, which closes its input, and then removes a folder; the
+/// server itself ends in the same moment.
+fn remover(folder: &Path) -> std::io::Result<Child> {
+    Command::new("sh")
+        .args(["-c", "cat; sleep 1; rm -rf \"$0\""])
+        .arg(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
 }
 
 fn run(command: &mut Command, folder: &Path) -> Result<(), String> {
