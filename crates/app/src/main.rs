@@ -5,6 +5,7 @@ mod bench;
 mod check;
 mod command_store;
 mod console;
+mod database_options;
 mod fmt;
 mod graph;
 mod handover;

@@ -1,13 +1,13 @@
 //! The schemes of a program: the only place that knows which scheme is which store.
 
 use crate::command_store::CommandStore;
+use crate::database_options;
 use runnel_store::{
-    Answer, Context, Disk, Environment, Error, Kind, Memory, Reference, Store, Value, Verb,
+    Answer, Context, Disk, Environment, Error, Memory, Reference, Store, Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::Duration;
 
 /// The built-in schemes.
 pub(crate) const SCHEMES: [&str; 13] = [
@@ -30,6 +30,7 @@ pub(crate) const SCHEMES: [&str; 13] = [
 pub(crate) struct Schemes {
     made: RefCell<HashMap<&'static str, Rc<dyn Store>>>,
     databases: Databases,
+    postgres: Rc<runnel_sql::PostgresScheme>,
     environment: Rc<Environment>,
 }
 
@@ -38,7 +39,8 @@ type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
 impl Schemes {
     /// The schemes of a program with this environment.
     pub(crate) fn new(environment: Rc<Environment>) -> Self {
-        Schemes { made: RefCell::default(), databases: Rc::default(), environment }
+        let (made, databases, postgres) = Default::default();
+        Schemes { made, databases, postgres, environment }
     }
 
     /// The store of a scheme; `None` for one that is not built in.
@@ -66,7 +68,7 @@ impl Schemes {
             // All workers share one; a name is the first part of a path.
             "memory" => Rc::new(Memory::named("").ok()?),
             "nats" => runnel_bus::nats_scheme(self.bus()),
-            "postgres" => runnel_sql::postgres_scheme(),
+            "postgres" => self.postgres.clone(),
             "redis" => runnel_bus::redis_scheme(self.bus()),
             "s3" => runnel_s3::s3_scheme(runnel_s3::S3Options {
                 variable: self.variable(),
@@ -106,6 +108,13 @@ impl Schemes {
                 let opened = open_sqlite(&self.databases, path, options);
                 Some(opened.map(|database| database as Rc<dyn Store>).into())
             }
+            // What stands for a server is its reference: here it is only told how to be used.
+            "postgres" | "postgresql" if !options.is_nil() => {
+                let reference = Reference::parse(path).with_scheme("postgres");
+                let told = database_options::postgres(options)
+                    .and_then(|options| self.postgres.configure(&reference, &options));
+                Some(told.map(|()| self.postgres.clone() as Rc<dyn Store>).into())
+            }
             _ => None,
         }
     }
@@ -122,47 +131,9 @@ fn open_sqlite(
     {
         return Ok(database.clone());
     }
-    let database = runnel_sql::Database::open(path, sqlite_options(options)?)?;
+    let database = runnel_sql::Database::open(path, database_options::sqlite(options)?)?;
     databases.borrow_mut().insert(path.to_string(), database.clone());
     Ok(database)
-}
-
-/// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, keepAnswers: false }`
-fn sqlite_options(value: &Value) -> Result<runnel_sql::Options, Error> {
-    let mut options = runnel_sql::Options::default();
-    let Value::Record(fields) = value else { return Ok(options) };
-    let wrong = |name: &str, what: &str| {
-        Error::new(Kind::Invalid, format!("the option {name} of a database is {what}"))
-    };
-    for (name, value) in fields {
-        match name.as_str() {
-            "synchronous" => {
-                options.synchronous = match value {
-                    Value::Text(text) if text == "full" => runnel_sql::Synchronous::Full,
-                    Value::Text(text) if text == "normal" => runnel_sql::Synchronous::Normal,
-                    _ => return Err(wrong(name, "'full' or 'normal'")),
-                }
-            }
-            "readOnly" => {
-                options.read_only = value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
-            }
-            "keepAnswers" => {
-                options.keep_answers =
-                    value.as_bool().ok_or_else(|| wrong(name, "true or false"))?;
-            }
-            "busyTimeout" => {
-                let seconds = value.as_f64().filter(|time| (0.0..=3600.0).contains(time));
-                let seconds = seconds.ok_or_else(|| wrong(name, "a number of seconds"))?;
-                options.busy_timeout = Duration::from_secs_f64(seconds);
-            }
-            _ => {
-                let known = "synchronous, busyTimeout, readOnly and keepAnswers";
-                let message = format!("a database has no option {name}; it has {known}");
-                return Err(Error::new(Kind::Invalid, message));
-            }
-        }
-    }
-    Ok(options)
 }
 
 /// `sqlite:tasks.db/tasks/7`: the file is the part of the path up to the first name that ends in

@@ -35,7 +35,7 @@ pub use database::Postgres;
 pub use options::PostgresOptions;
 pub use pool::POSTGRES_WAITING;
 pub use rows::POSTGRES_AHEAD;
-pub use scheme::{POSTGRES_DATABASES, postgres_scheme};
+pub use scheme::{POSTGRES_DATABASES, PostgresScheme};
 pub use table::PostgresTable;
 pub use transaction::POSTGRES_NESTING;
 pub use watch::{POSTGRES_TOLD_ROWS, POSTGRES_WATCHERS};

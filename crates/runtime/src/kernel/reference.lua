@@ -305,8 +305,8 @@ K.methods(Reference, {
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
 function K.databaseOf(reference, options)
   local database = K.native.database(reference._scheme, reference._path, options)
-  -- What stands for a server is its reference: all that is said about it is in its URL.
-  if database == nil and options == nil and (reference._scheme == "postgres" or reference._scheme == "postgresql") then
+  -- What stands for a server is its reference, which has been told the options.
+  if (reference._scheme == "postgres" or reference._scheme == "postgresql") and (database ~= nil or options == nil) then
     return reference
   end
   if database == nil then

@@ -5,12 +5,13 @@ use crate::postgres::fault::{self, Cause, Fault};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::parameter::Parameter;
 use crate::postgres::tls::{Secure, Tls};
+use runnel_store::{Count, Counters, Level, Slot};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, RowStream, Socket, Statement};
@@ -26,6 +27,7 @@ pub(crate) struct Server {
     pub(crate) address: Address,
     pub(crate) options: PostgresOptions,
     pub(crate) tls: Tls,
+    pub(crate) counters: Arc<Counters>,
 }
 
 /// The wire below a client, which somebody has to drive.
@@ -44,13 +46,14 @@ pub(crate) struct Connection {
     /// A statement found out that the other side is gone.
     dead: Cell<bool>,
     /// The place in the pool that it keeps until a statement on it has been stopped.
-    permit: Option<OwnedSemaphorePermit>,
+    slot: Option<Slot>,
 }
 
 impl Server {
     pub(crate) fn new(address: Address, options: PostgresOptions) -> Result<Self, Fault> {
         let tls = Tls::new(address.verify, address.roots.as_deref())?;
-        Ok(Server { address, options, tls })
+        let counters = Counters::of("postgres", &address.place);
+        Ok(Server { address, options, tls, counters })
     }
 
     pub(crate) fn place(&self) -> &str {
@@ -110,8 +113,10 @@ impl Connection {
             busy: Cell::new(0),
             entered: Cell::new(false),
             dead: Cell::new(false),
-            permit: None,
+            slot: None,
         };
+        server.counters.add(Count::Opened, 1);
+        server.counters.rise(Level::Open, 1);
         let limit = server.options.connect_time;
         match tokio::time::timeout(limit, connection.batch(&server.setup())).await {
             Ok(done) => done.map(|()| connection),
@@ -140,8 +145,8 @@ impl Connection {
 
     /// Closes it, and gives its place in the pool up when the server has nothing to do with it any
     /// more.
-    pub(crate) fn close(mut self, permit: Option<OwnedSemaphorePermit>) {
-        self.permit = permit;
+    pub(crate) fn close(mut self, slot: Option<Slot>) {
+        self.slot = slot;
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -169,6 +174,11 @@ impl Connection {
             self.dead.set(true);
         }
         fault
+    }
+
+    /// Counts something that was done on it.
+    pub(crate) fn count(&self, count: Count, more: u64) {
+        self.server.counters.add(count, more);
     }
 
     /// Marks it as busy until [`Connection::rest`].
@@ -207,6 +217,7 @@ impl Connection {
         statement: &Statement,
         parameters: &[Parameter],
     ) -> Result<RowStream, Fault> {
+        self.count(Count::Statements, 1);
         self.ask(self.client.query_raw(statement, parameters.iter())).await
     }
 
@@ -219,17 +230,22 @@ impl Connection {
         let statement = self.prepare(sql).await?;
         let shown: Vec<&(dyn ToSql + Sync)> =
             parameters.iter().map(|parameter| parameter as _).collect();
-        self.ask(self.client.query(&statement, &shown)).await
+        self.count(Count::Statements, 1);
+        let rows = self.ask(self.client.query(&statement, &shown)).await?;
+        self.count(Count::Rows, rows.len() as u64);
+        Ok(rows)
     }
 
     /// Runs a statement and answers how many rows it changed.
     pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64, Fault> {
         let statement = self.prepare(sql).await?;
+        self.count(Count::Statements, 1);
         self.ask(self.client.execute_raw(&statement, parameters.iter())).await
     }
 
     /// Runs statements without parameters.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+        self.count(Count::Statements, 1);
         self.ask(self.client.batch_execute(sql)).await
     }
 }
@@ -244,19 +260,20 @@ impl Drop for Connection {
     /// Closes it; a statement that still runs is stopped on the server first, which would not
     /// notice otherwise before it has something to say.
     fn drop(&mut self) {
+        self.server.counters.fall(Level::Open, 1);
         if !self.is_busy() || self.client.is_closed() {
             self.driver.abort();
             return;
         }
         let (token, tls) = (self.client.cancel_token(), self.server.tls.clone());
-        let (driver, permit) = (self.driver.abort_handle(), self.permit.take());
+        let (driver, slot) = (self.driver.abort_handle(), self.slot.take());
         beside(async move {
             if let Ok(Err(error)) = tokio::time::timeout(CANCEL_TIME, token.cancel_query(tls)).await
             {
                 tracing::debug!(%error, "a statement could not be stopped");
             }
             driver.abort();
-            drop(permit);
+            drop(slot);
         });
     }
 }

@@ -157,6 +157,10 @@ impl Postgres {
     pub(crate) fn place(&self) -> &str {
         self.core.place()
     }
+
+    pub(crate) fn options(&self) -> &PostgresOptions {
+        &self.core.pool.server.options
+    }
 }
 
 /// The parameters of a statement in the types that the server found out, and whether it answers

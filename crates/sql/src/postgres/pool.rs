@@ -3,14 +3,13 @@
 use crate::postgres::connection::{Connection, Server};
 use crate::postgres::fault::Fault;
 use crate::postgres::rows::Unread;
-use runnel_store::Kind;
-use std::cell::{Cell, RefCell};
+use runnel_store::{Slot, SlotLimits, Slots};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ops::Deref;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 
 /// The most verbs of one worker that wait for a connection; more are refused.
 pub const POSTGRES_WAITING: usize = 1024;
@@ -21,8 +20,7 @@ const IDLE_TIME: Duration = Duration::from_secs(600);
 /// The pool.
 pub(crate) struct Pool {
     pub(crate) server: Rc<Server>,
-    permits: Arc<Semaphore>,
-    waiting: Cell<usize>,
+    slots: Arc<Slots>,
     /// The last used is the next used.
     idle: RefCell<Vec<(Connection, Instant)>>,
     /// Results that nobody has begun to read and that hold a connection, the oldest first.
@@ -35,68 +33,41 @@ pub(crate) struct Lease {
     pool: Rc<Pool>,
     /// Whether others have used it before, so that it may have died meanwhile.
     pub(crate) used: bool,
-    permit: Option<OwnedSemaphorePermit>,
-}
-
-/// Counts one who waits, also when they give up.
-struct Waiting<'a>(&'a Cell<usize>);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
-    }
+    slot: Option<Slot>,
 }
 
 impl Pool {
     pub(crate) fn new(server: Server) -> Rc<Self> {
-        let permits = Arc::new(Semaphore::new(server.options.connections.max(1)));
+        let limits = SlotLimits {
+            slots: server.options.connections,
+            waiting: POSTGRES_WAITING,
+            wait: server.options.checkout_time,
+        };
+        let slots = Slots::new(limits, server.counters.clone());
         Rc::new(Pool {
             server: Rc::new(server),
-            permits,
-            waiting: Cell::new(0),
+            slots,
             idle: RefCell::default(),
             unread: RefCell::default(),
         })
     }
 
     /// A connection, as soon as it is our turn.
-    pub(crate) async fn lease(self: &Rc<Self>) -> Result<Lease, Fault> {
-        let permit = match self.permits.clone().try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(TryAcquireError::Closed) => return Err(Fault::stopped()),
-            Err(TryAcquireError::NoPermits) => self.wait().await?,
-        };
+    pub(crate) async fn lease(self: &Rc<Self>, deadline: Option<Instant>) -> Result<Lease, Fault> {
+        if self.slots.is_full() {
+            self.reclaim();
+        }
+        let slot = self.slots.take(deadline).await.map_err(|none| {
+            let what = format!("connections to PostgreSQL at {}", self.server.place());
+            Fault::new(none.kind(), none.message(&what))
+        })?;
         let found = self.reuse();
         let used = found.is_some();
         let connection = match found {
             Some(connection) => connection,
             None => Connection::open(&self.server).await?,
         };
-        Ok(Lease { connection: Some(connection), pool: self.clone(), used, permit: Some(permit) })
-    }
-
-    async fn wait(&self) -> Result<OwnedSemaphorePermit, Fault> {
-        if self.waiting.get() >= POSTGRES_WAITING {
-            let message = "too many requests wait for a connection to the database";
-            return Err(Fault::new(Kind::Unavailable, message));
-        }
-        self.waiting.set(self.waiting.get() + 1);
-        let _waiting = Waiting(&self.waiting);
-        self.reclaim();
-        let limit = self.server.options.checkout_time;
-        match tokio::time::timeout(limit, self.permits.clone().acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) => Err(Fault::stopped()),
-            Err(_) => {
-                let count = self.server.options.connections;
-                let message = format!(
-                    "all {count} connections to PostgreSQL at {} are in use; allow more, or keep \
-                     transactions and results open for a shorter time",
-                    self.server.place()
-                );
-                Err(Fault::new(Kind::Unavailable, message))
-            }
-        }
+        Ok(Lease { connection: Some(connection), pool: self.clone(), used, slot: Some(slot) })
     }
 
     fn reuse(&self) -> Option<Connection> {
@@ -159,7 +130,7 @@ impl Drop for Lease {
             Some(connection) if connection.is_clean() => {
                 self.pool.idle.borrow_mut().push((connection, Instant::now()));
             }
-            Some(connection) => connection.close(self.permit.take()),
+            Some(connection) => connection.close(self.slot.take()),
             None => {}
         }
     }

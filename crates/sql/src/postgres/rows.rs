@@ -15,7 +15,7 @@ use crate::postgres::session::{Repeat, Session};
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 use runnel_store::{
-    Answer, Body, ByteStream, Content, Context, EntityTag, Error, Form, Kind, Lazy, Value,
+    Answer, Body, ByteStream, Content, Context, Count, EntityTag, Error, Form, Kind, Lazy, Value,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -194,7 +194,7 @@ async fn open(
         .within(async {
             let mut again = true;
             loop {
-                let lease = pool.lease().await?;
+                let lease = pool.lease(session.deadline).await?;
                 match begin(&lease, select, POSTGRES_AHEAD).await {
                     Ok((start, None)) => return Ok((start, None)),
                     Ok((start, Some(stream))) => {
@@ -228,11 +228,13 @@ async fn begin(
                 size += row.raw_size_bytes();
                 rows.push(row);
                 if size > budget {
+                    connection.count(Count::Rows, rows.len() as u64);
                     return Ok((Start { columns, rows }, Some(stream)));
                 }
             }
             Ok(None) => {
                 connection.rest();
+                connection.count(Count::Rows, rows.len() as u64);
                 return Ok((Start { columns, rows }, None));
             }
             Err(error) => {
@@ -301,6 +303,7 @@ impl Feed {
             let waiting = async { Ok(running.stream.try_next().await) };
             match self.session.within(waiting).await? {
                 Ok(Some(row)) => {
+                    running.lease.count(Count::Rows, 1);
                     write(&self.start.columns, &row, form, self.next, out)?;
                     self.next += 1;
                     if out.len() >= until {
@@ -443,6 +446,7 @@ impl Feed {
             let waiting = async { Ok(running.stream.try_next().await) };
             match self.session.within(waiting).await? {
                 Ok(Some(row)) => {
+                    running.lease.count(Count::Rows, 1);
                     size += row.raw_size_bytes();
                     if size > WHOLE {
                         return Err(too_large());

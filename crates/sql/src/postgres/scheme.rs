@@ -23,12 +23,9 @@ pub const POSTGRES_DATABASES: usize = 64;
 ///
 /// A database is opened once for each different URL and then kept. References that are answered
 /// (in errors, for a new row, for changes) have no password in them.
-pub fn postgres_scheme() -> Rc<dyn Store> {
-    Rc::new(Scheme { databases: RefCell::default() })
-}
-
-/// Open databases by everything that is said about their connection.
-struct Scheme {
+#[derive(Default)]
+pub struct PostgresScheme {
+    /// By everything that is said about their connection.
     databases: RefCell<HashMap<String, Rc<Postgres>>>,
 }
 
@@ -43,8 +40,33 @@ struct Target {
     masked: Reference,
 }
 
-impl Scheme {
+impl PostgresScheme {
+    /// Without a database yet.
+    pub fn new() -> Rc<Self> {
+        Rc::default()
+    }
+
+    /// Says how a database is used, before its first use.
+    ///
+    /// # Errors
+    /// [`Kind::Conflict`] when it is open with other options, and those of [`Postgres::open`].
+    pub fn configure(&self, reference: &Reference, options: &PostgresOptions) -> Result<()> {
+        let target = self.target_with(reference, options)?;
+        if target.database.options() == options {
+            return Ok(());
+        }
+        let message = "the database is open with other options; give them before its first use";
+        let mut error = Error::new(Kind::Conflict, message);
+        error.reference = Some(target.masked.to_string());
+        Err(error)
+    }
+
     fn target(&self, reference: &Reference) -> Result<Target> {
+        self.target_with(reference, &PostgresOptions::default())
+    }
+
+    /// The options count where the database is not open yet.
+    fn target_with(&self, reference: &Reference, options: &PostgresOptions) -> Result<Target> {
         let path = reference.path();
         let rest = path.strip_prefix("//").unwrap_or(path);
         let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -63,7 +85,7 @@ impl Scheme {
             masked = masked.with_query(query.join("&"));
         }
         let url = format!("//{authority}/{database}?{}", about.join("&"));
-        match self.open(url) {
+        match self.open(url, options) {
             Ok(database) => Ok(Target { database, inner: inner_reference, shown, masked }),
             Err(fault) => {
                 let mut error = Error::from(fault);
@@ -73,7 +95,11 @@ impl Scheme {
         }
     }
 
-    fn open(&self, url: String) -> std::result::Result<Rc<Postgres>, Fault> {
+    fn open(
+        &self,
+        url: String,
+        options: &PostgresOptions,
+    ) -> std::result::Result<Rc<Postgres>, Fault> {
         if let Some(known) = self.databases.borrow().get(&url) {
             return Ok(known.clone());
         }
@@ -82,7 +108,7 @@ impl Scheme {
             return Err(Fault::new(Kind::Unavailable, message));
         }
         let address = Address::parse(&url, &|name| std::env::var(name).ok())?;
-        let database = Postgres::at(address, PostgresOptions::default())?;
+        let database = Postgres::at(address, options.clone())?;
         self.databases.borrow_mut().insert(url, database.clone());
         Ok(database)
     }
@@ -129,7 +155,7 @@ fn without_password(authority: &str) -> String {
     }
 }
 
-impl Store for Scheme {
+impl Store for PostgresScheme {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.with(Verb::Get, reference, |at| at.database.get(&at.inner, context))
     }
@@ -253,7 +279,7 @@ mod tests {
         assert_eq!(without_password("me:a:b@c@host:5"), "me@host:5");
         assert_eq!(without_password("me@host"), "me@host");
         assert_eq!(without_password("host"), "host");
-        let scheme = Scheme { databases: RefCell::default() };
+        let scheme = PostgresScheme::default();
         let reference = |text: &str| Reference::parse(text).with_scheme("postgres");
         let target =
             scheme.target(&reference("//me:secret@localhost/shop/tasks/7?done=0&sslmode=disable"));

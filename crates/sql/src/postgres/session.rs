@@ -22,7 +22,7 @@ pub(crate) enum Repeat {
 pub(crate) struct Session {
     pub(crate) pool: Rc<Pool>,
     pub(crate) transaction: Option<Rc<Shared>>,
-    deadline: Option<Instant>,
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Session {
@@ -94,7 +94,7 @@ impl Session {
         }
         let mut again = true;
         loop {
-            let lease = self.pool.lease().await?;
+            let lease = self.pool.lease(self.deadline).await?;
             match work(&lease).await {
                 Ok(done) => return Ok(done),
                 Err(fault) if self.helps(&lease, repeat, &fault) && again => again = false,

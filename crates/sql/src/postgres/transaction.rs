@@ -4,7 +4,7 @@ use crate::postgres::connection::{Connection, closed};
 use crate::postgres::fault::{Cause, Fault};
 use crate::postgres::pool::{Lease, Pool};
 use crate::postgres::session::Session;
-use runnel_store::{Answer, Context, Error, Kind, Transaction};
+use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -85,7 +85,7 @@ pub(crate) async fn begin(
 /// is found dead may be replaced.
 async fn first(session: &Session) -> Result<Lease, Fault> {
     loop {
-        let lease = session.pool.lease().await?;
+        let lease = session.pool.lease(session.deadline).await?;
         lease.set_entered(true);
         match lease.batch("BEGIN").await {
             Ok(()) => return Ok(lease),
@@ -200,7 +200,10 @@ impl Transaction for Level {
     fn commit(&self) -> Answer<()> {
         // A transaction that has failed answers COMMIT well and rolls back; this statement does
         // not, and neither waits.
-        self.end("SELECT 1; COMMIT", format!("RELEASE SAVEPOINT runnel_{}", self.level))
+        let done = self.end("SELECT 1; COMMIT", format!("RELEASE SAVEPOINT runnel_{}", self.level));
+        let counters = self.shared.pool.server.counters.clone();
+        let commits = u64::from(self.level == 1);
+        done.map(move |()| counters.add(Count::Commits, commits))
     }
 
     fn roll_back(&self) -> Answer<()> {

@@ -6,6 +6,7 @@ use crate::sqlite::cell::{read, safe_text};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::shown;
 use crate::sqlite::select::{Columns, Select};
+use crate::sqlite::tally;
 use runnel_store::{Form, Kind, Value, json};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement, params_from_iter};
@@ -33,28 +34,32 @@ pub(crate) fn encode(
     let columns = columns(&statement, select);
     let mut rows = statement.query(params_from_iter(&select.parameters))?;
     let mut out = Vec::with_capacity(512);
+    let mut count = 0;
     if form == Form::Csv {
         csv::header(&columns, &mut out);
         while let Some(row) = rows.next()? {
             csv_row(&columns, row, &mut out)?;
+            count += 1;
             if out.len() >= watch.from {
                 (watch.tell)(&mut out)?;
             }
         }
+        tally::statement(count);
         return Ok(out);
     }
     out.push(b'[');
-    let mut first = true;
     while let Some(row) = rows.next()? {
-        if !std::mem::take(&mut first) {
+        if count > 0 {
             out.push(b',');
         }
+        count += 1;
         json_row(&columns, row, &mut out)?;
         if out.len() >= watch.from {
             (watch.tell)(&mut out)?;
         }
     }
     out.push(b']');
+    tally::statement(count);
     Ok(out)
 }
 
@@ -72,6 +77,7 @@ pub(crate) fn records(connection: &Connection, select: &Select) -> Result<Vec<Va
         }
         records.push(value);
     }
+    tally::statement(records.len() as u64);
     Ok(records)
 }
 
@@ -90,6 +96,7 @@ pub(crate) fn record(columns: &Columns, row: &Row<'_>, weight: &mut usize) -> Re
 /// The one integer that a count answers.
 pub(crate) fn count(connection: &Connection, select: &Select) -> Result<i64, Fault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
+    tally::statement(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 

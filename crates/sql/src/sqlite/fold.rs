@@ -10,6 +10,7 @@ use crate::sqlite::encode::write_cell;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{TableInfo, quoted};
 use crate::sqlite::select::{Columns, Size};
+use crate::sqlite::tally;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::{Connection, Error, Result};
 use std::cell::RefCell;
@@ -31,6 +32,7 @@ struct Target {
     out: Vec<u8>,
     /// The size at which it ends.
     limit: usize,
+    rows: u64,
 }
 
 /// The statement that folds a table's rows; `None` where rows come in another order.
@@ -59,9 +61,9 @@ pub(crate) fn encode(
     let mut statement = connection.prepare_cached(sql)?;
     let mut out = Vec::with_capacity(size.expected().min(limit));
     out.push(b'[');
-    TARGET.set(Some(Target { columns: columns.clone(), out, limit }));
+    TARGET.set(Some(Target { columns: columns.clone(), out, limit, rows: 0 }));
     let ran = statement.query_row([], |_| Ok(()));
-    let Some(Target { mut out, .. }) = TARGET.take() else {
+    let Some(Target { mut out, rows, .. }) = TARGET.take() else {
         return Err(Fault::interrupted());
     };
     if out.len() >= limit {
@@ -74,6 +76,7 @@ pub(crate) fn encode(
         _ => out.push(b']'),
     }
     size.was(out.len());
+    tally::statement(rows);
     Ok(out)
 }
 
@@ -98,6 +101,7 @@ impl Aggregate<(), Option<i64>> for Fold {
                 write_cell(row.get_raw(at), *shown, out);
             }
             out.extend_from_slice(b"},");
+            target.rows += 1;
             match out.len() < target.limit {
                 true => Ok(()),
                 false => Err(refused("the result is large")),

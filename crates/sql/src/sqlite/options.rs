@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Connections of one database that read beside the workers' own, unless told otherwise.
+pub const POOL_CONNECTIONS: usize = 4;
+
 /// How a database is opened. All openings of one file in a process share its writer, so they have
 /// to agree on these.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,11 @@ pub struct Options {
     pub read_only: bool,
     /// Whether encoded answers are kept while the database has not changed.
     pub keep_answers: bool,
+    /// Connections that read beside the workers' own, for all workers together: how many reads
+    /// that take longer than [`crate::READ_BUDGET`] run at a time.
+    pub connections: usize,
+    /// How long such a read waits for one of them, and a write for a place in the writer's queue.
+    pub wait: Duration,
 }
 
 impl Default for Options {
@@ -24,6 +32,8 @@ impl Default for Options {
             busy_timeout: Duration::from_secs(5),
             read_only: false,
             keep_answers: true,
+            connections: POOL_CONNECTIONS,
+            wait: Duration::from_secs(5),
         }
     }
 }

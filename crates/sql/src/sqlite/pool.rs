@@ -4,18 +4,16 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::options::Options;
 use crate::sqlite::place::{Place, Role};
 use crate::sqlite::stop::{STEPS, is_over};
+use crate::sqlite::tally;
 use bytes::Bytes;
 use futures_util::stream;
-use runnel_store::{Answer, ByteStream, Error, Kind};
+use runnel_store::{Answer, ByteStream, Counters, Error, Kind, Slot, SlotLimits, Slots};
 use rusqlite::{Connection, InterruptHandle};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-
-/// Connections of one database that read beside the workers' own.
-pub const POOL_CONNECTIONS: usize = 4;
+use tokio::sync::mpsc;
 
 /// Readers that wait for one of them; more are refused as temporarily unavailable.
 pub const POOL_WAITING: usize = 256;
@@ -35,19 +33,16 @@ pub(crate) struct Pool {
     place: Place,
     options: Options,
     idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    slots: Arc<Slots>,
+    counters: Arc<Counters>,
 }
 
 impl Pool {
-    pub(crate) fn new(place: Place, options: Options) -> Self {
-        Pool {
-            place,
-            options,
-            idle: Mutex::default(),
-            permits: Arc::new(Semaphore::new(POOL_CONNECTIONS)),
-            waiting: AtomicUsize::new(0),
-        }
+    pub(crate) fn new(place: Place, options: Options, counters: Arc<Counters>) -> Self {
+        let limits =
+            SlotLimits { slots: options.connections, waiting: POOL_WAITING, wait: options.wait };
+        let slots = Slots::new(limits, counters.clone());
+        Pool { place, options, idle: Mutex::default(), slots, counters }
     }
 
     /// Reads on a thread of the event loop's blocking pool. Dropping the answer stops it.
@@ -58,10 +53,10 @@ impl Pool {
     ) -> Answer<T> {
         Answer::later(async move {
             let leash = Leash::default();
-            let permit = self.permit().await?;
+            let slot = self.slot(deadline).await?;
             let loop_ = event_loop()?;
             let order = leash.0.clone();
-            let read = loop_.spawn_blocking(move || self.run(permit, &order, deadline, work));
+            let read = loop_.spawn_blocking(move || self.run(slot, &order, deadline, work));
             Ok(read.await.map_err(|_| Fault::new(Kind::Failed, "the query failed"))??)
         })
     }
@@ -75,14 +70,14 @@ impl Pool {
     {
         let start = async move {
             let leash = Leash::default();
-            let permit = self.permit().await?;
+            let slot = self.slot(deadline).await?;
             let loop_ = event_loop()?;
             let order = leash.0.clone();
             let (sender, receiver) = mpsc::channel(CHUNKS_WAITING);
             let timer = loop_.clone();
             loop_.spawn_blocking(move || {
                 let mut pass = |chunk| pass_on(&timer, &sender, Ok(chunk));
-                let done = self.run(permit, &order, deadline, |read| work(read, &mut pass));
+                let done = self.run(slot, &order, deadline, |read| work(read, &mut pass));
                 if let Err(fault) = done {
                     let _ = pass_on(&timer, &sender, Err(fault));
                 }
@@ -93,15 +88,15 @@ impl Pool {
         Box::pin(stream::unfold(first, Chunks::next))
     }
 
-    /// Waits for a connection to be free.
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
-        let _place = Waiting::enter(&self.waiting)?;
-        self.permits.clone().acquire_owned().await.map_err(|_| Fault::stopped())
+    /// Waits for a connection to be free, in the order of asking.
+    async fn slot(&self, deadline: Option<Instant>) -> Result<Slot, Fault> {
+        let taken = self.slots.take(deadline).await;
+        taken.map_err(|none| Fault::new(none.kind(), none.message("connections for long reads")))
     }
 
     fn run<T>(
         &self,
-        _permit: OwnedSemaphorePermit,
+        slot: Slot,
         order: &Arc<Order>,
         deadline: Option<Instant>,
         work: impl FnOnce(&Connection) -> Result<T, Fault>,
@@ -119,8 +114,11 @@ impl Pool {
         let result =
             if cancelled || is_over(deadline) { Err(Fault::timeout()) } else { work(&connection) };
         order.end();
+        tally::tell(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;
+        // First the connection, then its slot: the next one finds it.
         lock(&self.idle).push(connection);
+        drop(slot);
         result
     }
 }
@@ -165,25 +163,6 @@ impl Drop for Leash {
         if let Some(handle) = lock(&self.0.running).as_ref() {
             handle.interrupt();
         }
-    }
-}
-
-/// A place among those that wait.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(count: &'a AtomicUsize) -> Result<Self, Fault> {
-        let place = Waiting(count);
-        if count.fetch_add(1, Ordering::Relaxed) >= POOL_WAITING {
-            return Err(Fault::new(Kind::Unavailable, "too many long queries wait already"));
-        }
-        Ok(place)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -9,9 +9,10 @@ use crate::sqlite::schema::TableInfo;
 use crate::sqlite::select::{SEED, Select};
 use crate::sqlite::shared::Shared;
 use crate::sqlite::stop::{Stop, is_over};
+use crate::sqlite::tally;
 use crate::sqlite::wal_index::{Version, WalIndex};
 use bytes::Bytes;
-use runnel_store::{Answer, EntityTag, Form, Value};
+use runnel_store::{Answer, Count, EntityTag, Form, Value};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -220,7 +221,9 @@ impl Reader {
         if !self.shared.options.keep_answers {
             return None;
         }
-        self.shelf.borrow_mut().find(stamp.data, select)
+        let kept = self.shelf.borrow_mut().find(stamp.data, select)?;
+        self.shared.counters.add(Count::Kept, 1);
+        Some(kept)
     }
 
     /// Does something on this connection at once; while it is locked for readers, tries again
@@ -275,6 +278,7 @@ impl Reader {
             let found = reader.steadily(|connection, _| {
                 reader.stop.during(Some(limit), || work(connection, Site::Worker))
             });
+            tally::tell(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
                 done(reader, stamp, &found);
                 found

@@ -5,7 +5,7 @@ use crate::sqlite::options::Options;
 use crate::sqlite::place::Place;
 use crate::sqlite::pool::Pool;
 use crate::sqlite::writer::Writer;
-use runnel_store::{Answer, Kind};
+use runnel_store::{Answer, Counters, Kind};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
@@ -17,6 +17,7 @@ pub(crate) struct Shared {
     pub(crate) options: Options,
     pub(crate) pool: Arc<Pool>,
     pub(crate) writer: Writer,
+    pub(crate) counters: Arc<Counters>,
 }
 
 /// The databases that are open, by their place. There are few, and opening is rare.
@@ -35,9 +36,10 @@ impl Shared {
             }
             return Ok(shared);
         }
-        let writer = Writer::start(&place, &options)?;
-        let pool = Arc::new(Pool::new(place.clone(), options.clone()));
-        let shared = Arc::new(Shared { place: place.clone(), options, pool, writer });
+        let counters = Counters::of("sqlite", &place.to_string());
+        let writer = Writer::start(&place, &options, &counters)?;
+        let pool = Arc::new(Pool::new(place.clone(), options.clone(), counters.clone()));
+        let shared = Arc::new(Shared { place: place.clone(), options, pool, writer, counters });
         open.push((place, Arc::downgrade(&shared)));
         Ok(shared)
     }

@@ -15,6 +15,7 @@ use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
 use crate::sqlite::schema::{Key, TableInfo};
 use crate::sqlite::select::{Select, column, translate};
+use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
@@ -411,6 +412,8 @@ impl Inner {
                     return Ok(None);
                 };
                 let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
+                tally::statement(u64::from(content.is_some()));
+                tally::tell(&self.reader.shared.counters);
                 return Ok(content.map(|content| self.classed(content)));
             }
             let select = match reference.query() {

@@ -15,18 +15,23 @@ use crate::sqlite::options::Options;
 use crate::sqlite::place::{Place, Role};
 use crate::sqlite::queue::{Next, Queue, Refused};
 use crate::sqlite::stop::{Stop, is_over};
+use crate::sqlite::tally;
 use crate::sqlite::telling::{OTHERS_INTERVAL, Telling};
-use runnel_store::{Answer, Kind, Watchers};
+use runnel_store::{Answer, Count, Kind, Level, Watchers};
 use rusqlite::Connection;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// Writes that wait for the writer of one database. When it is full, the next ones wait for room.
 pub const WRITE_QUEUE: usize = 1024;
+
+/// Writes that wait for room in the queue; more are refused as temporarily unavailable.
+pub const WRITE_WAITING: usize = 4096;
 
 /// The most writes that share one transaction.
 pub const WRITE_GROUP: usize = 1024;
@@ -44,6 +49,7 @@ pub(crate) struct Writer {
     queue: Arc<Queue<Task>>,
     thread: Option<JoinHandle<()>>,
     counters: Arc<Counters>,
+    line: Arc<Line>,
     pub(crate) watchers: Watchers,
     /// Decides about statements of programs on the writer's connection.
     pub(crate) guard: Guard,
@@ -62,6 +68,17 @@ pub(crate) enum Task {
 pub(crate) trait Alone: Send {
     fn run(self: Box<Self>, session: &Session);
 }
+
+/// Those who wait for room in the queue.
+struct Line {
+    waiting: AtomicUsize,
+    /// How long each waits at most.
+    patience: Duration,
+    numbers: Arc<runnel_store::Counters>,
+}
+
+/// A place in it, until it is dropped.
+struct Waiting(Arc<Line>);
 
 #[derive(Default)]
 struct Counters {
@@ -153,7 +170,11 @@ where
 impl Writer {
     /// Opens the database, on this thread so that errors are answered at once, and starts the
     /// writer.
-    pub(crate) fn start(place: &Place, options: &Options) -> Result<Self, Fault> {
+    pub(crate) fn start(
+        place: &Place,
+        options: &Options,
+        numbers: &Arc<runnel_store::Counters>,
+    ) -> Result<Self, Fault> {
         let mut connection = place.connect(Role::Writer, options)?;
         let counters = Arc::new(Counters::default());
         let counted = counters.clone();
@@ -171,17 +192,20 @@ impl Writer {
         let stop = Stop::install(&mut connection)?;
         let guard = Guard::install(&mut connection)?;
         let queue = Queue::new(WRITE_QUEUE);
-        let (jobs, counts) = (queue.clone(), counters.clone());
+        let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
         let watchers = Watchers::new();
         let telling = Telling::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
                 let _closing = Closing(jobs.clone());
-                Session { connection, stop, jobs, counters: counts, telling }.serve();
+                let (counters, numbers, writes) = (counts, told, Cell::new(0));
+                Session { connection, stop, jobs, counters, numbers, writes, telling }.serve();
             })
             .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
-        Ok(Writer { queue, thread: Some(thread), counters, watchers, guard })
+        let (waiting, patience) = (AtomicUsize::new(0), options.wait);
+        let line = Arc::new(Line { waiting, patience, numbers: numbers.clone() });
+        Ok(Writer { queue, thread: Some(thread), counters, line, watchers, guard })
     }
 
     /// Runs work in the writer's next transaction. It is queued now, in the order of the calls;
@@ -205,12 +229,15 @@ impl Writer {
     ) -> Answer<T> {
         let full = match self.queue.push(task) {
             Ok(()) => None,
-            Err(Refused::Full(task)) => Some((self.queue.clone(), task)),
             Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
+            Err(Refused::Full(task)) => match Line::enter(&self.line) {
+                Ok(place) => Some((self.queue.clone(), task, place)),
+                Err(fault) => return Answer::Ready(Err(fault.into())),
+            },
         };
         Answer::later(async move {
-            if let Some((queue, task)) = full {
-                until(deadline, queue.wait(task)).await?.map_err(|_| Fault::stopped())?;
+            if let Some((queue, task, place)) = full {
+                place.wait(deadline, queue.wait(task)).await?;
             }
             Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??)
         })
@@ -236,6 +263,55 @@ impl Drop for Writer {
     }
 }
 
+impl Line {
+    fn enter(line: &Arc<Line>) -> Result<Waiting, Fault> {
+        let place = Waiting(line.clone());
+        line.numbers.rise(Level::Waiting, 1);
+        if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
+            line.numbers.add(Count::Refused, 1);
+            return Err(Fault::new(Kind::Unavailable, "too many writes wait for the database"));
+        }
+        Ok(place)
+    }
+}
+
+impl Waiting {
+    /// Waits for room, no longer than one may.
+    async fn wait<T>(
+        self,
+        deadline: Option<Instant>,
+        room: impl Future<Output = Result<(), Refused<T>>>,
+    ) -> Result<(), Fault> {
+        let start = Instant::now();
+        let patience = self.0.patience;
+        let found = until(deadline, tokio::time::timeout(patience, room)).await;
+        self.0.numbers.waits.record(start.elapsed());
+        match found {
+            Ok(Ok(found)) => found.map_err(|_| Fault::stopped()),
+            Ok(Err(_)) => {
+                self.0.numbers.add(Count::Late, 1);
+                let seconds = patience.as_secs_f64();
+                let message = format!(
+                    "{WRITE_QUEUE} writes wait for the database, and within {seconds} s there was \
+                     no room for another"
+                );
+                Err(Fault::new(Kind::Unavailable, message))
+            }
+            Err(fault) => {
+                self.0.numbers.add(Count::Late, 1);
+                Err(fault)
+            }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.numbers.fall(Level::Waiting, 1);
+    }
+}
+
 /// When the thread ends, for whatever reason, nobody goes on waiting for it.
 struct Closing(Arc<Queue<Task>>);
 
@@ -252,6 +328,9 @@ pub(crate) struct Session {
     stop: Stop,
     jobs: Arc<Queue<Task>>,
     counters: Arc<Counters>,
+    numbers: Arc<runnel_store::Counters>,
+    /// Done in the transaction that is open.
+    writes: Cell<u64>,
     telling: Telling,
 }
 
@@ -369,11 +448,15 @@ impl Session {
         let end = job.deadline().into_iter().chain(end).min();
         let mark = self.telling.mark();
         let good = self.stop.during(end, || job.run(&self.connection));
+        tally::tell_work(&self.numbers);
         if self.connection.is_autocommit() {
             return false;
         }
         let undone = match good {
-            true => Ok(()),
+            true => {
+                self.writes.set(self.writes.get() + 1);
+                Ok(())
+            }
             false => {
                 self.telling.forget_since(mark);
                 self.execute("ROLLBACK TO job")
@@ -391,6 +474,7 @@ impl Session {
 
     pub(crate) fn begin(&self) -> Result<(), Fault> {
         self.execute("BEGIN IMMEDIATE")?;
+        self.writes.set(0);
         self.telling.begin(&self.connection);
         Ok(())
     }
@@ -399,6 +483,9 @@ impl Session {
         let told = self.telling.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
         self.counters.generation.fetch_add(1, Ordering::Release);
+        self.numbers.add(Count::Commits, 1);
+        // What has the writer to itself counts as one.
+        self.numbers.add(Count::Writes, self.writes.take().max(1));
         self.telling.publish(told);
         Ok(())
     }

@@ -4,9 +4,10 @@ use crate::common::*;
 use crate::support::{count, local, one, open, sql, tasks, with_database};
 use runnel_scratch::{Server, Service};
 use runnel_sql::{Postgres, PostgresOptions};
-use runnel_store::{Context, Kind, Store, Value};
-use std::cell::Cell;
+use runnel_store::{Context, Count, Counters, Kind, Level, Store, Value};
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -184,4 +185,76 @@ fn a_server_that_dies_and_comes_back() {
         let told = tokio::time::timeout(Duration::from_secs(30), changes.next()).await;
         assert_eq!(told.unwrap().unwrap().unwrap().kind, runnel_store::ChangeKind::Lost);
     });
+}
+
+/// A database with one connection, which is not free for a while.
+async fn held(url: &str, wait: Duration) -> (Rc<Postgres>, Rc<dyn runnel_store::Transaction>) {
+    let options =
+        PostgresOptions { connections: 1, checkout_time: wait, ..PostgresOptions::default() };
+    let database = Postgres::open(url, options).unwrap();
+    let transaction = database.begin(&reference(""), &now()).await.unwrap();
+    (database, transaction)
+}
+
+#[test]
+fn who_waits_for_a_connection_is_served_in_order() {
+    with_database(|url| async move {
+        let (database, transaction) = held(&url, Duration::from_secs(30)).await;
+        let counters = counters(&url);
+        let served = Rc::new(RefCell::new(Vec::new()));
+        let wait = |name: u32| {
+            let (database, served) = (database.clone(), served.clone());
+            tokio::task::spawn_local(async move {
+                one(&database, "select 1").await;
+                served.borrow_mut().push(name);
+            })
+        };
+        let waiting = [wait(1), wait(2), wait(3), wait(4)];
+        while counters.level(Level::Waiting) < 4 {
+            tokio::task::yield_now().await;
+        }
+        // Who gives up leaves the line.
+        waiting[1].abort();
+        while counters.level(Level::Waiting) > 3 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!((counters.level(Level::Used), counters.level(Level::Open)), (1, 1));
+        transaction.roll_back().await.unwrap();
+        for one in waiting {
+            let _ = one.await;
+        }
+        assert_eq!(*served.borrow(), [1, 3, 4]);
+        assert_eq!((counters.level(Level::Used), counters.level(Level::Waiting)), (0, 0));
+        assert_eq!(counters.count(Count::Opened), 1);
+        // Preparing a statement and running it wait each for itself.
+        assert_eq!(counters.waits.counts().iter().sum::<u64>(), 6);
+    });
+}
+
+#[test]
+fn waiting_for_a_connection_ends() {
+    with_database(|url| async move {
+        let (database, transaction) = held(&url, Duration::from_millis(100)).await;
+        let late = database.run("select 1", vec![], &now()).await.map(drop).unwrap_err();
+        assert!(late.kind == Kind::Unavailable && late.temporary, "{late}");
+        assert!(late.message.contains("all 1 connections to PostgreSQL at 127.0.0.1"), "{late}");
+        let soon = within(Duration::from_millis(30));
+        let late = database.run("select 1", vec![], &soon).await.map(drop).unwrap_err();
+        assert_eq!(late.kind, Kind::Timeout, "{late}");
+        assert!(late.message.contains("before the deadline"), "{late}");
+        transaction.commit().await.unwrap();
+        assert_eq!(one(&database, "select 1").await, Value::Int(1));
+        let counters = counters(&url);
+        assert_eq!((counters.count(Count::Late), counters.count(Count::Commits)), (2, 1));
+        assert!(counters.count(Count::Statements) >= 3 && counters.count(Count::Rows) >= 1);
+    });
+}
+
+/// What is counted of a database.
+fn counters(url: &str) -> Arc<Counters> {
+    let place = url.rsplit_once('@').map_or_else(|| url.split("//").nth(1).unwrap(), |(_, it)| it);
+    let place = place.split('?').next().unwrap();
+    let found =
+        Counters::all().into_iter().find(|one| one.kind == "postgres" && one.place == place);
+    found.unwrap_or_else(|| panic!("nothing is counted of {place}"))
 }
