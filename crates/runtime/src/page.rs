@@ -40,7 +40,7 @@ impl Writing {
         let stack = isolate.stack();
         stack.reserve(8);
         // A page around this one: its program asked for this `get`.
-        let outer = begun(&isolate, stack);
+        let outer = isolate.scheduler().is_within().then(|| begun(&isolate, stack)).flatten();
         let outcome = Pin::new(&mut self.fiber).poll(context);
         let stack = isolate.stack();
         if !matches!(outcome, Poll::Ready(Ok(_)))

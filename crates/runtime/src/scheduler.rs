@@ -1,7 +1,7 @@
 //! Which fiber runs next: the one that has run least, and a short request before a long one.
 //!
 //! While there is little to do, every fiber runs at once and this costs two readings of the clock.
-//! Once fibers have used up a turn of the event loop, those that want to run wait in line. In each
+//! Once long fibers have used up a turn of the event loop, those that want to run wait in line. In each
 //! further turn, after the loop has looked at its sockets, a task lets the first of the line run.
 //! So a request that arrives while others compute is seen within one time slice, and passes them.
 //!
@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 
 /// What fibers may use of a turn of the event loop before the others have to wait in line.
 const TURN: Duration = Duration::from_micros(250);
+/// A fiber that runs shorter than this uses up nothing of a turn: however many of these there are,
+/// none would gain by standing in line, which costs more than they do.
+const SHORT: Duration = Duration::from_micros(20);
 /// How many times its own length a fiber can be made to wait by shorter ones.
 const PATIENCE: u32 = 32;
 /// The longest time that a fiber can be made to wait by shorter ones.
@@ -32,7 +35,7 @@ const KINDS: usize = 1024;
 /// The line of one isolate.
 pub(crate) struct Scheduler {
     line: RefCell<BinaryHeap<Waiting>>,
-    /// What fibers have used since the last turn began.
+    /// What long fibers have used since the last turn began.
     used: Cell<Duration>,
     /// Fibers that want to run wait in line.
     busy: Cell<bool>,
@@ -97,6 +100,11 @@ impl Scheduler {
         self.busy.get() && self.depth.get() == 0
     }
 
+    /// Whether a fiber runs now, so that the next to begin runs inside it.
+    pub(crate) fn is_within(&self) -> bool {
+        self.depth.get() > 0
+    }
+
     /// Polls what nobody awaits yet, unless it has to wait in line. Whoever awaits it then polls it
     /// at once: no wake-up is lost.
     pub(crate) fn at_once<T>(&self, poll: impl FnOnce(&mut Context<'_>) -> Poll<T>) -> Poll<T> {
@@ -116,7 +124,7 @@ impl Scheduler {
     pub(crate) fn end(this: &Rc<Scheduler>, began: Instant) -> Duration {
         let ran = began.elapsed();
         this.depth.set(this.depth.get() - 1);
-        if this.depth.get() == 0 {
+        if ran > SHORT && this.depth.get() == 0 {
             let used = this.used.get() + ran;
             this.used.set(used);
             if used > TURN && !this.busy.get() && tokio::runtime::Handle::try_current().is_ok() {
@@ -166,7 +174,6 @@ impl Scheduler {
 
     /// Lets the first of the line run, as many as fill a turn. Answers whether there was any.
     fn grant(&self) -> bool {
-        self.used.set(Duration::ZERO);
         let mut expected = Duration::ZERO;
         let mut any = false;
         while expected < TURN {
@@ -191,12 +198,16 @@ impl Ticket {
     }
 }
 
-/// Lets the line go on, a turn of the event loop at a time, until nobody waits.
+/// Lets the line go on, a turn of the event loop at a time, until nobody waits and no long fiber has
+/// run.
 async fn take_turns(turns: Turns) {
     loop {
         // Comes back after the loop has looked at its sockets and timers.
         tokio::task::yield_now().await;
-        if !turns.0.grant() {
+        let used = turns.0.used.replace(Duration::ZERO);
+        turns.0.grant();
+        // Short requests alone need no line, however many keep coming.
+        if used <= TURN && turns.0.length() == 0 {
             return;
         }
     }
