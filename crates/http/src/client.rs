@@ -4,6 +4,7 @@ mod address;
 mod call;
 mod dial;
 mod fault;
+pub(crate) mod hosts;
 mod incoming;
 mod outgoing;
 
@@ -36,6 +37,14 @@ pub struct ClientOptions {
     pub collect: u64,
     /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
+    /// How many connections each host gets, idle ones not counted. One is in use until the body of
+    /// its answer has been read. Default 1,024.
+    pub connections: usize,
+    /// How many requests to a host wait for one of them; more are refused. Default 4,096.
+    pub waiting: usize,
+    /// How long each of them waits, in the order of asking; a deadline of the context counts when
+    /// it is earlier. Default 5 s.
+    pub wait: Duration,
     /// A Unix socket that all connections are made to; the host of an address is then only said in
     /// the request. None by default.
     pub socket: Option<PathBuf>,
@@ -55,6 +64,9 @@ impl std::fmt::Debug for ClientOptions {
             .field("redirects", &self.redirects)
             .field("collect", &self.collect)
             .field("idle_connections", &self.idle_connections)
+            .field("connections", &self.connections)
+            .field("waiting", &self.waiting)
+            .field("wait", &self.wait)
             .field("socket", &self.socket)
             .field("headers", &names)
             .finish()
@@ -70,6 +82,9 @@ impl Default for ClientOptions {
             redirects: 10,
             collect: 1024 * 1024,
             idle_connections: 1024,
+            connections: 1024,
+            waiting: 4096,
+            wait: Duration::from_secs(5),
             socket: None,
             headers: Vec::new(),
         }
@@ -104,7 +119,8 @@ impl Default for ClientOptions {
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such
-/// as [`Kind::Denied`] for 403. A host that cannot be reached is [`Kind::Unavailable`], one that
+/// as [`Kind::Denied`] for 403. A host that cannot be reached, or has all its connections in use
+/// for longer than [`ClientOptions::wait`], is [`Kind::Unavailable`], one that
 /// does not answer in time [`Kind::Timeout`]; both are temporary.
 pub fn client(options: ClientOptions) -> Rc<dyn Store> {
     let headers = request_headers(&options);

@@ -1,5 +1,6 @@
 //! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
 
+use crate::client::hosts::Hosts;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -9,18 +10,22 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use runnel_store::Kind;
+use runnel_store::{Count, Kind, Slot, SlotLimits};
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
 
 /// How long an idle connection is kept: less than most servers keep theirs.
 const KEPT: Duration = Duration::from_secs(50);
+
+/// How many requests to a host wait for a connection; more are refused.
+const WAITING: usize = 4096;
 
 /// The causes of an error that are looked at, from the outside in.
 const CAUSES: usize = 16;
@@ -36,6 +41,10 @@ pub struct TransportOptions {
     pub body_idle: Duration,
     /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
+    /// How many connections each host gets, idle ones not counted. Default 1,024.
+    pub connections: usize,
+    /// How long a request waits for one of them; 4,096 wait at most. Default 5 s.
+    pub wait: Duration,
 }
 
 impl Default for TransportOptions {
@@ -44,6 +53,8 @@ impl Default for TransportOptions {
             connect_time: Duration::from_secs(10),
             body_idle: Duration::from_secs(30),
             idle_connections: 1024,
+            connections: 1024,
+            wait: Duration::from_secs(5),
         }
     }
 }
@@ -57,6 +68,7 @@ impl Default for TransportOptions {
 #[derive(Clone)]
 pub struct Transport {
     http: legacy::Client<HttpsConnector<HttpConnector>, UnsyncBoxBody<Bytes, Fault>>,
+    hosts: Arc<Hosts>,
     body_idle: Duration,
 }
 
@@ -77,7 +89,10 @@ impl Transport {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(options.idle_connections)
             .build(connector);
-        Transport { http, body_idle: options.body_idle }
+        let limits =
+            SlotLimits { slots: options.connections, waiting: WAITING, wait: options.wait };
+        let hosts = Arc::new(Hosts::new(limits, None));
+        Transport { http, hosts, body_idle: options.body_idle }
     }
 
     /// Sends a request and answers when the head of the answer has come, at the latest at `until`.
@@ -96,18 +111,37 @@ impl Transport {
         B::Error: Into<Fault>,
     {
         let host = host_of(request.uri());
+        let known = self.hosts.of(request.uri());
+        let slot = match &known {
+            None => None,
+            Some(known) => Some(known.slots.take(Some(until)).await.map_err(|none| {
+                let fault = match none.kind() {
+                    Kind::Timeout => TransportFault::Timeout,
+                    _ => TransportFault::Crowded,
+                };
+                let message = none.message(&format!("connections to {host}"));
+                TransportError { fault, message, detail: String::new() }
+            })?),
+        };
+        let count = |what| known.iter().for_each(|known| known.counters.add(what, 1));
+        count(Count::Requests);
         let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        match tokio::time::timeout_at(until.into(), self.http.request(request)).await {
+        let answer = match tokio::time::timeout_at(until.into(), self.http.request(request)).await {
             Err(_) => Err(TransportError::late(&host, "answer")),
             Ok(Err(error)) => Err(TransportError::of(&error, error.is_connect(), &host)),
             Ok(Ok(response)) => Ok(response.map(|body| Received {
                 body,
+                _slot: slot,
                 host,
                 idle: self.body_idle,
                 timer: Box::pin(tokio::time::sleep(self.body_idle)),
                 is_waiting: false,
             })),
+        };
+        if !answer.as_ref().is_ok_and(|answer| !answer.status().is_server_error()) {
+            count(Count::Failures);
         }
+        answer
     }
 }
 
@@ -125,6 +159,8 @@ fn host_of(target: &Uri) -> String {
 /// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
 pub struct Received {
     body: Incoming,
+    /// The place among the host's connections.
+    _slot: Option<Slot>,
     host: String,
     idle: Duration,
     timer: Pin<Box<Sleep>>,
@@ -196,6 +232,8 @@ impl Body for Received {
 pub enum TransportFault {
     /// There was no connection, so the request was not sent.
     Connect,
+    /// Too many wait for a connection already, or none was free in time.
+    Crowded,
     /// It took too long.
     Timeout,
     /// The connection ended in the middle.
@@ -297,7 +335,9 @@ impl StdError for TransportError {}
 impl From<TransportError> for runnel_store::Error {
     fn from(error: TransportError) -> Self {
         let (kind, temporary) = match error.fault {
-            TransportFault::Connect | TransportFault::Closed => (Kind::Unavailable, true),
+            TransportFault::Connect | TransportFault::Closed | TransportFault::Crowded => {
+                (Kind::Unavailable, true)
+            }
             TransportFault::Timeout => (Kind::Timeout, true),
             TransportFault::Untrusted => (Kind::Denied, false),
             TransportFault::Malformed => (Kind::Failed, false),

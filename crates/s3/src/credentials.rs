@@ -201,7 +201,7 @@ impl HttpService for Connector {
 
 fn http_error(error: TransportError) -> HttpError {
     let kind = match error.fault {
-        TransportFault::Connect => HttpErrorKind::Connect,
+        TransportFault::Connect | TransportFault::Crowded => HttpErrorKind::Connect,
         TransportFault::Timeout => HttpErrorKind::Timeout,
         TransportFault::Closed => HttpErrorKind::Interrupted,
         TransportFault::Malformed => HttpErrorKind::Decode,

@@ -1,6 +1,7 @@
 //! One verb on its way: connections, time limits, redirects, and the second attempt.
 
 use super::dial::Dial;
+use super::hosts::Hosts;
 use super::incoming::Reception;
 use super::outgoing::{Feed, Outgoing, Payload};
 use super::{ClientOptions, address, fault};
@@ -10,7 +11,9 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use runnel_store::{Calling, Error, Exchange, Kind, Reference, Result, Verb};
+use runnel_store::{
+    Calling, Count, Error, Exchange, Kind, Reference, Result, Slot, SlotLimits, Verb,
+};
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -25,6 +28,7 @@ const SECRET: [HeaderName; 3] =
 /// The connections of one client.
 pub(super) struct Wire {
     http: legacy::Client<HttpsConnector<Dial>, Payload>,
+    hosts: Hosts,
     pub(super) options: ClientOptions,
 }
 
@@ -41,7 +45,10 @@ impl Wire {
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(options.idle_connections)
             .build(connector);
-        Wire { http, options }
+        let limits =
+            SlotLimits { slots: options.connections, waiting: options.waiting, wait: options.wait };
+        let hosts = Hosts::new(limits, options.socket.as_deref());
+        Wire { http, hosts, options }
     }
 }
 
@@ -90,10 +97,11 @@ impl Call {
 
     async fn follow(&mut self) -> Result<Reception> {
         for _ in 0..=self.wire.options.redirects {
-            let response = self.attempts().await?;
+            let (response, slot) = self.attempts().await?;
             let Some(next) = self.redirect(&response)? else {
                 return Ok(Reception {
                     response,
+                    slot,
                     wire: self.wire.clone(),
                     target: self.target.clone(),
                     deadline: self.deadline,
@@ -102,6 +110,7 @@ impl Call {
                 });
             };
             super::incoming::discard(response.into_body()).await;
+            drop(slot);
             if !address::same_origin(&self.target, &next) {
                 if self.wire.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";
@@ -121,11 +130,30 @@ impl Call {
 
     /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
     /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
-    async fn attempts(&mut self) -> Result<Response<Incoming>> {
+    async fn attempts(&mut self) -> Result<(Response<Incoming>, Option<Slot>)> {
+        let host = self.wire.hosts.of(&self.target);
+        let slot = match &host {
+            Some(host) => Some(host.slots.take(self.deadline).await.map_err(|none| {
+                let what = format!("connections to {}", host.counters.place);
+                none.error(&what)
+            })?),
+            None => None,
+        };
+        let count = |what| host.iter().for_each(|host| host.counters.add(what, 1));
+        count(Count::Requests);
+        let result = self.answered(&count).await;
+        if !result.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
+            count(Count::Failures);
+        }
+        Ok((result?, slot))
+    }
+
+    async fn answered(&mut self, count: &dyn Fn(Count)) -> Result<Response<Incoming>> {
         let (payload, kind, feed) = self.body.payload().await?;
         match self.attempt(payload, kind.clone(), feed).await? {
             Err(error) if self.may_repeat() && fault::was_closed(&error) => {
                 tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
+                count(Count::Retries);
                 let (payload, _, feed) = self.body.payload().await?;
                 let again = self.attempt(payload, kind, feed).await?;
                 again.map_err(|error| fault::of_wire(error, &self.target))

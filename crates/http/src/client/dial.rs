@@ -4,6 +4,7 @@ use hyper::Uri;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
+use runnel_store::{Count, Counters, Level};
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::path::Path;
@@ -53,33 +54,56 @@ impl Service<Uri> for Dial {
     fn call(&mut self, address: Uri) -> Self::Future {
         match self {
             Dial::Host(tcp) => {
+                let target = address.clone();
                 let connecting = tcp.call(address);
-                Box::pin(async move { Ok(Line::Host(connecting.await?)) })
+                let counters = super::hosts::counters(&target, None);
+                Box::pin(async move { Ok(Line::new(End::Host(connecting.await?), counters)) })
             }
             Dial::Socket(path, time) => {
                 let (path, time) = (path.clone(), *time);
+                let counters = super::hosts::counters(&address, Some(&path));
                 Box::pin(async move {
                     let connecting = tokio::time::timeout(time, UnixStream::connect(&path));
                     let connected = connecting.await.map_err(|_| io::ErrorKind::TimedOut);
                     let stream = connected.map_err(io::Error::from)??;
-                    Ok(Line::Socket(TokioIo::new(stream)))
+                    Ok(Line::new(End::Socket(TokioIo::new(stream)), counters))
                 })
             }
         }
     }
 }
 
-/// A connection.
-pub(super) enum Line {
+/// A connection, counted as long as it is open.
+pub(super) struct Line {
+    end: End,
+    counters: Arc<Counters>,
+}
+
+/// What it leads to.
+enum End {
     Host(TokioIo<TcpStream>),
     Socket(TokioIo<UnixStream>),
 }
 
+impl Line {
+    fn new(end: End, counters: Arc<Counters>) -> Self {
+        counters.add(Count::Opened, 1);
+        counters.rise(Level::Open, 1);
+        Line { end, counters }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.counters.fall(Level::Open, 1);
+    }
+}
+
 impl Connection for Line {
     fn connected(&self) -> Connected {
-        match self {
-            Line::Host(stream) => stream.connected(),
-            Line::Socket(_) => Connected::new(),
+        match &self.end {
+            End::Host(stream) => stream.connected(),
+            End::Socket(_) => Connected::new(),
         }
     }
 }
@@ -90,9 +114,9 @@ impl Read for Line {
         context: &mut Context<'_>,
         into: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Line::Host(stream) => Pin::new(stream).poll_read(context, into),
-            Line::Socket(stream) => Pin::new(stream).poll_read(context, into),
+        match &mut self.end {
+            End::Host(stream) => Pin::new(stream).poll_read(context, into),
+            End::Socket(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
@@ -103,30 +127,30 @@ impl Write for Line {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Line::Host(stream) => Pin::new(stream).poll_write(context, bytes),
-            Line::Socket(stream) => Pin::new(stream).poll_write(context, bytes),
+        match &mut self.end {
+            End::Host(stream) => Pin::new(stream).poll_write(context, bytes),
+            End::Socket(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Line::Host(stream) => Pin::new(stream).poll_flush(context),
-            Line::Socket(stream) => Pin::new(stream).poll_flush(context),
+        match &mut self.end {
+            End::Host(stream) => Pin::new(stream).poll_flush(context),
+            End::Socket(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut *self {
-            Line::Host(stream) => Pin::new(stream).poll_shutdown(context),
-            Line::Socket(stream) => Pin::new(stream).poll_shutdown(context),
+        match &mut self.end {
+            End::Host(stream) => Pin::new(stream).poll_shutdown(context),
+            End::Socket(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
-        match self {
-            Line::Host(stream) => stream.is_write_vectored(),
-            Line::Socket(stream) => stream.is_write_vectored(),
+        match &self.end {
+            End::Host(stream) => stream.is_write_vectored(),
+            End::Socket(stream) => stream.is_write_vectored(),
         }
     }
 
@@ -135,9 +159,9 @@ impl Write for Line {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match &mut *self {
-            Line::Host(stream) => Pin::new(stream).poll_write_vectored(context, parts),
-            Line::Socket(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+        match &mut self.end {
+            End::Host(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            End::Socket(stream) => Pin::new(stream).poll_write_vectored(context, parts),
         }
     }
 }

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, BodyStream};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName};
 use hyper::{Response, StatusCode, Uri};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Verb};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Slot, Verb};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +23,8 @@ const ERROR_TEXT: usize = 2 * 1024;
 /// An answer whose head has come.
 pub(super) struct Reception {
     pub(super) response: Response<Incoming>,
+    /// The place among the host's connections, until the body has been read.
+    pub(super) slot: Option<Slot>,
     pub(super) wire: Rc<Wire>,
     pub(super) target: Uri,
     /// When the caller stops waiting for the answer; a stream it reads in its own time.
@@ -62,6 +64,7 @@ impl Reception {
     /// Reads and forgets the rest, so that the connection can be used again.
     pub(super) async fn discard(self) {
         discard(self.response.into_body()).await;
+        drop(self.slot);
     }
 
     /// The answer as content: collected when it is small, a stream when it is not.
@@ -135,10 +138,11 @@ impl Reception {
         let late = self.late();
         let (target, verb, reference) = (self.target, self.verb, self.reference);
         let frames = BodyStream::new(self.response.into_body());
-        Box::pin(stream::unfold(Some((frames, late)), move |state| {
+        let start = Some((frames, late, self.slot));
+        Box::pin(stream::unfold(start, move |state| {
             let (target, reference) = (target.clone(), reference.clone());
             async move {
-                let (mut frames, late) = state?;
+                let (mut frames, late, slot) = state?;
                 loop {
                     let frame = match idle {
                         None => frames.next().await,
@@ -151,7 +155,7 @@ impl Reception {
                         Ok(frame) => {
                             // Trailers are nobody's content.
                             let Ok(piece) = frame.into_data() else { continue };
-                            return Some((Ok(piece), Some((frames, late))));
+                            return Some((Ok(piece), Some((frames, late, slot))));
                         }
                         Err(error) => {
                             let error = broken_off(&error, &target).on(verb, &reference);
