@@ -31,10 +31,21 @@ pub struct Answer {
     pub(crate) members: Vec<u32>,
     /// The documents of all rows, one after the other.
     pub(crate) ids: Vec<Id>,
+    /// One list of documents instead of one for each row, with the numbers of their indexes.
+    pub(crate) flat: Option<FlatList>,
     pub(crate) identifiers: Arc<[Identifier]>,
     pub(crate) offset: i64,
     pub(crate) total: usize,
     pub(crate) duration: Duration,
+}
+
+/// The documents of all interpretations as one list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlatList {
+    /// How many there are on all pages.
+    pub(crate) count: usize,
+    /// Those of the page.
+    pub(crate) ids: Vec<(u8, Id)>,
 }
 
 /// What answers call an index.
@@ -145,6 +156,18 @@ impl Answer {
         &self.ids
     }
 
+    /// The documents of the page as one list, if that was asked for
+    /// ([`Request::flat`](crate::Request::flat)): what the index calls itself, and the identifier.
+    pub fn flat(&self) -> impl Iterator<Item = (&str, &Id)> {
+        let ids = self.flat.iter().flat_map(|flat| &flat.ids);
+        ids.map(|(index, id)| (self.identifiers[usize::from(*index)].text.as_str(), id))
+    }
+
+    /// How many documents that list has on all pages.
+    pub fn flat_count(&self) -> Option<usize> {
+        self.flat.as_ref().map(|flat| flat.count)
+    }
+
     /// The number of documents of all interpretations that were looked into. A document that is in
     /// several of them counts as often, unless each was to be shown once only.
     pub fn total(&self) -> usize {
@@ -168,7 +191,9 @@ impl Answer {
 
     /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`.
     /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
-    /// documents are left out. The duration is in seconds, to the microsecond.
+    /// documents are left out. The duration is in seconds, to the microsecond. If one list was
+    /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
+    /// `[index,id]`.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"allocations\":[");
         let mut first = true;
@@ -186,6 +211,20 @@ impl Answer {
         write_microseconds(microseconds.min(u128::from(u64::MAX)) as u64, out);
         out.extend_from_slice(b",\"total\":");
         write_unsigned(self.total as u64, out);
+        if let Some(flat) = &self.flat {
+            out.extend_from_slice(b",\"flat\":{\"count\":");
+            write_unsigned(flat.count as u64, out);
+            out.extend_from_slice(b",\"ids\":[");
+            for (number, (index, id)) in flat.ids.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(&self.identifiers[usize::from(*index)].json);
+                id::write_list(std::slice::from_ref(id), out);
+                out.push(b']');
+            }
+            out.extend_from_slice(b"]}");
+        }
         out.push(b'}');
     }
 
@@ -224,6 +263,7 @@ impl Answer {
         self.rows.clear();
         self.members.clear();
         self.ids.clear();
+        self.flat = None;
         self.total = 0;
     }
 }

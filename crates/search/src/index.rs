@@ -1,12 +1,13 @@
 //! An index: documents by category, filled at once or kept up to date as documents change.
 
+use crate::attributes::{Attribute, Columns};
 use crate::bundle::Entry;
 use crate::category::Category;
 use crate::document::Document;
 use crate::documents::Documents;
 use crate::error::ConfigError;
 use crate::id::{Id, KeyFormat};
-use crate::limits::{MAX_CATEGORIES, MAX_DOCUMENTS};
+use crate::limits::{MAX_ATTRIBUTES, MAX_CATEGORIES, MAX_DOCUMENTS};
 use crate::posting::End;
 use crate::tokenizer::Tokenizer;
 use crate::words_index::WordsIndex;
@@ -34,6 +35,7 @@ pub struct IndexConfig {
     key_format: KeyFormat,
     tokenizer: Tokenizer,
     categories: Vec<Category>,
+    attributes: Vec<Attribute>,
     fixed: bool,
     fidelity: Fidelity,
 }
@@ -47,6 +49,7 @@ impl IndexConfig {
             key_format: KeyFormat::default(),
             tokenizer: Tokenizer::new(),
             categories: Vec::new(),
+            attributes: Vec::new(),
             fixed: false,
             fidelity: Fidelity::default(),
         }
@@ -73,6 +76,12 @@ impl IndexConfig {
     /// Adds a category. Their order is the order in which interpretations are formed.
     pub fn category(mut self, category: Category) -> IndexConfig {
         self.categories.push(category);
+        self
+    }
+
+    /// Adds an attribute, for filters and for sorting.
+    pub fn attribute(mut self, attribute: Attribute) -> IndexConfig {
+        self.attributes.push(attribute);
         self
     }
 
@@ -103,13 +112,15 @@ pub struct Index {
     categories: Vec<WordsIndex>,
     qualifiers: HashMap<String, u8>,
     documents: Documents,
+    columns: Columns,
 }
 
 impl Index {
     /// An empty index.
     ///
     /// # Errors
-    /// Too many categories, none at all, or two of one name.
+    /// Too many categories, none at all, or two of one name; the same of attributes, which need not
+    /// be there.
     pub fn new(config: IndexConfig) -> Result<Index, ConfigError> {
         let name = config.name;
         if config.categories.is_empty() {
@@ -123,6 +134,7 @@ impl Index {
                 config.categories.len()
             )));
         }
+        check_attributes(&name, &config.attributes)?;
         let mut qualifiers = HashMap::new();
         for (number, category) in config.categories.iter().enumerate() {
             if config.categories[..number].iter().any(|other| other.name == category.name) {
@@ -148,6 +160,7 @@ impl Index {
             categories: config.categories.into_iter().map(new).collect(),
             qualifiers,
             documents: Documents::new(config.key_format),
+            columns: Columns::new(config.attributes),
         })
     }
 
@@ -220,6 +233,7 @@ impl Index {
         if !self.categories.iter().any(kept) {
             return self.replace(document);
         }
+        self.columns.set(slot, document);
         let whole_code = self.fidelity == Fidelity::Original;
         for category in &mut self.categories {
             if let Some(field) = document.field(category.config().field()) {
@@ -235,6 +249,7 @@ impl Index {
         let Some(slot) = self.documents.remove(&id) else {
             return false;
         };
+        self.columns.clear(slot);
         let whole_code = self.fidelity == Fidelity::Original;
         for category in &mut self.categories {
             category.remove(&self.hasher, slot, whole_code);
@@ -271,6 +286,7 @@ impl Index {
                 self.documents.insert(id, end)
             }
         };
+        self.columns.set(slot, document);
         for category in &mut self.categories {
             if let Some(field) = document.field(category.config().field()) {
                 category.add(&self.hasher, slot, field, end);
@@ -282,6 +298,7 @@ impl Index {
     fn renumber(&mut self) {
         let renumbering = self.documents.renumber();
         let new_slot = |slot| renumbering.new_slot(slot);
+        self.columns.renumber(new_slot);
         self.categories.iter_mut().for_each(|category| category.renumber(new_slot));
     }
 
@@ -310,4 +327,26 @@ impl Index {
     pub(crate) fn documents(&self) -> &Documents {
         &self.documents
     }
+
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+}
+
+fn check_attributes(index: &str, attributes: &[Attribute]) -> Result<(), ConfigError> {
+    if attributes.len() > MAX_ATTRIBUTES {
+        return Err(ConfigError::new(format!(
+            "the index {index} has {} attributes; {MAX_ATTRIBUTES} are allowed",
+            attributes.len()
+        )));
+    }
+    for (number, attribute) in attributes.iter().enumerate() {
+        if attributes[..number].iter().any(|other| other.name() == attribute.name()) {
+            return Err(ConfigError::new(format!(
+                "the index {index} has two attributes {}; rename one of them",
+                attribute.name()
+            )));
+        }
+    }
+    Ok(())
 }

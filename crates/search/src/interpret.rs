@@ -13,6 +13,9 @@ const LIMIT_WITHOUT_WORK: usize = 64;
 /// The parent of choices for the first word.
 const NONE: u32 = u32::MAX;
 
+/// The choice of an interpretation without words.
+pub(crate) const EVERYTHING: u32 = NONE;
+
 /// A combination chosen for a word, after a choice for the words before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
@@ -82,6 +85,11 @@ impl Interpretations {
                 self.all.push(Interpretation { score: score + boost, choice, index });
             }
         }
+    }
+
+    /// Adds the interpretation of no words: all documents of an index that may be found.
+    pub(crate) fn add_everything(&mut self, index: u8) {
+        self.all.push(Interpretation { score: Number::ZERO, choice: EVERYTHING, index });
     }
 
     /// Every choice so far with every combination of the next word.

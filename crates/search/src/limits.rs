@@ -56,3 +56,22 @@ pub const MAX_DOCUMENTS: usize = 1 << 30;
 /// Longest word, in characters, that phonetic codes and edit distances look at; the rest of a
 /// longer one does not influence them.
 pub const MAX_PHONETIC_CHARS: usize = 64;
+
+/// Most attributes of one index.
+pub const MAX_ATTRIBUTES: usize = 64;
+
+/// Longest text of an attribute, in characters. The rest of a longer one takes no part in filters
+/// and orders.
+pub const MAX_ATTRIBUTE_CHARS: usize = 512;
+
+/// Longest filter, in characters.
+pub const MAX_FILTER_CHARS: usize = 2_048;
+
+/// Deepest nesting of parentheses and `not` in a filter.
+pub const MAX_FILTER_DEPTH: usize = 32;
+
+/// Most conditions and values of one filter.
+pub const MAX_FILTER_TESTS: usize = 64;
+
+/// Most attributes to sort by at once.
+pub const MAX_ORDER_KEYS: usize = 4;

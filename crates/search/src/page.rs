@@ -3,11 +3,13 @@
 
 use crate::answer::{Answer, Row};
 use crate::combine::{COMPARED_LISTS, List};
+use crate::flat::Flat;
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
-use crate::interpret::Interpretation;
+use crate::interpret::{EVERYTHING, Interpretation};
 use crate::intersect::{Ascending, intersect};
 use crate::posting::{Posting, SeenSlots};
+use crate::restrict::Restriction;
 use crate::search::Request;
 use crate::work::Work;
 use std::ops::Deref;
@@ -21,8 +23,8 @@ pub(crate) struct Pager<'a, I> {
     pub(crate) extra: Option<usize>,
     /// The lists of one interpretation; kept for its memory.
     pub(crate) chosen: Vec<&'a Posting>,
-    /// The documents of each index that are left out; empty if none are to be.
-    pub(crate) excluded: &'a [Posting],
+    /// The documents that each index may answer with; empty if all.
+    pub(crate) restrictions: &'a [Restriction],
 }
 
 /// Where the walk is.
@@ -71,6 +73,7 @@ impl Progress {
 impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// Looks into all interpretations of the answer.
     pub(crate) fn run(&mut self, answer: &mut Answer, request: &Request<'_>, work: &mut Work) {
+        let mut flat = request.flat.then(|| Flat::new(self.indexes.len()));
         let mut progress =
             Progress { offset: request.offset, wanted: request.ids, extra: self.extra };
         let mut shown_before: Vec<SeenSlots> = Vec::new();
@@ -83,7 +86,9 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             answer.interpretations.members(&interpretation, &mut answer.members);
             drop_hidden(answer, start);
             let first_id = answer.ids.len() as u32;
-            let count = if request.unique {
+            let count = if let Some(flat) = &mut flat {
+                self.collect(answer, &interpretation, start, flat, work)
+            } else if request.unique {
                 let before = &mut shown_before;
                 self.once(answer, &interpretation, start, request, &mut progress, before, work)
             } else {
@@ -91,7 +96,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             };
             let Some(count) = count else {
                 answer.members.truncate(start);
-                return;
+                break;
             };
             for member in &mut answer.members[start..] {
                 *member = answer.combinations[*member as usize].record;
@@ -105,9 +110,35 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 ids: first_id..answer.ids.len() as u32,
             });
             if progress.ends() || work.is_used_up() {
-                return;
+                break;
             }
         }
+        if let Some(flat) = flat {
+            flat.finish(self.indexes, request, answer);
+        }
+    }
+
+    /// Counts an interpretation and adds its documents to a list of all.
+    fn collect(
+        &mut self,
+        answer: &Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        flat: &mut Flat,
+        work: &mut Work,
+    ) -> Option<usize> {
+        self.choose(answer, interpretation, start);
+        let number = usize::from(interpretation.index);
+        let mut slots = intersect(&self.chosen, work)?;
+        let restriction = self.restrictions.get(number);
+        slots.retain(|slot| restriction.is_none_or(|restriction| restriction.admits(*slot)));
+        for slot in &slots {
+            if !self.is_before(&flat.seen, number, *slot) {
+                flat.seen[number].insert(*slot);
+                flat.all.push((interpretation.index, *slot));
+            }
+        }
+        Some(slots.len())
     }
 
     fn posting(&self, answer: &Answer, member: u32) -> &'a Posting {
@@ -117,8 +148,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
 
     /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If
     /// so, equal ones are there once, in no particular order; otherwise they are in the order of
-    /// words.
-    fn choose(&mut self, answer: &Answer, start: usize) -> bool {
+    /// words. Lists that ascend get the documents that the index may answer with as one more.
+    fn choose(&mut self, answer: &Answer, interpretation: &Interpretation, start: usize) -> bool {
         self.chosen.clear();
         let mut ascending = true;
         for member in &answer.members[start..] {
@@ -134,6 +165,15 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 let list = self.posting(answer, *member);
                 self.chosen.push(list);
             }
+        }
+        let restriction: Option<&'a Restriction> =
+            self.restrictions.get(usize::from(interpretation.index));
+        let some = !self.chosen.is_empty() || interpretation.choice == EVERYTHING;
+        if let Some(allowed) = restriction.and_then(|restriction| restriction.allowed.as_ref())
+            && ascending
+            && some
+        {
+            self.chosen.push(allowed);
         }
         ascending
     }
@@ -153,7 +193,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let (skip, limit) = progress.part(count);
         if limit == 0 {
             // Most interpretations come after the page is full.
-        } else if request.sort.is_none() {
+        } else if !request.is_sorted() {
             for part in list.parts(skip, limit) {
                 index.documents().push_ids(part, &mut answer.ids);
             }
@@ -176,15 +216,15 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         progress: &mut Progress,
         work: &mut Work,
     ) -> Option<usize> {
-        let excluded = self.excluded.get(usize::from(interpretation.index));
+        let restriction = self.restrictions.get(usize::from(interpretation.index));
         if let [member] = answer.members[start..]
-            && excluded.is_none()
+            && restriction.is_none()
         {
             return Some(self.single(answer, interpretation, member, request, progress));
         }
-        let choice = &answer.interpretations.choices[interpretation.choice as usize];
-        let key = (choice.lists, choice.shown > 1);
-        let counted = self.lists.len() <= COMPARED_LISTS;
+        let choice = answer.interpretations.choices.get(interpretation.choice as usize);
+        let key = choice.map_or((0, false), |choice| (choice.lists, choice.shown > 1));
+        let counted = choice.is_some() && self.lists.len() <= COMPARED_LISTS;
         let known = answer.counts.get(key).filter(|_| counted);
         if let Some(count) = known
             && progress.part(count).1 == 0
@@ -192,14 +232,14 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             progress.after(count, 0);
             return Some(count);
         }
-        let ascending = self.choose(answer, start);
+        let ascending = self.choose(answer, interpretation, start);
         let index = &self.indexes[usize::from(interpretation.index)];
         let ids = &mut answer.ids;
         let (skip, limit, count);
         if self.chosen.is_empty() {
             count = 0;
             limit = 0;
-        } else if ascending && excluded.is_none() {
+        } else if ascending && restriction.is_none_or(|left| left.excluded.is_none()) {
             let lists = Ascending::new(&self.chosen);
             count = match known {
                 Some(count) => count,
@@ -207,7 +247,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             };
             (skip, limit) = progress.part(count);
             if limit > 0 {
-                let all = request.sort.is_some();
+                let all = request.is_sorted();
                 let mut slots = Vec::with_capacity(if all { count } else { limit });
                 let (from, most) = if all { (0, count) } else { (skip, limit) };
                 lists.each(from, most, |slot| slots.push(slot));
@@ -215,7 +255,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             }
         } else {
             let mut slots = intersect(&self.chosen, work)?;
-            slots.retain(|slot| !excluded.is_some_and(|excluded| excluded.contains(*slot)));
+            slots.retain(|slot| restriction.is_none_or(|left| left.admits(*slot)));
             count = slots.len();
             (skip, limit) = progress.part(count);
             show(index, &slots, skip, limit, request, ids);
@@ -239,16 +279,21 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         before: &mut [SeenSlots],
         work: &mut Work,
     ) -> Option<usize> {
-        self.choose(answer, start);
+        self.choose(answer, interpretation, start);
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
         let mut slots = intersect(&self.chosen, work)?;
-        let excluded = self.excluded.get(number);
+        let restriction = self.restrictions.get(number);
         slots.retain(|slot| {
-            !excluded.is_some_and(|excluded| excluded.contains(*slot))
+            restriction.is_none_or(|left| left.admits(*slot))
                 && !self.is_before(before, number, *slot)
         });
         let count = slots.len();
+        if let Some(order) = request.order
+            && progress.wanted > 0
+        {
+            order.keys(index).sort(&mut slots, count);
+        }
         let mut all: Vec<Id> =
             slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
         if let Some(sort) = request.sort
@@ -323,6 +368,11 @@ fn show(
 ) {
     if limit == 0 {
         return;
+    }
+    if let Some(order) = request.order {
+        let mut sorted = slots.to_vec();
+        order.keys(index).sort(&mut sorted, skip + limit);
+        return index.documents().push_ids(&sorted[skip..skip + limit], ids);
     }
     let Some(sort) = request.sort else {
         return index.documents().push_ids(&slots[skip..skip + limit], ids);

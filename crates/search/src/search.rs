@@ -2,14 +2,17 @@
 
 use crate::answer::{Answer, Identifier};
 use crate::combine::Combiner;
-use crate::error::ConfigError;
+use crate::error::{ConfigError, RequestError};
+use crate::filter::Filter;
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
 use crate::limits::MAX_INDEXES;
+use crate::order::Order;
 use crate::page::Pager;
 use crate::posting::Posting;
 use crate::preferences::{Boost, Name, Preferences};
 use crate::query::Reading;
+use crate::restrict::{self, Restriction};
 use crate::tokenizer::Tokenizer;
 use crate::work::Work;
 use std::cmp::Ordering;
@@ -19,6 +22,9 @@ use std::time::Instant;
 
 /// Room for the lists of a short query over a few categories.
 const LISTS_EXPECTED: usize = 8;
+
+/// How many values of attributes are compared in one step of work.
+const VALUES_PER_STEP: usize = 4;
 
 /// An index that searches read while others change it.
 pub type SharedIndex = Arc<RwLock<Index>>;
@@ -140,15 +146,31 @@ pub struct Request<'a> {
     pub(crate) offset: i64,
     pub(crate) unique: bool,
     pub(crate) sort: Option<Compare<'a>>,
+    pub(crate) filter: Option<&'a Filter>,
+    pub(crate) order: Option<&'a Order>,
+    pub(crate) flat: bool,
 }
 
 impl Default for Request<'_> {
     fn default() -> Self {
-        Request { ids: 20, offset: 0, unique: false, sort: None }
+        Request {
+            ids: 20,
+            offset: 0,
+            unique: false,
+            sort: None,
+            filter: None,
+            order: None,
+            flat: false,
+        }
     }
 }
 
 impl<'a> Request<'a> {
+    /// Whether documents are in another order than that of their index.
+    pub(crate) fn is_sorted(&self) -> bool {
+        self.sort.is_some() || self.order.is_some()
+    }
+
     /// The first 20 documents.
     pub fn new() -> Request<'a> {
         Request::default()
@@ -176,6 +198,28 @@ impl<'a> Request<'a> {
     /// Sorts documents within each interpretation, instead of keeping the order of the index.
     pub fn sort_by(mut self, compare: Compare<'a>) -> Request<'a> {
         self.sort = Some(compare);
+        self
+    }
+
+    /// Finds only documents that pass a filter, which comes from [`Search::filter`]. Counts and
+    /// totals are those of what is left. A query without words then finds all that pass.
+    pub fn filter(mut self, filter: &'a Filter) -> Request<'a> {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Sorts documents by attributes, in an order that comes from [`Search::order`]: within each
+    /// interpretation, or over all of them with [`flat`](Self::flat).
+    pub fn order(mut self, order: &'a Order) -> Request<'a> {
+        self.order = Some(order);
+        self
+    }
+
+    /// Makes one list of the documents of all interpretations, each there once, instead of one for
+    /// each interpretation: see [`Answer::flat`]. Without an order those of the best interpretation
+    /// come first.
+    pub fn flat(mut self, flat: bool) -> Request<'a> {
+        self.flat = flat;
         self
     }
 }
@@ -242,6 +286,31 @@ impl Search {
         &self.indexes
     }
 
+    /// Reads a filter and sees that it can be asked of the indexes.
+    ///
+    /// # Errors
+    /// What [`Filter::parse`] says, an attribute that no index has, a value that is not of the type
+    /// of its attribute.
+    pub fn filter(&self, text: &str) -> Result<Filter, RequestError> {
+        let filter = Filter::parse(text)?;
+        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
+        restrict::check(&filter, &columns)?;
+        Ok(filter)
+    }
+
+    /// Reads an order and sees that the indexes can be sorted so.
+    ///
+    /// # Errors
+    /// What [`Order::parse`] says, an attribute that no index has.
+    pub fn order(&self, text: &str) -> Result<Order, RequestError> {
+        let order = Order::parse(text)?;
+        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
+        order.check(&columns)?;
+        Ok(order)
+    }
+
     /// Searches.
     pub fn search(&self, query: &str, request: &Request<'_>) -> Answer {
         let mut answer = Answer::new();
@@ -274,6 +343,21 @@ impl Search {
         query: Option<&str>,
         at_least: usize,
     ) -> Result<Vec<(String, usize)>, ConfigError> {
+        self.facets_passing(category, query, None, at_least)
+    }
+
+    /// [`facets`](Self::facets) among the documents that pass a filter as well. Without a query,
+    /// these are all that pass.
+    ///
+    /// # Errors
+    /// When the search has several indexes.
+    pub fn facets_passing(
+        &self,
+        category: &str,
+        query: Option<&str>,
+        filter: Option<&Filter>,
+        at_least: usize,
+    ) -> Result<Vec<(String, usize)>, ConfigError> {
         let [index] = &self.indexes[..] else {
             return Err(ConfigError::new(format!(
                 "facets of {category} were asked of a search over {} indexes; \
@@ -285,12 +369,19 @@ impl Search {
         let index = &*guard[0];
         let at_least = at_least.max(1);
         let mut values = index.facets(category, at_least);
-        let (Some(query), Some(number)) = (query, index.category_number(category)) else {
+        let Some(number) = index.category_number(category) else {
             return Ok(values);
         };
+        if query.is_none() && filter.is_none() {
+            return Ok(values);
+        }
         let mut parsed = Answer::new();
-        parsed.query.parse(query, &self.config.tokenizer, self.config.reading(false));
-        let request = Request::new().ids(i64::MAX).unique(true);
+        parsed.query.parse(
+            query.unwrap_or_default(),
+            &self.config.tokenizer,
+            self.config.reading(false),
+        );
+        let request = Request { filter, ..Request::new().ids(i64::MAX).unique(true) };
         let mut answer = Answer::new();
         for (value, count) in &mut values {
             answer.query.clone_from(&parsed.query);
@@ -323,11 +414,17 @@ impl Search {
             lists: Vec::with_capacity(LISTS_EXPECTED),
             typos: self.config.typos,
         };
-        let mut excluded = Vec::new();
+        // Without words, what is excluded or filtered leaves the rest of all documents.
+        let restricted = !combiner.answer.query.excluded.is_empty() || request.filter.is_some();
+        let everything = restricted && combiner.answer.query.places.is_empty();
+        let mut restrictions = Vec::new();
         for (number, index) in indexes.iter().enumerate() {
             self.interpret(&mut combiner, number, index);
-            if !combiner.answer.query.excluded.is_empty() {
-                excluded.push(self.exclude(&mut combiner, number, index));
+            if restricted {
+                restrictions.push(self.restrict(&mut combiner, number, index, request, everything));
+            }
+            if everything {
+                combiner.answer.interpretations.add_everything(number as u8);
             }
         }
         let lists = combiner.lists;
@@ -342,24 +439,43 @@ impl Search {
             fidelity: self.config.fidelity,
             extra: self.config.terminate_early,
             chosen: Vec::new(),
-            excluded: &excluded,
+            restrictions: &restrictions,
         };
         pager.run(answer, request, &mut work);
     }
 
-    /// The documents of an index that are left out.
+    /// The documents of an index that an answer may have.
+    fn restrict<'a>(
+        &'a self,
+        combiner: &mut Combiner<'a, '_>,
+        number: usize,
+        index: &'a Index,
+        request: &Request<'_>,
+        everything: bool,
+    ) -> Restriction {
+        let excluded = self.exclude(combiner, number, index);
+        let tests = request.filter.map_or(0, Filter::tests);
+        // One test looks at a value of each document, a few of them at a time.
+        combiner.work.spend(index.columns().width() * tests / VALUES_PER_STEP);
+        Restriction::new(index.columns(), request.filter, excluded, everything)
+    }
+
+    /// The documents of an index that are left out; nothing if no words are excluded.
     fn exclude<'a>(
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
         index: &'a Index,
-    ) -> Posting {
+    ) -> Option<Posting> {
+        if combiner.answer.query.excluded.is_empty() {
+            return None;
+        }
         let mut slots = Vec::new();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
             slots.extend(combiner.excluded(index, &self.names[number], place));
         }
-        Posting::without_repeats(slots)
+        Some(Posting::without_repeats(slots))
     }
 
     /// Adds the interpretations in one index.
