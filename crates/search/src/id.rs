@@ -2,6 +2,7 @@
 
 use crate::digits::SHORT;
 use crate::json;
+use std::fmt;
 use std::sync::Arc;
 
 /// What identifies a document in answers.
@@ -11,6 +12,15 @@ pub enum Id {
     Integer(i64),
     /// A text, kept exactly as delivered.
     Text(Arc<str>),
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Id::Integer(number) => write!(formatter, "{number}"),
+            Id::Text(text) => formatter.write_str(text),
+        }
+    }
 }
 
 /// What an index makes of the identifiers that it is given.
