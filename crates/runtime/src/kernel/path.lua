@@ -57,8 +57,10 @@ local function routes(class)
       for _, segment in ipairs(entry.segments) do literal = literal and type(segment) == "string" end
       if literal then
         local key = table.concat(entry.segments, "/")
-        exact[key] = exact[key] or {}
-        for verb, body in pairs(entry.verbs) do exact[key][verb] = exact[key][verb] or body end
+        local verbs = exact[key] or {}
+        for verb, body in pairs(entry.verbs) do verbs[verb] = verbs[verb] or body end
+        -- As requests write it, too: then nothing has to be cut off.
+        exact[key], exact["/" .. key] = verbs, verbs
       else
         patterns[#patterns + 1] = {
           pattern = entry.pattern, segments = entry.segments, verbs = entry.verbs, rest = entry.rest, order = order,
@@ -140,6 +142,8 @@ end
 local function resolve(class, verb, path)
   local known = routes(class)
   if known.empty then return nil, false end
+  local usual = known.exact[path]
+  if usual and usual[verb] then return usual[verb] end
   local key = path
   if string.byte(key, 1) == 47 then key = string.gsub(key, "^/+", "") end
   if key == "." then key = "" end
