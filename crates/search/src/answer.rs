@@ -99,6 +99,11 @@ impl<'a> Allocation<'a> {
         &self.answer.identifiers[usize::from(self.row.index)].text
     }
 
+    /// The number of the index within the search, from 0.
+    pub fn index(&self) -> usize {
+        usize::from(self.row.index)
+    }
+
     /// The sum of the weights and the boost.
     pub fn score(&self) -> Number {
         self.row.score
@@ -195,6 +200,16 @@ impl Answer {
     /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
     /// `[index,id]`.
     pub fn write_json(&self, out: &mut Vec<u8>) {
+        self.write_json_with(out, |_, _| {});
+    }
+
+    /// The same with further elements of each allocation, which `more` appends with a comma before
+    /// each.
+    pub(crate) fn write_json_with(
+        &self,
+        out: &mut Vec<u8>,
+        mut more: impl FnMut(Allocation<'_>, &mut Vec<u8>),
+    ) {
         out.extend_from_slice(b"{\"allocations\":[");
         let mut first = true;
         for row in self.rows.iter().filter(|row| row.count > 0) {
@@ -203,6 +218,8 @@ impl Answer {
             }
             first = false;
             self.write_row(row, out);
+            more(Allocation { answer: self, row }, out);
+            out.push(b']');
         }
         out.extend_from_slice(b"],\"offset\":");
         out.extend_from_slice(itoa::Buffer::new().format(self.offset).as_bytes());
@@ -228,6 +245,7 @@ impl Answer {
         out.push(b'}');
     }
 
+    /// A row up to its last element.
     fn write_row(&self, row: &Row, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
         row.score.write_json(out);
@@ -243,7 +261,7 @@ impl Answer {
         }
         out.extend_from_slice(b"],[");
         id::write_list(&self.ids[range(&row.ids)], out);
-        out.extend_from_slice(b"]]");
+        out.push(b']');
     }
 
     /// The answer as JSON text, see [`write_json`](Self::write_json).

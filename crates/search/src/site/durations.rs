@@ -74,13 +74,6 @@ impl Durations {
             *known = known.saturating_add(count);
         }
     }
-
-    /// Adds the counts of others.
-    pub(crate) fn merge(&mut self, others: &Durations) {
-        for (bucket, count) in others.filled() {
-            self.restore(bucket, count);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -110,7 +103,9 @@ mod tests {
         }
         let mut other = Durations::default();
         other.add(Duration::from_secs(900));
-        other.merge(&durations);
+        for (bucket, count) in durations.filled() {
+            other.restore(bucket, count);
+        }
         assert!(other.percentile(1.0) > Some(900_000));
         assert_eq!(other.filled().map(|(_, count)| count).sum::<u32>(), 1_001);
     }

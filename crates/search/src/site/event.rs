@@ -166,10 +166,8 @@ mod tests {
 
     #[test]
     fn columns_are_those_of_the_original() {
-        let expected = format!(
-            ">|2026-11-21 00:41:59|0.000044|alan{}|       3|   0| 2|\n",
-            " ".repeat(46)
-        );
+        let expected =
+            format!(">|2026-11-21 00:41:59|0.000044|alan{}|       3|   0| 2|\n", " ".repeat(46));
         assert_eq!(line(&event("alan"), QueryLogFormat::Columns), expected);
         let live = Event { kind: Kind::Live, ..event("alan") };
         assert!(line(&live, QueryLogFormat::Columns).starts_with(".|"));

@@ -93,7 +93,8 @@ mod tests {
         for text in ["a", "b", "a", "c", "b", "a"] {
             frequent.add(text);
         }
-        let top: Vec<_> = frequent.top(9).iter().map(|one| (one.text.as_str(), one.count)).collect();
+        let top: Vec<_> =
+            frequent.top(9).iter().map(|one| (one.text.as_str(), one.count)).collect();
         assert_eq!(top, [("a", 3), ("b", 2), ("c", 1)]);
         assert!(frequent.top(9).iter().all(|one| one.error == 0));
     }

@@ -54,11 +54,7 @@ fn durations_value(durations: &Durations) -> Value {
 
 fn frequent_value(frequent: &Frequent) -> Value {
     let row = |counted: &Counted| {
-        Value::List(vec![
-            counted.text.as_str().into(),
-            counted.count.into(),
-            counted.error.into(),
-        ])
+        Value::List(vec![counted.text.as_str().into(), counted.count.into(), counted.error.into()])
     };
     Value::List(frequent.top(usize::MAX).iter().map(row).collect())
 }

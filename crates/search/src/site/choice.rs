@@ -1,0 +1,150 @@
+//! An interpretation as something that people can choose: what it says, and the query that means it
+//! alone.
+
+use super::markup;
+use super::options::PageOptions;
+use crate::{Allocation, Answer};
+
+/// Results up to which nobody needs to choose.
+const FEW_RESULTS: usize = 10;
+/// Interpretations to choose from at most.
+pub(crate) const MAX_CHOICES: usize = 24;
+
+/// A word of an interpretation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    category: String,
+    /// With its markers, without qualifiers.
+    word: String,
+}
+
+/// What an interpretation is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// The index, where there are several.
+    index: Option<String>,
+    words: Vec<Word>,
+}
+
+impl Meaning {
+    pub(crate) fn of(allocation: &Allocation<'_>, several: bool) -> Meaning {
+        let mut words = Vec::new();
+        for chosen in allocation.words() {
+            // Alternatives are one word with bars; each has a category of its own.
+            let categories: Vec<&str> = chosen.category.split('|').collect();
+            let originals: Vec<&str> = chosen.original.split('|').collect();
+            if categories.len() == originals.len() {
+                let pairs = categories.into_iter().zip(originals);
+                let parts = pairs.map(|(category, original)| Word::of(category, original));
+                words.push(Word::joined(parts));
+            } else {
+                words.push(Word::of(chosen.category, chosen.original));
+            }
+        }
+        Meaning { index: several.then(|| allocation.identifier().to_owned()), words }
+    }
+
+    /// The query that means nothing else: `title:alan* author:p`.
+    pub(crate) fn query(&self) -> String {
+        let mut query = String::new();
+        for word in &self.words {
+            if !query.is_empty() {
+                query.push(' ');
+            }
+            let pairs = word.category.split('|').zip(word.word.split('|'));
+            for (number, (category, word)) in pairs.enumerate() {
+                if number > 0 {
+                    query.push('|');
+                }
+                query.push_str(category);
+                query.push(':');
+                query.push_str(word);
+            }
+        }
+        query
+    }
+
+    /// The categories as statistics count them: `title, author`.
+    pub(crate) fn categories(&self) -> String {
+        let mut categories = self.index.as_ref().map(|index| format!("{index}: "));
+        let text = categories.get_or_insert_default();
+        for (number, word) in self.words.iter().enumerate() {
+            if number > 0 {
+                text.push_str(", ");
+            }
+            text.push_str(&word.category);
+        }
+        categories.unwrap_or_default()
+    }
+
+    /// For people, as HTML: `<b>title</b> alan, <b>author</b> p`.
+    pub(crate) fn write(&self, options: &PageOptions, out: &mut String) {
+        if let Some(index) = &self.index {
+            markup::write(index, out);
+            out.push_str(": ");
+        }
+        for (number, word) in self.words.iter().enumerate() {
+            if number > 0 {
+                out.push_str(", ");
+            }
+            out.push_str("<b>");
+            for (number, category) in word.category.split('|').enumerate() {
+                if number > 0 {
+                    out.push_str(" / ");
+                }
+                markup::write(options.label(category), out);
+            }
+            out.push_str("</b> ");
+            markup::write(&word.word.replace('|', " / "), out);
+        }
+    }
+}
+
+impl Word {
+    fn of(category: &str, original: &str) -> Word {
+        let word = original.split_once(':').map_or(original, |(_, word)| word);
+        Word { category: category.to_owned(), word: word.to_owned() }
+    }
+
+    fn joined(parts: impl Iterator<Item = Word>) -> Word {
+        let mut joined = Word { category: String::new(), word: String::new() };
+        for (number, part) in parts.enumerate() {
+            if number > 0 {
+                joined.category.push('|');
+                joined.word.push('|');
+            }
+            joined.category.push_str(&part.category);
+            joined.word.push_str(&part.word);
+        }
+        joined
+    }
+}
+
+/// An interpretation with the number of its documents.
+#[derive(Clone, Debug)]
+pub(crate) struct Choice {
+    pub(crate) meaning: Meaning,
+    pub(crate) count: usize,
+}
+
+/// What there is to choose, best first; nothing where there are few results or one interpretation.
+pub(crate) fn choices(answer: &Answer, several: bool) -> Vec<Choice> {
+    if answer.total() <= FEW_RESULTS {
+        return Vec::new();
+    }
+    let mut choices: Vec<Choice> = Vec::new();
+    for allocation in answer.allocations() {
+        let meaning = Meaning::of(&allocation, several);
+        if choices.iter().any(|known| known.meaning == meaning) {
+            continue;
+        }
+        choices.push(Choice { meaning, count: allocation.count() });
+        if choices.len() == MAX_CHOICES {
+            break;
+        }
+    }
+    if choices.len() < 2 {
+        choices.clear();
+    }
+    choices
+}

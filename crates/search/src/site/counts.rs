@@ -1,0 +1,71 @@
+//! Answers for programs: `live` and `full`.
+
+use super::form::parameter;
+use super::found::hits;
+use super::options::MAX_PAGE_DOCUMENTS;
+use super::result::Hit;
+use super::source::PageSource;
+use crate::{Answer, Request, leading_integer};
+use runnel_store::json;
+
+/// Documents that are left out before the first at most.
+const MAX_OFFSET: i64 = 10_000_000;
+
+/// What is asked for: `query=alan+p&ids=20&offset=0&unique=true`.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked {
+    pub(crate) query: String,
+    ids: i64,
+    offset: i64,
+    unique: bool,
+}
+
+impl Asked {
+    /// Reads the query of a reference; documents are as many as said, but at most
+    /// [`MAX_PAGE_DOCUMENTS`]. Numbers are read as the engine reads them: what is none is 0.
+    pub(crate) fn of(query: Option<&str>, documents: usize) -> Asked {
+        let number = |name| parameter(query, name).map(|text| leading_integer(&text));
+        let usual = documents as i64;
+        Asked {
+            query: parameter(query, "query").unwrap_or_default(),
+            ids: number("ids").unwrap_or(usual).clamp(0, MAX_PAGE_DOCUMENTS as i64),
+            offset: number("offset").unwrap_or(0).clamp(0, MAX_OFFSET),
+            unique: parameter(query, "unique").is_some_and(|text| text == "true"),
+        }
+    }
+
+    /// The same without documents.
+    pub(crate) fn counting(self) -> Asked {
+        Asked { ids: 0, ..self }
+    }
+
+    pub(crate) fn search(&self, source: &dyn PageSource) -> Answer {
+        let request = Request::new().ids(self.ids).offset(self.offset).unique(self.unique);
+        let mut answer = Answer::new();
+        source.search_into(&self.query, &request, &mut answer);
+        answer
+    }
+}
+
+/// The documents of all interpretations, in order.
+pub(crate) fn all_hits(source: &dyn PageSource, answer: &Answer) -> Vec<Hit> {
+    let of = |allocation: crate::Allocation<'_>| hits(source, allocation.index(), allocation.ids());
+    answer.allocations().flat_map(of).collect()
+}
+
+/// The answer as JSON, in which each interpretation has a further element: its documents as markup.
+pub(crate) fn with_results(answer: &Answer, results: &[String]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut results = results.iter();
+    answer.write_json_with(&mut out, |allocation, out| {
+        out.extend_from_slice(b",[");
+        for (number, result) in results.by_ref().take(allocation.ids().len()).enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            json::write_text(result, out);
+        }
+        out.push(b']');
+    });
+    out
+}

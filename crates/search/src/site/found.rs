@@ -1,0 +1,101 @@
+//! What one page of results holds, before it becomes markup.
+
+use super::choice::{Choice, Meaning, choices};
+use super::options::PageOptions;
+use super::result::Hit;
+use super::source::PageSource;
+use crate::{Answer, Id, Request};
+use runnel_store::{Value, json};
+use std::time::Duration;
+
+/// Pages that can be looked at.
+pub const MAX_PAGE: usize = 1_000;
+
+/// Documents of one interpretation that are on the page.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) meaning: Meaning,
+    /// The number of its first document among all results, from 1.
+    pub(crate) first: usize,
+    pub(crate) hits: Vec<Hit>,
+}
+
+/// One page of results.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) query: String,
+    /// From 1.
+    pub(crate) page: usize,
+    pub(crate) pages: usize,
+    /// Different documents on all pages.
+    pub(crate) total: usize,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) interpretations: usize,
+    pub(crate) duration: Duration,
+}
+
+impl Found {
+    /// How many documents are on the page, and on those before.
+    pub(crate) fn offset(&self, options: &PageOptions) -> usize {
+        (self.page - 1) * options.documents
+    }
+}
+
+/// Searches for one page. Each document is on one page only, in the best of its interpretations,
+/// and the total is that of different documents; the choices say how many documents each
+/// interpretation has for itself.
+pub(crate) fn find(
+    source: &dyn PageSource,
+    options: &PageOptions,
+    query: &str,
+    page: usize,
+) -> Found {
+    let page = page.clamp(1, MAX_PAGE);
+    let offset = (page - 1) * options.documents;
+    let request = Request::new().ids(options.documents as i64).offset(offset as i64).unique(true);
+    let mut answer = Answer::new();
+    source.search_into(query, &request, &mut answer);
+    let mut found = Found {
+        query: query.to_owned(),
+        page,
+        pages: answer.total().div_ceil(options.documents).min(MAX_PAGE),
+        total: answer.total(),
+        groups: groups(source, &answer, offset),
+        choices: Vec::new(),
+        interpretations: answer.considered(),
+        duration: answer.duration(),
+    };
+    if page == 1 && answer.considered() > 1 {
+        source.search_into(query, &Request::new().ids(0), &mut answer);
+        found.choices = choices(&answer, source.is_several());
+    }
+    found
+}
+
+fn groups(source: &dyn PageSource, answer: &Answer, offset: usize) -> Vec<Group> {
+    let mut first = offset + 1;
+    let mut groups = Vec::new();
+    for allocation in answer.allocations() {
+        if allocation.ids().is_empty() {
+            continue;
+        }
+        let meaning = Meaning::of(&allocation, source.is_several());
+        let hits = hits(source, allocation.index(), allocation.ids());
+        let next = first + hits.len();
+        groups.push(Group { meaning, first, hits });
+        first = next;
+    }
+    groups
+}
+
+/// The documents of these identifiers.
+pub(crate) fn hits(source: &dyn PageSource, index: usize, ids: &[Id]) -> Vec<Hit> {
+    let hit = |id: &Id| {
+        let text = source.document(index, id);
+        // What was put was an object; anything else is shown as if there was nothing.
+        let document = text.and_then(|text| json::parse(&text).ok());
+        Hit { id: id.clone(), document: document.filter(|value| matches!(value, Value::Record(_))) }
+    };
+    ids.iter().map(hit).collect()
+}

@@ -1,0 +1,201 @@
+//! What is where on a search page.
+
+use super::assets::Asset;
+use super::counts::{Asked, all_hits, with_results};
+use super::event::{Event, Kind};
+use super::form::parameter;
+use super::found::{Found, MAX_PAGE, find};
+use super::options::PageOptions;
+use super::result::{self, Hit, id_text};
+use super::source::PageSource;
+use super::statistics_store::{SearchStatistics, is_statistics};
+use super::{Journal, front, headers, moment};
+use crate::{Answer, MAX_QUERY_CHARS, leading_integer};
+use runnel_store::{
+    Answer as StoreAnswer, Content, Context, Reference, Result, Store, Value, Verb, Verbs,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// A search page for people.
+///
+/// - at its root the page; with `?q=alan+p` and perhaps `&page=2` the page with results;
+/// - `live?query=` answers the engine's JSON without documents: how many there are;
+/// - `full?query=&ids=&offset=` answers the engine's JSON, and documents as markup in a further
+///   element of each interpretation;
+/// - `statistics` and `statistics.json`, where the options say so;
+/// - `search.js`, `search.css` and `icon.svg`, which the page needs.
+///
+/// It is only read. Searches are told to its [`Journal`].
+pub struct SearchPage {
+    inner: Rc<Inner>,
+    statistics: SearchStatistics,
+}
+
+struct Inner {
+    source: Rc<dyn PageSource>,
+    options: PageOptions,
+    journal: Arc<Journal>,
+}
+
+impl SearchPage {
+    /// A page over a source.
+    ///
+    /// # Errors
+    /// What is wrong with the query log ([`Journal::of`]).
+    pub fn new(source: Rc<dyn PageSource>, options: PageOptions) -> Result<SearchPage> {
+        let journal = Journal::of(&options.journal)?;
+        let statistics = SearchStatistics::new(journal.clone(), &options);
+        Ok(SearchPage { inner: Rc::new(Inner { source, options, journal }), statistics })
+    }
+
+    /// A store of what people search for on this page, which can be served elsewhere: on a port for
+    /// those who run it.
+    pub fn statistics(&self) -> SearchStatistics {
+        self.statistics.clone()
+    }
+
+    fn page(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
+        let query = reference.query();
+        let asked = parameter(query, "q").unwrap_or_default();
+        let asked = cut(asked.trim());
+        let base = headers::base(context);
+        let inner = self.inner.clone();
+        if asked.is_empty() {
+            return StoreAnswer::ok(Some(html(front::page(&inner.options, &base, None, &[]))));
+        }
+        let page = parameter(query, "page").map_or(1, |page| leading_integer(&page));
+        let page = usize::try_from(page).unwrap_or(1).clamp(1, MAX_PAGE);
+        let found = find(&*inner.source, &inner.options, asked, page);
+        let chosen = parameter(query, "via").is_some_and(|via| via == "choice");
+        inner.tell_page(&found, chosen);
+        let hits: Vec<Hit> = found.groups.iter().flat_map(|group| group.hits.clone()).collect();
+        inner.results(hits).map(move |results| {
+            Some(html(front::page(&inner.options, &base, Some(&found), &results)))
+        })
+    }
+
+    fn live(&self, reference: &Reference) -> StoreAnswer<Option<Content>> {
+        let inner = &self.inner;
+        let asked = Asked::of(reference.query(), 0).counting();
+        let answer = asked.search(&*inner.source);
+        inner.tell(Kind::Live, &asked.query, &answer);
+        let mut out = Vec::new();
+        answer.write_json(&mut out);
+        StoreAnswer::ok(Some(json(out)))
+    }
+
+    fn full(&self, reference: &Reference) -> StoreAnswer<Option<Content>> {
+        let inner = &self.inner;
+        let asked = Asked::of(reference.query(), inner.options.documents);
+        let answer = asked.search(&*inner.source);
+        inner.tell(Kind::Full, &asked.query, &answer);
+        let hits = all_hits(&*inner.source, &answer);
+        inner.results(hits).map(move |results| Some(json(with_results(&answer, &results))))
+    }
+}
+
+impl Inner {
+    /// Documents as markup: by their fields, or as the program says.
+    fn results(self: &Rc<Self>, hits: Vec<Hit>) -> StoreAnswer<Vec<String>> {
+        let Some(template) = self.options.template.clone() else {
+            let html = |hit: &Hit| {
+                let mut out = String::new();
+                result::write(hit, &self.options, &mut out);
+                out
+            };
+            return StoreAnswer::ok(hits.iter().map(html).collect());
+        };
+        StoreAnswer::later(async move {
+            let mut results = Vec::with_capacity(hits.len());
+            for hit in hits {
+                let id = Value::Text(id_text(&hit.id));
+                let empty = || Value::record([("id", id)]);
+                results.push(template(hit.document.unwrap_or_else(empty)).await?);
+            }
+            Ok(results)
+        })
+    }
+
+    fn tell_page(&self, found: &Found, chosen: bool) {
+        let meaning = found.groups.first().map(|group| group.meaning.categories());
+        self.journal.tell(Event {
+            total: found.total,
+            offset: found.offset(&self.options) as i64,
+            interpretations: found.interpretations,
+            chosen: meaning.filter(|_| chosen),
+            ..event(Kind::Full, &found.query, found.duration)
+        });
+    }
+
+    fn tell(&self, kind: Kind, query: &str, answer: &Answer) {
+        self.journal.tell(Event {
+            total: answer.total(),
+            offset: answer.offset(),
+            interpretations: answer.considered(),
+            ..event(kind, query, answer.duration())
+        });
+    }
+}
+
+fn event(kind: Kind, query: &str, duration: Duration) -> Event {
+    Event {
+        seconds: moment::seconds(SystemTime::now()),
+        kind,
+        query: cut(query).to_owned(),
+        duration,
+        total: 0,
+        offset: 0,
+        interpretations: 0,
+        chosen: None,
+    }
+}
+
+/// A query as long as those that are searched for.
+fn cut(query: &str) -> &str {
+    query.char_indices().nth(MAX_QUERY_CHARS).map_or(query, |(end, _)| &query[..end])
+}
+
+pub(crate) fn html(page: String) -> Content {
+    Content::text(page).with_media_type("text/html; charset=utf-8")
+}
+
+pub(crate) fn json(text: Vec<u8>) -> Content {
+    Content::bytes(text).with_media_type("application/json")
+}
+
+impl Store for SearchPage {
+    fn get(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
+        let path = reference.relative_path();
+        if let Some(asset) = Asset::named(path) {
+            return StoreAnswer::ok(Some(asset.content(reference.query(), context)));
+        }
+        if self.inner.options.statistics && is_statistics(path) {
+            return self.statistics.get(reference, context);
+        }
+        match path {
+            "" => {
+                headers::set(context, headers::FOR_PAGE);
+                self.page(reference, context)
+            }
+            "live" => {
+                headers::set(context, headers::FOR_PAGE);
+                self.live(reference)
+            }
+            "full" => {
+                headers::set(context, headers::FOR_PAGE);
+                self.full(reference)
+            }
+            _ => StoreAnswer::ok(None),
+        }
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        Verbs::NONE.with(Verb::Get)
+    }
+
+    fn describe(&self) -> String {
+        format!("search page {}", self.inner.options.title)
+    }
+}

@@ -1,0 +1,25 @@
+//! What a search page searches.
+
+use crate::{Answer, Id, Request};
+use bytes::Bytes;
+use runnel_store::{Answer as StoreAnswer, Value};
+use std::rc::Rc;
+
+/// One or several indexes with the documents that were put into them.
+pub trait PageSource {
+    /// Searches, with the memory of an earlier answer.
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer);
+
+    /// A document as it was put: the text of a JSON object. The index is that of the interpretation
+    /// ([`crate::Allocation::index`]).
+    fn document(&self, index: usize, id: &Id) -> Option<Bytes>;
+
+    /// Whether there are several indexes, so that interpretations say which one they are of.
+    fn is_several(&self) -> bool {
+        false
+    }
+}
+
+/// Makes markup of a document, as a block of a program does: it answers HTML, in which texts are
+/// escaped.
+pub type PageTemplate = Rc<dyn Fn(Value) -> StoreAnswer<String>>;
