@@ -138,6 +138,7 @@ fn handed_out(options: &S3Options, region: &str) -> Result<Credentials> {
         connect_time: CONNECT_TIME,
         body_idle: ANSWER_TIME,
         idle_connections: 1,
+        ..TransportOptions::default()
     });
     let mut builder = AmazonS3Builder::new()
         .with_bucket_name("any")
