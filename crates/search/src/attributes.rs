@@ -203,7 +203,7 @@ impl Column {
 fn values(field: &Field) -> impl Iterator<Item = &str> {
     let (text, words) = match field {
         Field::Text(text) => (Some(text), &[][..]),
-        Field::Words(words) => (None, &words[..]),
+        Field::Texts(words) | Field::Words(words) => (None, &words[..]),
     };
     text.into_iter().chain(words).map(String::as_str)
 }

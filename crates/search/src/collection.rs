@@ -1,32 +1,32 @@
-//! A collection: an index with the documents that were put into it, shared by threads.
+//! A collection: an index together with the documents that were put into it.
 
 use crate::answer::Answer;
-use crate::document::{Document, Field};
-use crate::error::ConfigError;
-use crate::id::Id;
+use crate::id::{Id, KeyFormat};
 use crate::index::{Index, IndexConfig};
+use crate::loader::Loader;
+use crate::pending::Pending;
+use crate::record;
 use crate::search::{Request, Search, SearchConfig, SharedIndex};
 use bytes::Bytes;
 use hashbrown::HashMap;
-use runnel_store::{Error, Kind, Reference, Value, Watchers};
+use runnel_store::{Error, Kind, Reference, Watchers};
 use std::fmt;
-use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What a collection is.
 #[derive(Clone, Debug)]
 pub struct Definition {
-    /// The index.
+    /// What is indexed, and how.
     pub index: IndexConfig,
-    /// How it is searched when it is searched alone.
+    /// How it is searched.
     pub search: SearchConfig,
-    /// Whether documents are kept, and not only what is indexed of them.
+    /// Whether documents are kept, so that they can be read and, when the definition changes,
+    /// indexed anew.
     pub stored: bool,
-    /// The folder in which it is kept. Without one it is in memory only.
+    /// Where it is kept. Without a folder it is in memory only.
     pub folder: Option<PathBuf>,
 }
 
@@ -37,48 +37,42 @@ impl Definition {
     }
 }
 
-/// An index and its documents. Searches read while others write.
+/// An index and its documents, searched by all threads while some write.
 pub struct Collection {
     name: String,
-    index: SharedIndex,
     search: Search,
-    documents: RwLock<HashMap<Id, Bytes>>,
+    index: SharedIndex,
+    key_format: KeyFormat,
     stored: bool,
+    records: RwLock<HashMap<Id, Bytes>>,
+    /// Held by whoever writes, so that writes happen in one order.
+    writing: Mutex<()>,
     version: AtomicU64,
     watchers: Watchers,
 }
 
-/// A write that is visible already and not yet durable: ready when it is.
-#[must_use = "a write is acknowledged when this is ready"]
-#[derive(Debug)]
-pub struct Pending(());
-
-impl Future for Pending {
-    type Output = Result<(), Error>;
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(Ok(()))
-    }
-}
-
 impl Collection {
-    /// Opens the collection of a definition, or makes it.
+    /// Opens a collection, or makes an empty one.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for a definition that cannot be.
     pub fn open(definition: Definition) -> Result<Arc<Collection>, Error> {
-        let invalid = |error: ConfigError| Error::new(Kind::Invalid, error.to_string());
+        let invalid = |error: crate::ConfigError| Error::new(Kind::Invalid, error.message());
+        let key_format = definition.index.format();
         let index = Index::new(definition.index).map_err(invalid)?;
         let name = index.name().to_owned();
         let index = Arc::new(RwLock::new(index));
         let search = Search::new(vec![index.clone()], definition.search).map_err(invalid)?;
         Ok(Arc::new(Collection {
             name,
-            index,
             search,
-            documents: RwLock::default(),
+            index,
+            key_format,
             stored: definition.stored,
-            version: AtomicU64::new(0),
+            records: RwLock::default(),
+            writing: Mutex::default(),
+            // Versions of different openings do not meet.
+            version: AtomicU64::new(RandomState::new().hash_one(0) >> 1),
             watchers: Watchers::new(),
         }))
     }
@@ -88,63 +82,74 @@ impl Collection {
         &self.name
     }
 
-    /// The index, for searches over several.
-    pub fn index(&self) -> &SharedIndex {
-        &self.index
-    }
-
     /// Puts a document, the text of a JSON object. A new one is shown after the others, one that
-    /// takes the place of another before them. It is found as soon as this returns.
+    /// takes the place of another before them. Searches see it at once; until the answered
+    /// [`Pending`] is ready, a crash may take it.
     ///
     /// # Errors
-    /// [`Kind::Invalid`] for what is no JSON object.
+    /// [`Kind::Invalid`] for what is no JSON object, [`Kind::TooLarge`] for large documents and
+    /// full collections.
     pub fn put(&self, id: Id, record: &[u8]) -> Result<Pending, Error> {
-        let document = document_of(id.clone(), record)?;
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        let id = self.key_format.apply(id);
+        let document = record::document(id.clone(), record)?;
+        let _writing = self.write_lock();
+        let mut index = write(&self.index);
         if index.contains(id.clone()) {
             index.replace(&document);
         } else {
             index.append(&document);
         }
-        if self.stored {
-            let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
-            documents.insert(id.clone(), Bytes::copy_from_slice(record));
-        }
         drop(index);
+        if self.stored {
+            write(&self.records).insert(id.clone(), Bytes::copy_from_slice(record));
+        }
         self.written();
         self.watchers.changed(&Reference::from_path(id.to_string()));
-        Ok(Pending(()))
+        Ok(Pending::ready())
     }
 
-    /// Removes a document and says whether there was one.
+    /// Removes a document and says whether it was there.
     ///
     /// # Errors
-    /// None in memory.
+    /// The log could not be written.
     pub fn remove(&self, id: &Id) -> Result<(bool, Pending), Error> {
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        let was_there = index.remove(id.clone());
-        let mut documents = self.documents.write().unwrap_or_else(PoisonError::into_inner);
-        documents.remove(id);
-        drop((documents, index));
+        let id = self.key_format.apply(id.clone());
+        let _writing = self.write_lock();
+        let was_there = write(&self.index).remove(id.clone());
+        write(&self.records).remove(&id);
         if was_there {
             self.written();
             self.watchers.deleted(&Reference::from_path(id.to_string()));
         }
-        Ok((was_there, Pending(())))
+        Ok((was_there, Pending::ready()))
     }
 
-    /// A document as it was put; `None` for one that is not there or was not kept.
+    /// Loads many documents.
+    pub fn load(self: &Arc<Self>) -> Loader {
+        Loader::new(self.clone())
+    }
+
+    /// The document of an identifier, as it was put. Nothing if documents are not kept.
     pub fn document(&self, id: &Id) -> Option<Bytes> {
-        let documents = self.documents.read().unwrap_or_else(PoisonError::into_inner);
-        documents.get(id).cloned()
+        read(&self.records).get(&self.key_format.apply(id.clone())).cloned()
+    }
+
+    /// Whether there is a document of this identifier.
+    pub fn contains(&self, id: &Id) -> bool {
+        read(&self.index).contains(id.clone())
+    }
+
+    /// Identifiers in the order of the index, at most `limit` of them, without the first `skip`.
+    pub fn ids(&self, skip: usize, limit: usize) -> Vec<Id> {
+        read(&self.index).ids(skip, limit)
     }
 
     /// The number of documents.
     pub fn len(&self) -> usize {
-        self.index.read().unwrap_or_else(PoisonError::into_inner).len()
+        read(&self.index).len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -159,14 +164,29 @@ impl Collection {
         self.search.search_into(query, request, answer);
     }
 
-    /// Another number after each write: for entity tags and caches.
+    /// The search over this collection alone, for facets, filters and orders.
+    pub fn searching(&self) -> &Search {
+        &self.search
+    }
+
+    /// The index, for searches over several.
+    pub fn index(&self) -> &SharedIndex {
+        &self.index
+    }
+
+    /// A number that is another one after every write, and after every opening. Whoever keeps an
+    /// answer under it reads it before searching.
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Where changes of documents are told, by their identifiers.
+    /// Where changes of documents are told, by their identifiers, as soon as searches see them.
     pub fn watchers(&self) -> &Watchers {
         &self.watchers
+    }
+
+    fn write_lock(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn written(&self) {
@@ -174,43 +194,18 @@ impl Collection {
     }
 }
 
-/// What is indexed of a record: its texts as they are, numbers and booleans as JSON writes them,
-/// each text of a list.
-fn document_of(id: Id, record: &[u8]) -> Result<Document, Error> {
-    let Value::Record(members) = runnel_store::json::parse(record)? else {
-        let message = "a document has to be a JSON object such as {\"title\": \"Emma\"}";
-        return Err(Error::new(Kind::Invalid, message));
-    };
-    let mut document = Document::new(id);
-    for (name, value) in members {
-        if let Some(field) = field_of(value) {
-            document = document.with(name, field);
-        }
-    }
-    Ok(document)
-}
-
-fn field_of(value: Value) -> Option<Field> {
-    let written =
-        |value: &Value| String::from_utf8(runnel_store::json::text(value)).unwrap_or_default();
-    Some(match value {
-        Value::Nil => return None,
-        Value::Text(text) => Field::Text(text),
-        Value::List(values) => {
-            let texts = values.into_iter().map(|value| match value {
-                Value::Text(text) => text,
-                other => written(&other),
-            });
-            Field::Text(texts.collect::<Vec<_>>().join(" "))
-        }
-        other => Field::Text(written(&other)),
-    })
-}
-
 impl fmt::Debug for Collection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Collection").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
+    lock.write().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

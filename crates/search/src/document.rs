@@ -7,6 +7,8 @@ use crate::id::Id;
 pub enum Field {
     /// A text, which the tokenizer takes apart.
     Text(String),
+    /// Several texts, each of which the tokenizer takes apart.
+    Texts(Vec<String>),
     /// Words, which are indexed as they are.
     Words(Vec<String>),
 }

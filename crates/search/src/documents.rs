@@ -64,6 +64,12 @@ impl Documents {
         }
     }
 
+    /// The documents in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Id> + '_ {
+        let slots = (0..self.width() as u32).map(|place| self.base.wrapping_add(place));
+        slots.filter_map(|slot| self.id(slot).filter(|id| self.slot(id) == Some(slot)))
+    }
+
     /// Appends the documents in some slots.
     pub(crate) fn push_ids(&self, slots: &[u32], out: &mut Vec<Id>) {
         // They are in one piece unless the index has grown at both ends.

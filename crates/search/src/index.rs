@@ -85,6 +85,11 @@ impl IndexConfig {
         self
     }
 
+    /// What becomes of identifiers.
+    pub(crate) fn format(&self) -> KeyFormat {
+        self.key_format
+    }
+
     /// Saves the memory that removing documents quickly needs. Removing still works, slowly.
     pub fn fixed(mut self, fixed: bool) -> IndexConfig {
         self.fixed = fixed;
@@ -187,6 +192,11 @@ impl Index {
     /// Whether a document of this identifier is in the index.
     pub fn contains(&self, id: impl Into<Id>) -> bool {
         self.documents.slot(&self.key_format.apply(id.into())).is_some()
+    }
+
+    /// Identifiers in the order of the index, at most `limit` of them, without the first `skip`.
+    pub fn ids(&self, skip: usize, limit: usize) -> Vec<Id> {
+        self.documents.iter().skip(skip).take(limit).collect()
     }
 
     /// The names of the categories, in their order.

@@ -36,6 +36,9 @@ pub const MAX_FIELD_BYTES: usize = 4 << 20;
 /// some ten thousands of different words. The words after that are found only as a whole.
 pub const MAX_FIELD_PARTS: usize = 250_000;
 
+/// Largest document, in bytes of its JSON.
+pub const MAX_RECORD_BYTES: usize = 16 << 20;
+
 /// Most categories of one index.
 pub const MAX_CATEGORIES: usize = 64;
 

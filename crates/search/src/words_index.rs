@@ -116,13 +116,32 @@ impl WordsIndex {
                 }
             }
             Field::Text(text) => {
-                let text = &text[..text.floor_char_boundary(MAX_FIELD_BYTES)];
-                let mut words = Words::default();
-                self.tokenizer.split_into(text, &mut words);
-                for word in words.iter() {
-                    self.add_word(hasher, slot, word, end, &mut parts);
+                self.add_text(hasher, slot, text, end, &mut parts);
+            }
+            Field::Texts(texts) => {
+                let mut left = MAX_FIELD_BYTES;
+                for text in texts {
+                    let text = &text[..text.floor_char_boundary(left)];
+                    left -= text.len();
+                    self.add_text(hasher, slot, text, end, &mut parts);
                 }
             }
+        }
+    }
+
+    fn add_text(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        text: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
+        let text = &text[..text.floor_char_boundary(MAX_FIELD_BYTES)];
+        let mut words = Words::default();
+        self.tokenizer.split_into(text, &mut words);
+        for word in words.iter() {
+            self.add_word(hasher, slot, word, end, parts);
         }
     }
 

@@ -1,0 +1,59 @@
+//! Many documents at once.
+
+use crate::collection::Collection;
+use crate::id::Id;
+use runnel_store::Error;
+use std::sync::Arc;
+
+/// Fills a collection: documents are put in their order, in batches so short that searches
+/// hardly wait, and are durable together when [`finish`](Loader::finish) has answered.
+///
+/// Loading may be interrupted by other writes, which are not mixed up with it.
+pub struct Loader {
+    collection: Arc<Collection>,
+    progress: Progress,
+    callback: Option<Box<dyn FnMut(Progress) + Send>>,
+}
+
+/// How far a loader is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Documents taken.
+    pub documents: u64,
+    /// Their size, in bytes of JSON.
+    pub bytes: u64,
+}
+
+impl Loader {
+    pub(crate) fn new(collection: Arc<Collection>) -> Loader {
+        Loader { collection, progress: Progress::default(), callback: None }
+    }
+
+    /// Calls a function after every batch, and at the end.
+    pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Loader {
+        self.callback = Some(Box::new(callback));
+        self
+    }
+
+    /// Puts a document, as [`Collection::put`] does.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; the document is left out then, and loading can go on.
+    pub fn put(&mut self, id: Id, record: &[u8]) -> Result<(), Error> {
+        let _ = self.collection.put(id, record)?;
+        self.progress.documents += 1;
+        self.progress.bytes += record.len() as u64;
+        Ok(())
+    }
+
+    /// Ends loading: blocks until all documents are visible and durable.
+    ///
+    /// # Errors
+    /// The log could not be written.
+    pub fn finish(mut self) -> Result<Progress, Error> {
+        if let Some(callback) = &mut self.callback {
+            callback(self.progress);
+        }
+        Ok(self.progress)
+    }
+}
