@@ -28,6 +28,11 @@ fn time(options: &Value, name: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
+fn count(options: &Value, name: &str) -> Option<usize> {
+    let count = options.get(name)?.as_f64()?;
+    Some(count as usize)
+}
+
 /// A part of the web, with what each request to it says.
 fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
     let Some(base) = text(options, "base") else {
@@ -60,6 +65,8 @@ fn http(options: &Value) -> Result<Rc<dyn Store>, Error> {
         answer_time: limit.unwrap_or(usual.answer_time),
         body_idle: limit.unwrap_or(usual.body_idle),
         socket: text(options, "socket").map(Into::into),
+        connections: count(options, "connections").unwrap_or(usual.connections),
+        wait: time(options, "wait").unwrap_or(usual.wait),
         ..usual
     });
     let base = Reference::from_path(path.to_string()).with_scheme(scheme.to_string());

@@ -191,3 +191,50 @@ fn what_is_wrong_with_an_option_is_said() {
         assert!(!run.status.success() && said.contains(what), "{options}: {said}");
     }
 }
+
+/// A server in front of one that does one thing at a time, and slowly.
+const NARROW: &str = "
+scheme Slow { /wait { get { runLoop runFor: 2. 'done' } } }
+slow ← #HTTPServer{ port: 0 } → #Slow{}.
+slow start.
+scheme:narrow ← #HTTPStore{ base: \"http://127.0.0.1:{slow port}\", connections: 1,
+   wait: 500 milliseconds }.
+scheme Front { /x { get { narrow:wait } } }
+server ← #HTTPServer{ port: 0, admin: 0 } → #Front{}.
+";
+
+#[test]
+fn who_waits_for_a_connection_is_seen_and_told_to_come_back() {
+    let program = start(NARROW, "");
+    let (port, admin) = (program.port, program.admin);
+    let first = std::thread::spawn(move || ask(port, "/x", "").unwrap());
+    // One has the connection, and the other one waits for it.
+    let of_pool = |metrics: &str, name: &str| {
+        let start = format!("runnel_pool_{name}{{host=\"127.0.0.1:");
+        let line = metrics.lines().find(|line| line.starts_with(&start));
+        line.and_then(|line| line.rsplit_once(' ')).and_then(|(_, value)| value.parse::<f64>().ok())
+    };
+    let until = |name: &str| {
+        let start = Instant::now();
+        while of_pool(&body(ask(admin, "/metrics", "")), name) != Some(1.0) {
+            assert!(start.elapsed() < PATIENCE, "nothing is {name}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    until("in_use");
+    let second = std::thread::spawn(move || ask(port, "/x", "").unwrap());
+    until("waiting");
+    let second = second.join().unwrap();
+    assert!(second.starts_with("HTTP/1.1 503 "), "{second}");
+    assert!(second.to_lowercase().contains("\r\nretry-after: 1\r\n"), "{second}");
+    let first = first.join().unwrap();
+    assert!(first.starts_with("HTTP/1.1 200 ") && first.ends_with("done"), "{first}");
+    let metrics = body(ask(admin, "/metrics", ""));
+    let seen = ["size", "in_use", "waiting", "open", "late_total", "opened_total"];
+    let seen = seen.map(|name| of_pool(&metrics, name).unwrap_or(-1.0));
+    assert_eq!(seen, [1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
+    assert_eq!(of_pool(&metrics, "wait_seconds_count"), Some(1.0));
+    let page = body(ask(admin, "/metrics.json", ""));
+    assert!(page.contains("\"kind\":\"http\""), "{page}");
+    program.stop();
+}

@@ -1,6 +1,7 @@
 //! Metrics as Prometheus reads them: its text format, version 0.0.4.
 
 use crate::histogram::{BOUNDS, Totals};
+use crate::places;
 use crate::registry::CLASSES;
 use crate::snapshot::{RouteTotals, Snapshot};
 use std::fmt::Write;
@@ -14,6 +15,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
     requests(&mut page, &snapshot.routes);
     server(&mut page, snapshot);
     program(&mut page, snapshot);
+    places::write(&mut page, &snapshot.places);
     process(&mut page, snapshot);
     page.0
 }
@@ -109,19 +111,19 @@ fn labels(route: &RouteTotals) -> String {
 }
 
 /// The value of a label: backslash, quotation mark and line end are escaped.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 /// The text as it grows. Writing into a string never fails.
-struct Page(String);
+pub(crate) struct Page(String);
 
 impl Page {
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
+    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    fn sample(&mut self, name: &str, labels: &str, number: f64) {
+    pub(crate) fn sample(&mut self, name: &str, labels: &str, number: f64) {
         let _ = match labels {
             "" => writeln!(self.0, "{name} {number}"),
             labels => writeln!(self.0, "{name}{{{labels}}} {number}"),
@@ -139,17 +141,29 @@ impl Page {
     }
 
     fn histogram(&mut self, name: &str, labels: &str, totals: &Totals) {
+        self.buckets(name, labels, (&totals.counts, &BOUNDS), totals.sum);
+    }
+
+    /// A histogram of counts up to their bounds, which are in microseconds, as their sum is. There
+    /// is one count more than bounds.
+    pub(crate) fn buckets(
+        &mut self,
+        name: &str,
+        labels: &str,
+        (counts, bounds): (&[u64], &[u64]),
+        sum: u64,
+    ) {
         let comma = if labels.is_empty() { "" } else { "," };
         let bucket = format!("{name}_bucket");
         let mut below = 0;
-        for (count, bound) in totals.counts.iter().zip(BOUNDS) {
+        for (count, bound) in counts.iter().zip(bounds) {
             below += count;
-            let bound = seconds(bound);
+            let bound = seconds(*bound);
             self.sample(&bucket, &format!("{labels}{comma}le=\"{bound}\""), below as f64);
         }
-        let count = totals.count() as f64;
+        let count = counts.iter().sum::<u64>() as f64;
         self.sample(&bucket, &format!("{labels}{comma}le=\"+Inf\""), count);
-        self.sample(&format!("{name}_sum"), labels, seconds(totals.sum));
+        self.sample(&format!("{name}_sum"), labels, seconds(sum));
         self.sample(&format!("{name}_count"), labels, count);
     }
 }

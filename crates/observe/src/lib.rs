@@ -20,6 +20,7 @@ mod histogram;
 mod lag;
 mod log_writer;
 mod observing;
+mod places;
 mod process;
 mod readiness;
 mod recorder;

@@ -1,6 +1,7 @@
 //! The numbers of all workers at one moment, added up; and as JSON, for the page.
 
 use crate::histogram::{BOUNDS, Totals};
+use crate::places::{self, Place};
 use crate::process::Process;
 use crate::registry::{CLASSES, Registry, WorkerNumbers, locked};
 use runnel_store::Value;
@@ -46,6 +47,7 @@ pub(crate) struct Snapshot {
     pub(crate) spans_lost: u64,
     pub(crate) lines_lost: u64,
     pub(crate) routes: Vec<RouteTotals>,
+    pub(crate) places: Vec<Place>,
     pub(crate) process: Option<Process>,
 }
 
@@ -78,6 +80,7 @@ impl Snapshot {
             spans_lost: sum(|worker| &worker.spans_lost),
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
+            places: places::look(),
             process: Process::look(),
             ..Snapshot::default()
         };
@@ -108,6 +111,7 @@ impl Snapshot {
             ("fibersWaiting", whole(self.fibers_waiting)),
             ("heap", whole(self.heap)),
             ("bounds", list(&BOUNDS)),
+            ("places", Value::List(self.places.iter().map(Place::json).collect())),
             ("routes", Value::List(self.routes.iter().map(RouteTotals::json).collect())),
         ]);
         if let Some(process) = &self.process {
@@ -156,7 +160,7 @@ fn routes(workers: &[Arc<WorkerNumbers>]) -> Vec<RouteTotals> {
     all.into_values().collect()
 }
 
-fn whole(number: u64) -> Value {
+pub(crate) fn whole(number: u64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 

@@ -302,9 +302,22 @@ K.methods(Reference, {
   end,
 })
 
+-- The same options with durations as numbers of seconds.
+local function inSeconds(options)
+  if type(options) ~= "table" or not options._isDictionary then return options end
+  local keys, map, n = {}, {}, 0
+  options:keysAndValuesDo_(function(key, value)
+    n = n + 1
+    keys[n] = K.str(key)
+    if type(value) == "table" and value._isDuration then value = value._seconds end
+    map[keys[n]] = value
+  end)
+  return K.dictionary(keys, map, n)
+end
+
 -- A database by its reference: `sqlite:tasks.db`, perhaps with a dictionary of options.
 function K.databaseOf(reference, options)
-  local database = K.native.database(reference._scheme, reference._path, options)
+  local database = K.native.database(reference._scheme, reference._path, inSeconds(options))
   -- What stands for a server is its reference, which has been told the options.
   if (reference._scheme == "postgres" or reference._scheme == "postgresql") and (database ~= nil or options == nil) then
     return reference
