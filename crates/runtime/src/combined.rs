@@ -47,7 +47,8 @@ impl Combined {
         self.current.borrow().write_back.clone()
     }
 
-    fn store(&self) -> Rc<dyn Store> {
+    /// What it is now.
+    pub(crate) fn store(&self) -> Rc<dyn Store> {
         self.current.borrow().store.clone()
     }
 }

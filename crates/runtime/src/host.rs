@@ -1,6 +1,6 @@
 //! What the runtime asks of the command that runs it: schemes, servers, databases, output.
 
-use runnel_store::{Answer, Error, Store, Value};
+use runnel_store::{Answer, Error, Kind, Store, Value};
 use std::rc::Rc;
 
 /// Where a program writes.
@@ -53,6 +53,19 @@ pub trait Host {
     /// # Errors
     /// What is wrong with the options.
     fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error>;
+    /// A store that the command makes of others by their names, such as a search page of an index.
+    ///
+    /// # Errors
+    /// What is wrong with the options or the stores.
+    fn composed(
+        &self,
+        kind: &str,
+        options: &Value,
+        sources: &[(String, Rc<dyn Store>)],
+    ) -> Result<Rc<dyn Store>, Error> {
+        let _ = (options, sources);
+        Err(Error::new(Kind::Unsupported, format!("there is no store `{kind}`")))
+    }
     /// The names of what a server can be told, such as `port`.
     fn server_options(&self) -> &'static [&'static str];
     /// Serves a store over HTTP, as a record of options says.

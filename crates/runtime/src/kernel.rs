@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 53] = files![
+const FILES: [(&str, &str); 54] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -52,6 +52,7 @@ const FILES: [(&str, &str); 53] = files![
     "combine.lua",
     "combinators.lua",
     "remote.lua",
+    "search_page.lua",
     "logging.lua",
     "template.lua",
     "define.lua",

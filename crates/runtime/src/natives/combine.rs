@@ -59,9 +59,12 @@ fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let names = names.into_iter().filter_map(text).collect();
     let parts = Parts { options, sources, names };
-    let made = match kind.strip_prefix("remote:") {
-        Some(kind) => isolate.host().remote(kind, &parts.options.as_value()).map(Controls::plain),
-        None => make(&kind, &parts),
+    let made = match kind.split_once(':') {
+        Some(("remote", kind)) => {
+            isolate.host().remote(kind, &parts.options.as_value()).map(Controls::plain)
+        }
+        Some(("made", kind)) => composed(isolate, kind, parts).map(Controls::plain),
+        _ => make(&kind, &parts),
     };
     let made = attempt!(made);
     if arguments.is_nil(1) {
@@ -73,6 +76,18 @@ fn combine(isolate: &Isolate, arguments: Arguments) -> Reply {
         None => return Reply::Failed(Error::new(Kind::Invalid, "a combinator is expected here")),
     }
     Reply::Now(Given::Nil)
+}
+
+/// What the command makes of other stores. It gets them as they are now, without the handles of the
+/// program.
+fn composed(isolate: &Isolate, kind: &str, parts: Parts) -> Result<Rc<dyn Store>, Error> {
+    let options = parts.options.as_value();
+    let sources = parts.sources.into_iter().map(|store| match combined(&store) {
+        Some(combined) => combined.store(),
+        None => store,
+    });
+    let named: Vec<_> = parts.names.into_iter().zip(sources).collect();
+    isolate.host().composed(kind, &options, &named)
 }
 
 fn combined(store: &Rc<dyn Store>) -> Option<&Combined> {

@@ -195,6 +195,10 @@ impl Store for SearchPage {
         Verbs::NONE.with(Verb::Get)
     }
 
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
     fn describe(&self) -> String {
         format!("search page {}", self.inner.options.title)
     }
