@@ -2,9 +2,11 @@
 //!
 //! `word*` partial, `"word"` or `word"` exact, `word~` similar, `title:word` and
 //! `title,author:word` in these categories only, `one|two` either, `1990…1995` a range. The last
-//! word is partial unless it is marked otherwise, the others are exact.
+//! word is partial unless it is marked otherwise, the others are exact. Where a search allows it,
+//! `"two words"` next to each other, and `-word`, `!word` or `-"two words"` not.
 
 use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
+use crate::pieces::{Joined, Piece, pieces};
 use crate::tokenizer::Tokenizer;
 use crate::words::{Span, Words, first_characters};
 
@@ -28,6 +30,8 @@ pub(crate) struct Token {
     pub(crate) range: Option<(Span, Span)>,
     /// The number of the one category that is meant, whatever the qualifiers.
     pub(crate) category: Option<u8>,
+    /// The words of a phrase, as places in [`Query::phrase_words`].
+    pub(crate) phrase: Option<(u32, u32)>,
 }
 
 /// A place in the query: one token, or several alternatives that count as one.
@@ -47,39 +51,117 @@ pub(crate) struct Query {
     pub(crate) places: Vec<Place>,
     /// The places whose documents are left out.
     pub(crate) excluded: Vec<Place>,
+    /// The words of all phrases, one after the other.
+    pub(crate) phrase_words: Vec<Span>,
     words: Words,
 }
 
 /// How words of a query are understood.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
+pub(crate) struct Reading<'a> {
     /// Whether the last word is partial unless it is marked otherwise.
     pub(crate) last_partial: bool,
     /// What is written before a word whose documents are left out.
-    pub(crate) exclusion: Option<char>,
+    pub(crate) exclusions: &'a [char],
+    /// Whether several words between quotes are a phrase.
+    pub(crate) phrases: bool,
 }
 
 impl Query {
     /// Takes a query apart.
-    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: Reading) {
+    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: Reading<'_>) {
         self.text.clear();
         self.tokens.clear();
         self.places.clear();
         self.excluded.clear();
-        let mut words = std::mem::take(&mut self.words);
-        tokenizer.split_into(first_characters(query, MAX_QUERY_CHARS), &mut words);
-        let count = words.len().min(MAX_QUERY_TOKENS);
-        for (number, word) in words.iter().take(MAX_QUERY_TOKENS).enumerate() {
-            match reading.exclusion.and_then(|marker| word.strip_prefix(marker)) {
-                Some(excluded) if !excluded.is_empty() => {
-                    let kept = self.places.len();
-                    self.add_word(excluded, false);
-                    self.excluded.extend(self.places.drain(kept..));
+        self.phrase_words.clear();
+        let query = first_characters(query, MAX_QUERY_CHARS);
+        let plain = reading.exclusions.is_empty() && !reading.phrases;
+        if plain {
+            return self.add_plain(query, true, reading.last_partial, tokenizer);
+        }
+        let phrases = reading.phrases;
+        let runs = phrases && tokenizer.splits_queries();
+        let all = pieces(query, reading.exclusions, phrases, runs);
+        let count = all.len();
+        for (number, piece) in all.into_iter().enumerate() {
+            let last = reading.last_partial && number + 1 == count;
+            let kept = self.places.len();
+            match piece {
+                Piece::Plain(text) => self.add_plain(text, count == 1, last, tokenizer),
+                Piece::Joined(joined) => {
+                    self.add_joined(&joined, phrases, last, tokenizer);
+                    if joined.excluded {
+                        self.excluded.extend(self.places.drain(kept..));
+                    }
                 }
-                _ => self.add_word(word, reading.last_partial && number + 1 == count),
+            }
+        }
+    }
+
+    /// Adds the words of a text, which is perhaps the `whole` query.
+    fn add_plain(&mut self, text: &str, whole: bool, last_partial: bool, tokenizer: &Tokenizer) {
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        tokenizer.add_words(text, whole, &mut words);
+        let room = MAX_QUERY_TOKENS.saturating_sub(self.places.len() + self.excluded.len());
+        let count = words.len().min(room);
+        for (number, word) in words.iter().take(room).enumerate() {
+            self.add_word(word, last_partial && number + 1 == count);
+        }
+        self.words = words;
+    }
+
+    /// Adds words that belong together: as a phrase if there are several.
+    fn add_joined(
+        &mut self,
+        joined: &Joined<'_>,
+        phrases: bool,
+        last: bool,
+        tokenizer: &Tokenizer,
+    ) {
+        let mut words = std::mem::take(&mut self.words);
+        words.clear();
+        tokenizer.add_words(joined.words, !joined.quoted, &mut words);
+        let room = MAX_QUERY_TOKENS.saturating_sub(self.places.len() + self.excluded.len());
+        if phrases && words.len() > 1 && room > 0 {
+            self.add_phrase(joined, &words);
+        } else {
+            let colon = if joined.qualifiers.is_empty() { "" } else { ":" };
+            let quote = if joined.quoted { "\"" } else { "" };
+            for word in words.iter().take(room) {
+                let word = format!("{}{colon}{word}{quote}", joined.qualifiers);
+                self.add_word(&word, last && !joined.excluded);
             }
         }
         self.words = words;
+    }
+
+    fn add_phrase(&mut self, joined: &Joined<'_>, words: &Words) {
+        let start = self.phrase_words.len() as u32;
+        let mut text = String::new();
+        for word in words.iter().take(MAX_QUERY_TOKENS) {
+            let word = self.store_plain(word);
+            if word.len() > 0 {
+                text.push_str(if text.is_empty() { "" } else { " " });
+                text.push_str(word.of(&self.text));
+                self.phrase_words.push(word);
+            }
+        }
+        let end = self.phrase_words.len() as u32;
+        if start == end {
+            return;
+        }
+        self.push_place(1, false);
+        let qualifiers = joined.qualifiers;
+        let token = Token {
+            original: self.store(&joined.written.to_lowercase()),
+            text: self.store(&text),
+            qualifiers: (!qualifiers.is_empty()).then(|| self.store(&qualifiers.to_lowercase())),
+            phrase: Some((start, end)),
+            ..Token::default()
+        };
+        self.tokens.push(token);
     }
 
     /// Appends a word that is looked up as it is, exactly, in one category.
@@ -145,6 +227,7 @@ impl Query {
             quoted,
             range: text.split_once(RANGE).map(|(from, to)| (self.store(from), self.store(to))),
             category: None,
+            phrase: None,
         };
         self.tokens.push(token);
     }
@@ -171,7 +254,7 @@ mod tests {
 
     fn parse(text: &str) -> Query {
         let mut query = Query::default();
-        let reading = Reading { last_partial: true, exclusion: Some('!') };
+        let reading = Reading { last_partial: true, exclusions: &['!', '-'], phrases: true };
         query.parse(text, &Tokenizer::new(), reading);
         query
     }
@@ -248,6 +331,30 @@ mod tests {
         let partial: Vec<bool> = query.tokens.iter().map(|token| token.partial).collect();
         assert_eq!(partial, [false, false, true, true]);
         assert_eq!(parse("!").places.len(), 1);
+        assert_eq!(parse("a-b --c - d").places.len(), 4);
+    }
+
+    #[test]
+    fn several_words_between_quotes_are_one_place() {
+        for (text, words, qualifiers) in [
+            ("\"Alan  Turing\"", "alan turing", None),
+            ("title,author:\"a b* c~\"", "a b c", Some("title,author")),
+        ] {
+            let (query, token) = only(text);
+            assert_eq!(token.text.of(&query.text), words, "{text}");
+            assert_eq!(token.original.of(&query.text), text.to_lowercase());
+            assert_eq!(token.qualifiers.map(|span| span.of(&query.text)), qualifiers);
+            let (start, end) = token.phrase.unwrap_or_default();
+            let phrase = &query.phrase_words[start as usize..end as usize];
+            let phrase: Vec<&str> = phrase.iter().map(|word| word.of(&query.text)).collect();
+            assert_eq!(phrase.join(" "), words);
+        }
+        assert!(only("\"alan\"").1.quoted && only("\" alan \"").1.quoted);
+        assert_eq!(parse("\"alan turing").tokens.len(), 2);
+        let query = parse("x -\"a b\" -c|d \"e f\"");
+        assert_eq!((query.places.len(), query.excluded.len()), (2, 2));
+        let partial = query.tokens.iter().filter(|token| token.partial).count();
+        assert_eq!(partial, 0, "nothing is partial unless it comes last");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! always run in the same order.
 
 use crate::pattern::Pattern;
+use crate::scripts;
 use crate::stem::Stemmer;
 use crate::substitute::Substitution;
 use crate::words::Words;
@@ -24,6 +25,12 @@ pub enum Splitter {
     Literal(String),
     /// By a function.
     Function(SplitFunction),
+    /// Into runs of letters and digits. Runs of scripts that are written without spaces (Chinese,
+    /// Japanese, Thai, Lao, Burmese, Khmer) become all pairs of neighbours and the last letter
+    /// alone, so that every part of them can be found.
+    Words,
+    /// The same for queries: markers stay, and the last letter alone is no word.
+    QueryWords,
 }
 
 /// Which words are dropped. Words are tested before they are changed to lower case.
@@ -49,6 +56,7 @@ pub struct Tokenizer {
     substitution: Option<Substitution>,
     removes: Option<Pattern>,
     stopwords: Option<Pattern>,
+    stop_words: Option<&'static [&'static str]>,
     splitter: Option<Splitter>,
     normalizes: Arc<[(Pattern, String)]>,
     rejects: Rejection,
@@ -79,6 +87,12 @@ impl Tokenizer {
     /// history` only "history".
     pub fn stopwords(mut self, pattern: Pattern) -> Tokenizer {
         self.stopwords = Some(pattern);
+        self
+    }
+
+    /// Removes these words, which are in order and in lower case, unless a text has no others.
+    pub(crate) fn stop_words(mut self, words: &'static [&'static str]) -> Tokenizer {
+        self.stop_words = Some(words);
         self
     }
 
@@ -134,6 +148,28 @@ impl Tokenizer {
     /// Replaces `out` by the words of a text.
     pub(crate) fn split_into(&self, text: &str, out: &mut Words) {
         out.clear();
+        self.add_words(text, true, out);
+    }
+
+    /// Whether runs of scripts without spaces in queries become several words.
+    pub(crate) fn splits_queries(&self) -> bool {
+        matches!(self.splitter, Some(Splitter::QueryWords))
+    }
+
+    /// Appends the words of a text. Stop words stay if the text is `whole` and has no others.
+    pub(crate) fn add_words(&self, text: &str, whole: bool, out: &mut Words) {
+        let start = out.len();
+        self.add_split(text, whole, out);
+        let Some(stop_words) = self.stop_words else {
+            return;
+        };
+        let stops = |word: &str| stop_words.binary_search(&word).is_ok();
+        if !(whole && out.iter().skip(start).all(stops)) {
+            out.retain_from(start, |word| !stops(word));
+        }
+    }
+
+    fn add_split(&self, text: &str, whole: bool, out: &mut Words) {
         let mut text = Cow::Borrowed(text);
         if let Some(substitution) = self.substitution {
             text = substitution.apply(text);
@@ -142,7 +178,7 @@ impl Tokenizer {
             text = pattern.remove_from(text);
         }
         if let Some(pattern) = &self.stopwords
-            && !is_single_word(&text)
+            && !(whole && is_single_word(&text))
         {
             text = pattern.remove_from(text);
         }
@@ -159,6 +195,10 @@ impl Tokenizer {
             }
             Some(Splitter::Function(split)) => {
                 split(&text).iter().for_each(|piece| self.add(piece, out));
+            }
+            Some(Splitter::Words) => scripts::each_word(&text, |word| self.add(word, out)),
+            Some(Splitter::QueryWords) => {
+                scripts::each_query_word(&text, |word| self.add(word, out));
             }
         }
     }

@@ -49,6 +49,16 @@ impl Words {
         self.spans.push(Span { start: start as u32, end: self.text.len() as u32 });
     }
 
+    /// Drops the words from a place on that are not wanted.
+    pub(crate) fn retain_from(&mut self, start: usize, wanted: impl Fn(&str) -> bool) {
+        let Words { text, spans } = self;
+        let mut number = 0;
+        spans.retain(|span| {
+            number += 1;
+            number <= start || wanted(span.of(text))
+        });
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.spans.len()
     }
