@@ -4,7 +4,8 @@
 //! A supervisor listens on a Unix socket in a folder of its own, which only its user can enter.
 //! `RUNNEL_SUPERVISOR=pid:path` leads there. A program opens a connection for each socket that it
 //! needs (`listen ADDRESS NUMBER`), and gets the socket with the answer (`SCM_RIGHTS`, unix(7));
-//! and one that it keeps (`program PID`), on which it says `ready` and is told `leave`. When
+//! and one that it keeps (`program PID`), on which it says `ready` (and which files it `reads` and
+//! `writes`, where it is watched) and is told `leave`. When
 //! that one ends, the supervisor is gone, and the program stops.
 
 use crate::{notify, signals};
@@ -14,7 +15,7 @@ use std::io::{BufRead, BufReader, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -152,8 +153,21 @@ fn listen_to(mut reader: BufReader<UnixStream>) {
     signals::end_all(0);
 }
 
+/// Tells the supervisor something about a file.
+pub(crate) fn tell(what: &str, file: &Path) {
+    let mut supervisor = SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner);
+    // As JSON, so that it is one line whatever the file is called.
+    let line = format!("{what} {}\n", serde_json::Value::from(file.to_string_lossy()));
+    if let Some(stream) = &mut *supervisor
+        && let Err(error) = stream.write_all(line.as_bytes())
+    {
+        tracing::warn!(%error, "the supervisor does not listen");
+    }
+}
+
 /// The program serves.
 pub(crate) fn ready() {
+    crate::reload::end_of_start();
     match &mut *SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner) {
         Some(stream) => {
             if let Err(error) = stream.write_all(b"ready\n") {

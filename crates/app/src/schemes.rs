@@ -63,7 +63,7 @@ impl Schemes {
     fn make(&self, name: &str) -> Option<Rc<dyn Store>> {
         Some(match name {
             "env" => self.environment.clone(),
-            "file" => Rc::new(Disk::unconfined()),
+            "file" => crate::reload::Reads::of(Rc::new(Disk::unconfined())),
             "http" => runnel_http::client(runnel_http::ClientOptions::default()),
             // All workers share one; a name is the first part of a path.
             "memory" => Rc::new(Memory::named("").ok()?),

@@ -11,6 +11,7 @@ mod sockets;
 
 use crate::console::Console;
 use crate::notify;
+use crate::reload::Files;
 use crate::status;
 use child::Child;
 use sockets::Sockets;
@@ -48,6 +49,10 @@ pub(crate) enum Event {
     Reports(u32, mpsc::UnboundedSender<String>),
     /// A program serves.
     Ready(u32),
+    /// A watched program reads a file while it starts.
+    Reads(u32, PathBuf),
+    /// A watched program writes a file.
+    Writes(PathBuf),
     /// A program has ended; what it said on standard error at its end.
     Ended(u32, Option<ExitStatus>, String),
     /// A program had its time.
@@ -67,12 +72,14 @@ pub(crate) fn run(plan: Plan) -> u8 {
         let sockets = Rc::new(Sockets::open()?);
         tokio::task::spawn_local(sockets.clone().answer(events.clone()));
         tokio::task::spawn_local(signals(events.clone()));
-        if let Some(file) = plan.watch.clone() {
-            tokio::task::spawn_local(crate::reload::watch(file, events.clone()));
+        let files = plan.watch.clone().map(Files::of);
+        if let Some(files) = files.clone() {
+            tokio::task::spawn_local(crate::reload::watch(files, events.clone()));
         }
         let binary = std::env::current_exe().map_err(|error| error.to_string())?;
         let supervisor = Supervisor {
             plan,
+            files,
             binary,
             sockets,
             events,
@@ -94,6 +101,8 @@ pub(crate) fn run(plan: Plan) -> u8 {
 
 struct Supervisor {
     plan: Plan,
+    /// What is watched.
+    files: Option<Rc<Files>>,
     binary: PathBuf,
     sockets: Rc<Sockets>,
     events: mpsc::Sender<Event>,
@@ -116,6 +125,10 @@ impl Supervisor {
                 Event::Reports(process, says) => self.reports(process, says),
                 Event::Ready(process) => self.ready(process),
                 Event::Overdue(process) => self.overdue(process),
+                Event::Reads(process, file) => {
+                    self.files.iter().for_each(|files| files.reads(process, file.clone()));
+                }
+                Event::Writes(file) => self.files.iter().for_each(|files| files.writes(&file)),
                 Event::Start if self.starting.is_none() && self.serving.is_none() => self.start(),
                 Event::Start => {}
                 Event::Exchange if self.starting.is_some() => self.again = true,
@@ -138,6 +151,10 @@ impl Supervisor {
     fn start(&mut self) {
         if self.ending.is_some() {
             return;
+        }
+        if let Some(files) = &self.files {
+            let serving: Vec<u32> = self.serving.iter().map(Child::process).collect();
+            files.keep(&serving);
         }
         let supervisor = format!("{}:{}", std::process::id(), self.sockets.path().display());
         let tells = self.plan.watch.is_some();

@@ -56,3 +56,45 @@ fn a_program_with_an_error_is_waited_for() {
     process.listens(port);
     eventually("it serves", || get(port, "text/html").text() == "here");
 }
+
+#[test]
+fn files_that_are_read_at_the_start_are_followed() {
+    let (folder, port) = (Folder::new(), free_port());
+    let of = |name: &str| folder.path(name).display().to_string();
+    folder.write("words.st", "class Words { -word { 'first' } }\n");
+    folder.write("settings.txt", "one");
+    folder.write("state.txt", "0");
+    let text = format!(
+        "ref:file:{} load.\n\
+         settings ← file:{} stringValue.\n\
+         state ← file:{} stringValue.\n\
+         file:{} ← 'started'.\n\
+         ref:file:{} post: 'x'.\n\
+         scheme Site {{ var settings. /word {{ get {{ \"{{#Words{{}} word}} {{this:settings}}\" }} }} }}\n\
+         #HTTPServer{{ port: {port} }} → #Site{{ settings: settings }}.\n",
+        of("words.st"),
+        of("settings.txt"),
+        of("state.txt"),
+        of("state.txt"),
+        of("starts.txt")
+    );
+    let file = folder.write("program.st", text);
+    let mut process = Process::start(runnel().args(["run", "--watch"]).arg(&file));
+    process.listens(port);
+    eventually("it serves", || get(port, "*/*").text() == "first one");
+    // What the program writes itself does not start it again.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    assert_eq!(std::fs::read_to_string(folder.path("starts.txt")).unwrap(), "x");
+    folder.write("words.st", "class Words { -word { 'second' } }\n");
+    eventually("the source is loaded again", || get(port, "*/*").text() == "second one");
+    folder.write("settings.txt", "two");
+    eventually("the settings are read again", || get(port, "*/*").text() == "second two");
+    // A source that does not load is shown, and its repair is noticed.
+    folder.write("words.st", "class Words { -word { 3 +  } }\n");
+    eventually("the page shows the error", || get(port, "text/html").status == 500);
+    folder.write("words.st", "class Words { -word { 'third' } }\n");
+    eventually("the repair is served", || get(port, "text/html").text() == "third two");
+    process.signal("TERM");
+    let outcome = process.outcome();
+    assert_eq!(outcome.status, 0);
+}

@@ -110,7 +110,11 @@ impl Sockets {
                         let _ = events.send(Event::Ready(process)).await;
                     }
                     "" => return Ok(()),
-                    _ => {}
+                    other => {
+                        if let Some(event) = about_a_file(process, other) {
+                            let _ = events.send(event).await;
+                        }
+                    }
                 },
                 Some(text) = said.recv() => {
                     stream.get_mut().write_all(format!("{text}\n").as_bytes()).await?;
@@ -146,6 +150,17 @@ impl Drop for Sockets {
     fn drop(&mut self) {
         // What is left over does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// `reads "/srv/site/shapes.st"`
+fn about_a_file(process: u32, said: &str) -> Option<Event> {
+    let (what, file) = said.split_once(' ')?;
+    let file: String = serde_json::from_str(file).ok()?;
+    match what {
+        "reads" => Some(Event::Reads(process, file.into())),
+        "writes" => Some(Event::Writes(file.into())),
+        _ => None,
     }
 }
 
