@@ -68,9 +68,9 @@ pub(crate) struct Combiner<'a, 'q> {
 
 /// The texts of a combination while it is formed.
 #[derive(Clone, Copy)]
-struct Texts {
-    original: Span,
-    text: Span,
+pub(crate) struct Texts {
+    pub(crate) original: Span,
+    pub(crate) text: Span,
 }
 
 impl<'a> Combiner<'a, '_> {
@@ -113,11 +113,13 @@ impl<'a> Combiner<'a, '_> {
     fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
         let before = self.answer.combinations.len();
         let hash = index.hash(self.lookup_text(token));
-        self.each_category(index, token, |combiner, category| {
-            combiner.in_category(index, names, token, category, hash);
+        self.each_category(index, token, |combiner, category| match token.phrase {
+            Some(words) => combiner.phrase(index, names, token, category, words),
+            None => combiner.in_category(index, names, token, category, hash),
         });
         let unknown = self.answer.combinations.len() == before;
-        if unknown && self.typos > 0 && !token.quoted && token.range.is_none() {
+        let meant = token.quoted || token.range.is_some() || token.phrase.is_some();
+        if unknown && self.typos > 0 && !meant {
             self.each_category(index, token, |combiner, category| {
                 combiner.nearest(index, names, token, category);
             });
@@ -346,12 +348,19 @@ impl<'a> Combiner<'a, '_> {
         }
     }
 
-    fn add_list(&mut self, list: List<'a>) -> u32 {
+    pub(crate) fn add_list(&mut self, list: List<'a>) -> u32 {
         self.lists.push(list);
         self.lists.len() as u32 - 1
     }
 
-    fn push(&mut self, words: &WordsIndex, name: Name, weight: Number, list: u32, texts: Texts) {
+    pub(crate) fn push(
+        &mut self,
+        words: &WordsIndex,
+        name: Name,
+        weight: Number,
+        list: u32,
+        texts: Texts,
+    ) {
         let category = self.store(&words.config().name);
         self.answer.record_json.push(b'[');
         self.answer.record_json.extend_from_slice(words.name_json());
