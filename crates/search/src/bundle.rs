@@ -1,33 +1,73 @@
 //! The words of a category, or the parts of its words, with the documents of each.
 
+use crate::durable::{Damaged, Input, Output};
 use crate::number::Number;
 use crate::posting::{End, Posting};
 use crate::weight::Weight;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
+use std::io;
 
 /// Dead entries are kept until there are this many more than live ones.
 const DEAD_ALLOWED: usize = 64;
 
+/// Most bytes of all words of a dictionary. Words that would make it larger are left out.
+const MAX_TEXT: usize = u32::MAX as usize;
+
+/// Most bytes of one word; the rest of a longer one is cut. More than the longest word has.
+const MAX_WORD: usize = u16::MAX as usize;
+
 /// A word with its weight and its documents.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    word: Box<str>,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry<'a> {
+    word: &'a str,
     weight: Number,
-    posting: Posting,
+    posting: &'a Posting,
 }
 
-impl Entry {
-    pub(crate) fn word(&self) -> &str {
-        &self.word
+impl<'a> Entry<'a> {
+    pub(crate) fn word(&self) -> &'a str {
+        self.word
     }
 
     pub(crate) fn weight(&self) -> Number {
         self.weight
     }
 
-    pub(crate) fn posting(&self) -> &Posting {
-        &self.posting
+    pub(crate) fn posting(&self) -> &'a Posting {
+        self.posting
+    }
+}
+
+/// How an entry is kept: in 32 bytes, since there are several for each document.
+#[derive(Debug)]
+struct Kept {
+    /// Where its word starts in the text, and how long it is.
+    start: u32,
+    length: u16,
+    /// The weight; see [`Number`].
+    integral: bool,
+    weight: f64,
+    posting: Posting,
+}
+
+impl Kept {
+    fn word<'a>(&self, text: &'a str) -> &'a str {
+        let start = self.start as usize;
+        &text[start..start + usize::from(self.length)]
+    }
+
+    fn set_weight(&mut self, weight: Number) {
+        self.integral = weight.is_integer();
+        self.weight = weight.value();
+    }
+
+    fn entry<'a>(&'a self, text: &'a str) -> Entry<'a> {
+        let weight = match self.integral {
+            true => Number::integer(self.weight as i64),
+            false => Number::float(self.weight),
+        };
+        Entry { word: self.word(text), weight, posting: &self.posting }
     }
 }
 
@@ -36,19 +76,29 @@ impl Entry {
 pub(crate) struct Bundle {
     table: HashTable<u32>,
     /// An entry without documents is dead: it is in no table and is skipped.
-    entries: Vec<Entry>,
+    entries: Vec<Kept>,
+    /// All words, one after the other.
+    text: String,
     dead: usize,
 }
 
 impl Bundle {
-    pub(crate) fn find(&self, hash: u64, word: &str) -> Option<&Entry> {
-        let found = self.table.find(hash, |number| *self.entries[*number as usize].word == *word);
-        found.map(|number| &self.entries[*number as usize])
+    pub(crate) fn find(&self, hash: u64, word: &str) -> Option<Entry<'_>> {
+        let Bundle { table, entries, text, .. } = self;
+        let found = table.find(hash, |number| entries[*number as usize].word(text) == word);
+        found.map(|number| entries[*number as usize].entry(text))
+    }
+
+    /// The number of a word.
+    pub(crate) fn number(&self, hash: u64, word: &str) -> Option<u32> {
+        let Bundle { table, entries, text, .. } = self;
+        table.find(hash, |number| entries[*number as usize].word(text) == word).copied()
     }
 
     /// The entries with documents, in the order in which their words came.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| !entry.posting.is_empty())
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+        let live = self.entries.iter().filter(|entry| !entry.posting.is_empty());
+        live.map(|entry| entry.entry(&self.text))
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -56,7 +106,7 @@ impl Bundle {
     }
 
     pub(crate) fn word(&self, number: u32) -> &str {
-        &self.entries[number as usize].word
+        self.entries[number as usize].word(&self.text)
     }
 
     /// Adds a document to a word. Answers the number of the word if the document was not there.
@@ -68,30 +118,35 @@ impl Bundle {
         end: End,
         weight: &Weight,
     ) -> Option<u32> {
+        let word = &word[..word.floor_char_boundary(MAX_WORD)];
         let hash = hasher.hash_one(word);
-        let entries = &self.entries;
-        let found = self.table.find(hash, |number| *entries[*number as usize].word == *word);
+        let Bundle { table, entries, text, .. } = self;
+        let found = table.find(hash, |number| entries[*number as usize].word(text) == word);
         let number = match found {
             Some(number) => *number,
+            None if text.len() + word.len() > MAX_TEXT => return None,
             None => {
-                let number = self.entries.len() as u32;
-                self.entries.push(Entry {
-                    word: word.into(),
-                    weight: Number::ZERO,
+                let number = entries.len() as u32;
+                let start = text.len() as u32;
+                text.push_str(word);
+                entries.push(Kept {
+                    start,
+                    length: word.len() as u16,
+                    integral: true,
+                    weight: 0.0,
                     posting: Posting::default(),
                 });
-                let entries = &self.entries;
-                self.table.insert_unique(hash, number, |number| {
-                    hasher.hash_one(&*entries[*number as usize].word)
+                table.insert_unique(hash, number, |number| {
+                    hasher.hash_one(entries[*number as usize].word(text))
                 });
                 number
             }
         };
-        let entry = &mut self.entries[number as usize];
+        let entry = &mut entries[number as usize];
         if !entry.posting.add(slot, end) {
             return None;
         }
-        entry.weight = weight.of(&entry.word, entry.posting.len());
+        entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
         Some(number)
     }
 
@@ -105,19 +160,18 @@ impl Bundle {
         weight: &Weight,
     ) -> bool {
         let hash = hasher.hash_one(word);
-        let entries = &self.entries;
+        let Bundle { table, entries, text, .. } = self;
         let Ok(place) =
-            self.table.find_entry(hash, |number| *entries[*number as usize].word == *word)
+            table.find_entry(hash, |number| entries[*number as usize].word(text) == word)
         else {
             return false;
         };
-        let entry = &mut self.entries[*place.get() as usize];
+        let entry = &mut entries[*place.get() as usize];
         entry.posting.remove(slot);
         if !entry.posting.is_empty() {
-            entry.weight = weight.of(&entry.word, entry.posting.len());
+            entry.set_weight(weight.of(entry.word(text), entry.posting.len()));
             return false;
         }
-        entry.word = Box::default();
         place.remove();
         self.dead += 1;
         true
@@ -133,7 +187,7 @@ impl Bundle {
         mut gone: impl FnMut(&str),
     ) {
         let having = self.iter().filter(|entry| entry.posting.contains(slot));
-        let words: Vec<Box<str>> = having.map(|entry| entry.word.clone()).collect();
+        let words: Vec<Box<str>> = having.map(|entry| entry.word.into()).collect();
         for word in words {
             if self.remove(hasher, &word, slot, weight) {
                 gone(&word);
@@ -144,26 +198,91 @@ impl Bundle {
     /// Gives room back once most entries are dead, and then answers the new number of each old one;
     /// the numbers of dead entries mean nothing.
     pub(crate) fn compact(&mut self, hasher: &DefaultHashBuilder) -> Option<Vec<u32>> {
-        if self.dead <= self.len() + DEAD_ALLOWED {
-            return None;
-        }
+        (self.dead > self.len() + DEAD_ALLOWED).then(|| self.compact_now(hasher))
+    }
+
+    /// As [`compact`](Self::compact), whether or not it is worth it.
+    pub(crate) fn compact_now(&mut self, hasher: &DefaultHashBuilder) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(self.entries.len());
         let mut next = 0;
-        for entry in &self.entries {
+        let mut text = String::new();
+        for entry in &mut self.entries {
             numbers.push(next);
-            next += u32::from(!entry.posting.is_empty());
+            if !entry.posting.is_empty() {
+                next += 1;
+                let start = text.len() as u32;
+                text.push_str(entry.word(&self.text));
+                entry.start = start;
+            }
         }
+        self.text = text;
         self.entries.retain(|entry| !entry.posting.is_empty());
         self.entries.shrink_to_fit();
         self.dead = 0;
-        let entries = &self.entries;
-        self.table = HashTable::with_capacity(entries.len());
+        self.fill_table(hasher);
+        numbers
+    }
+
+    fn fill_table(&mut self, hasher: &DefaultHashBuilder) {
+        let Bundle { table, entries, text, .. } = self;
+        *table = HashTable::with_capacity(entries.len());
         for (number, entry) in entries.iter().enumerate() {
-            self.table.insert_unique(hasher.hash_one(&*entry.word), number as u32, |number| {
-                hasher.hash_one(&*entries[*number as usize].word)
+            table.insert_unique(hasher.hash_one(entry.word(text)), number as u32, |number| {
+                hasher.hash_one(entries[*number as usize].word(text))
             });
         }
-        Some(numbers)
+    }
+
+    /// Writes the words with their documents. There must be no dead entries.
+    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.entries.len() as u64)?;
+        out.u64(self.text.len() as u64)?;
+        out.u32s(self.entries.iter().map(|entry| u32::from(entry.length)))?;
+        out.u32s(self.entries.iter().map(|entry| entry.posting.len() as u32))?;
+        for entry in &self.entries {
+            out.bytes(entry.word(&self.text).as_bytes())?;
+        }
+        for entry in &self.entries {
+            out.u32s(entry.posting.iter())?;
+        }
+        Ok(())
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(
+        input: &mut Input<'_>,
+        hasher: &DefaultHashBuilder,
+        weight: &Weight,
+    ) -> Result<Bundle, Damaged> {
+        let count = input.count(8)?;
+        let bytes = input.count(1)?;
+        let mut lengths = input.u32s(count)?;
+        let mut counts = input.u32s(count)?;
+        let text = std::str::from_utf8(input.take(bytes)?).map_err(|_| Damaged)?.to_owned();
+        let mut entries = Vec::with_capacity(count);
+        let mut start = 0;
+        while let (Some(length), Some(count)) = (lengths.next(), counts.next()) {
+            let slots = input.u32s(count as usize)?;
+            let end = start + length as usize;
+            let word = text.get(start..end).ok_or(Damaged)?;
+            let posting = Posting::stored(slots.collect());
+            let mut entry = Kept {
+                start: u32::try_from(start).map_err(|_| Damaged)?,
+                length: u16::try_from(length).map_err(|_| Damaged)?,
+                integral: true,
+                weight: 0.0,
+                posting,
+            };
+            if entry.posting.is_empty() {
+                return Err(Damaged);
+            }
+            entry.set_weight(weight.of(word, count as usize));
+            entries.push(entry);
+            start = end;
+        }
+        let mut bundle = Bundle { entries, text, ..Bundle::default() };
+        bundle.fill_table(hasher);
+        Ok(bundle)
     }
 
     /// Keeps dense lists as bits too; see [`Posting::make_bits`].
@@ -196,7 +315,7 @@ mod tests {
         assert!(bundle.remove(&hasher, "a", 2, &weight));
         assert!(bundle.find(hasher.hash_one("a"), "a").is_none());
         bundle.add(&hasher, "a", 3, End::Back, &weight);
-        assert_eq!(bundle.iter().map(Entry::word).collect::<Vec<_>>(), ["b", "a"]);
+        assert_eq!(bundle.iter().map(|entry| entry.word()).collect::<Vec<_>>(), ["b", "a"]);
     }
 
     #[test]

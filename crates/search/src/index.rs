@@ -1,7 +1,6 @@
 //! An index: documents by category, filled at once or kept up to date as documents change.
 
 use crate::attributes::{Attribute, Columns};
-use crate::bundle::Entry;
 use crate::category::Category;
 use crate::document::Document;
 use crate::documents::Documents;
@@ -37,6 +36,7 @@ pub struct IndexConfig {
     categories: Vec<Category>,
     attributes: Vec<Attribute>,
     fixed: bool,
+    phrases: bool,
     fidelity: Fidelity,
 }
 
@@ -51,6 +51,7 @@ impl IndexConfig {
             categories: Vec::new(),
             attributes: Vec::new(),
             fixed: false,
+            phrases: false,
             fidelity: Fidelity::default(),
         }
     }
@@ -93,6 +94,13 @@ impl IndexConfig {
     /// Saves the memory that removing documents quickly needs. Removing still works, slowly.
     pub fn fixed(mut self, fixed: bool) -> IndexConfig {
         self.fixed = fixed;
+        self
+    }
+
+    /// Keeps the order of words, four bytes for each, so that searches can find phrases: see
+    /// [`SearchConfig::phrases`](crate::SearchConfig::phrases).
+    pub fn phrases(mut self, phrases: bool) -> IndexConfig {
+        self.phrases = phrases;
         self
     }
 
@@ -155,7 +163,9 @@ impl Index {
                 qualifiers.insert(qualifier.clone(), number as u8);
             }
         }
-        let new = |category| WordsIndex::new(category, &config.tokenizer, config.fixed);
+        let new = |category| {
+            WordsIndex::new(category, &config.tokenizer, config.fixed, config.phrases)
+        };
         Ok(Index {
             identifier: config.identifier.unwrap_or_else(|| name.clone()),
             name,
@@ -278,7 +288,7 @@ impl Index {
         };
         self.categories[usize::from(number)]
             .words()
-            .map(|entry: &Entry| (entry.word().to_owned(), entry.posting().len()))
+            .map(|entry| (entry.word().to_owned(), entry.posting().len()))
             .filter(|(_, count)| *count >= at_least)
             .collect()
     }

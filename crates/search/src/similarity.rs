@@ -2,11 +2,13 @@
 
 use crate::distance::levenshtein;
 use crate::double_metaphone::double_metaphone;
+use crate::durable::{Damaged, Input, Output};
 use crate::limits::MAX_PHONETIC_CHARS;
 use crate::metaphone::metaphone;
 use crate::soundex::soundex;
 use crate::words::first_characters;
 use hashbrown::HashMap;
+use std::io;
 
 /// How words are grouped by sound, and how many words of a group are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,6 +99,32 @@ impl SimilarWords {
     /// The words of a code, in their stored order.
     pub(crate) fn of_code(&self, code: &str) -> &[Box<str>] {
         self.codes.get(code).map_or(&[], Vec::as_slice)
+    }
+
+    /// Writes the lists.
+    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.codes.len() as u64)?;
+        let mut codes: Vec<_> = self.codes.iter().collect();
+        codes.sort_unstable_by_key(|(code, _)| *code);
+        for (code, words) in codes {
+            out.text(code)?;
+            out.u32(words.len() as u32)?;
+            words.iter().try_for_each(|word| out.text(word))?;
+        }
+        Ok(())
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Result<(), Damaged> {
+        let count = input.count(8)?;
+        let mut codes = HashMap::with_capacity(count);
+        for _ in 0..count {
+            let code = input.text()?.to_owned();
+            let words = (0..input.u32()?).map(|_| input.text().map(Into::into));
+            codes.insert(code, words.collect::<Result<_, _>>()?);
+        }
+        self.codes = codes;
+        Ok(())
     }
 
     #[cfg(test)]

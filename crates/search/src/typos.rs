@@ -30,13 +30,13 @@ pub(crate) fn nearest<'a>(
     word: &str,
     most: usize,
     work: &mut Work,
-) -> Vec<&'a Entry> {
+) -> Vec<Entry<'a>> {
     let letters: Vec<char> = word.chars().take(MAX_PHONETIC_CHARS + 1).collect();
     let mut limit = allowed(letters.len(), most);
     if limit == 0 || letters.len() > MAX_PHONETIC_CHARS || !work.spend(bundle.len()) {
         return Vec::new();
     }
-    let mut found: Vec<&Entry> = Vec::new();
+    let mut found: Vec<Entry<'_>> = Vec::new();
     let mut other = Vec::new();
     for entry in bundle.iter() {
         // The number of bytes tells of most words that they have too many or too few characters.

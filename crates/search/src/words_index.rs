@@ -3,18 +3,22 @@
 use crate::bundle::{Bundle, Entry};
 use crate::category::Category;
 use crate::document::Field;
+use crate::durable::{Damaged, Input, Output};
 use crate::id::leading_float;
 use crate::json;
 use crate::limits::{MAX_FIELD_BYTES, MAX_FIELD_PARTS, MAX_WORD_CHARS};
 use crate::number::Number;
+use crate::phrase::{GAP, occurs};
 use crate::posting::{End, Posting};
 use crate::similarity::SimilarWords;
 use crate::stem::Stemmer;
 use crate::tokenizer::Tokenizer;
 use crate::words::{Words, first_characters};
-use hashbrown::{DefaultHashBuilder, HashMap};
+use crate::words_of::WordsOf;
+use hashbrown::DefaultHashBuilder;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
+use std::io;
 
 /// The words of a category and the documents that have them.
 #[derive(Debug)]
@@ -27,16 +31,23 @@ pub(crate) struct WordsIndex {
     /// Nothing if partial words are answered by the whole words.
     partial: Option<Bundle>,
     similar: SimilarWords,
-    /// The numbers of the words of each document, for removing it.
-    words_of: HashMap<u32, Vec<u32>>,
+    /// The numbers of the words of each document, for removing it. If their order is kept, every
+    /// occurrence is there, with gaps between texts.
+    words_of: WordsOf,
     fixed: bool,
+    ordered: bool,
 }
 
 /// What a word is in a category: its weight, and its documents if there are any.
 pub(crate) type Found<'a> = (Number, Option<&'a Posting>);
 
 impl WordsIndex {
-    pub(crate) fn new(config: Category, tokenizer: &Tokenizer, fixed: bool) -> WordsIndex {
+    pub(crate) fn new(
+        config: Category,
+        tokenizer: &Tokenizer,
+        fixed: bool,
+        ordered: bool,
+    ) -> WordsIndex {
         let mut name_json = Vec::new();
         json::write_string(&config.name, &mut name_json);
         WordsIndex {
@@ -45,10 +56,21 @@ impl WordsIndex {
             exact: Bundle::default(),
             partial: (!config.partial.is_none()).then(Bundle::default),
             similar: SimilarWords::new(config.similarity),
-            words_of: HashMap::new(),
+            words_of: WordsOf::default(),
             config,
             fixed,
+            ordered,
         }
+    }
+
+    /// Whether [`words_of`](Self::words_of) has the words in their order.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.ordered
+    }
+
+    /// The numbers of the words of a document.
+    pub(crate) fn words_of(&self, slot: u32) -> &[u32] {
+        self.words_of.get(slot)
     }
 
     pub(crate) fn config(&self) -> &Category {
@@ -68,7 +90,7 @@ impl WordsIndex {
     }
 
     /// The whole words, in the order in which they came.
-    pub(crate) fn words(&self) -> impl Iterator<Item = &Entry> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = Entry<'_>> {
         self.exact.iter()
     }
 
@@ -81,7 +103,7 @@ impl WordsIndex {
     }
 
     pub(crate) fn has_document(&self, slot: u32) -> bool {
-        self.words_of.contains_key(&slot)
+        self.words_of.contains(slot)
     }
 
     /// Looks a word up. Nothing if the category does not know it at all.
@@ -109,9 +131,12 @@ impl WordsIndex {
     /// Adds what a document has in its field to its words.
     pub(crate) fn add(&mut self, hasher: &DefaultHashBuilder, slot: u32, field: &Field, end: End) {
         let mut parts = MAX_FIELD_PARTS;
+        let known = self.words_of(slot).len();
+        self.add_gap(slot);
         match field {
             Field::Words(words) => {
                 for word in words {
+                    self.add_gap(slot);
                     self.add_word(hasher, slot, word, end, &mut parts);
                 }
             }
@@ -123,9 +148,24 @@ impl WordsIndex {
                 for text in texts {
                     let text = &text[..text.floor_char_boundary(left)];
                     left -= text.len();
+                    self.add_gap(slot);
                     self.add_text(hasher, slot, text, end, &mut parts);
                 }
             }
+        }
+        // The same text once more adds nothing.
+        if self.ordered && known > 0 {
+            let words = self.words_of.get(slot);
+            if words.get(known + 1..).is_none_or(|new| occurs(&words[..known], new)) {
+                self.words_of.truncate(slot, known);
+            }
+        }
+    }
+
+    /// Words before and after this are not next to each other.
+    fn add_gap(&mut self, slot: u32) {
+        if self.ordered && self.words_of.get(slot).last().is_some_and(|last| *last != GAP) {
+            self.words_of.push(slot, GAP);
         }
     }
 
@@ -177,11 +217,17 @@ impl WordsIndex {
         end: End,
         parts: &mut usize,
     ) {
-        let Some(number) = self.exact.add(hasher, word, slot, end, &self.config.weight) else {
+        let added = self.exact.add(hasher, word, slot, end, &self.config.weight);
+        if self.ordered
+            && let Some(number) = added.or_else(|| self.exact.number(hasher.hash_one(word), word))
+        {
+            self.words_of.push(slot, number);
+        }
+        let Some(number) = added else {
             return;
         };
-        if !self.fixed {
-            self.words_of.entry(slot).or_default().push(number);
+        if !self.fixed && !self.ordered {
+            self.words_of.push(slot, number);
         }
         self.similar.add(word);
         if let Some(bundle) = self.partial.as_mut().filter(|_| *parts > 0) {
@@ -197,7 +243,7 @@ impl WordsIndex {
     /// of that word with it.
     pub(crate) fn remove(&mut self, hasher: &DefaultHashBuilder, slot: u32, whole_code: bool) {
         let weight = &self.config.weight;
-        if self.fixed {
+        if self.fixed && !self.ordered {
             let similar = &mut self.similar;
             self.exact.remove_everywhere(hasher, slot, weight, |word| {
                 similar.remove(word, whole_code);
@@ -206,7 +252,13 @@ impl WordsIndex {
                 bundle.remove_everywhere(hasher, slot, weight, |_| {});
             }
         }
-        for number in self.words_of.remove(&slot).unwrap_or_default() {
+        let mut numbers = self.words_of.remove(slot);
+        if self.ordered {
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.pop_if(|last| *last == GAP);
+        }
+        for number in numbers {
             let word: Box<str> = self.exact.word(number).into();
             if let Some(bundle) = &mut self.partial {
                 self.config.partial.each(&word, &mut |part| {
@@ -221,8 +273,7 @@ impl WordsIndex {
             bundle.compact(hasher);
         }
         if let Some(numbers) = self.exact.compact(hasher) {
-            let kept = self.words_of.values_mut().flatten();
-            kept.for_each(|number| *number = numbers[*number as usize]);
+            self.renumber_words(&numbers);
         }
     }
 
@@ -235,7 +286,54 @@ impl WordsIndex {
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32 + Copy) {
         self.exact.renumber(new_slot);
         self.partial.iter_mut().for_each(|bundle| bundle.renumber(new_slot));
-        let words_of = std::mem::take(&mut self.words_of);
-        self.words_of = words_of.into_iter().map(|(slot, words)| (new_slot(slot), words)).collect();
+        self.words_of.rearrange(new_slot, |number| number);
+    }
+
+    /// Replaces the numbers of the words of documents by these.
+    fn renumber_words(&mut self, numbers: &[u32]) {
+        let new = |number| if number == GAP { GAP } else { numbers[number as usize] };
+        self.words_of.rearrange(|slot| slot, new);
+    }
+
+    /// Gives all unused room back, as [`write`](Self::write) wants it.
+    pub(crate) fn settle(&mut self, hasher: &DefaultHashBuilder) {
+        let numbers = self.exact.compact_now(hasher);
+        self.renumber_words(&numbers);
+        if let Some(bundle) = &mut self.partial {
+            bundle.compact_now(hasher);
+        }
+    }
+
+    /// Writes everything. The documents are in slots without gaps.
+    pub(crate) fn write(&self, first: u32, count: u32, out: &mut Output<'_>) -> io::Result<()> {
+        self.exact.write(out)?;
+        out.u32(u32::from(self.partial.is_some()))?;
+        if let Some(bundle) = &self.partial {
+            bundle.write(out)?;
+        }
+        self.similar.write(out)?;
+        self.words_of.write(first, count, out)
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(
+        &mut self,
+        input: &mut Input<'_>,
+        hasher: &DefaultHashBuilder,
+        first: u32,
+        count: u32,
+    ) -> Result<(), Damaged> {
+        let weight = &self.config.weight;
+        self.exact = Bundle::read(input, hasher, weight)?;
+        let partial = input.u32()? == 1;
+        if partial != self.partial.is_some() {
+            return Err(Damaged);
+        }
+        if partial {
+            self.partial = Some(Bundle::read(input, hasher, weight)?);
+        }
+        self.similar.read(input)?;
+        self.words_of = WordsOf::read(input, first, count, self.exact.len())?;
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
     }
 }
