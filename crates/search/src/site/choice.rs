@@ -102,7 +102,11 @@ impl Meaning {
 
 impl Word {
     fn of(category: &str, original: &str) -> Word {
-        let word = original.split_once(':').map_or(original, |(_, word)| word);
+        // A colon between quotes belongs to a phrase.
+        let word = match original.split_once(':') {
+            Some((qualifiers, word)) if !qualifiers.contains('"') => word,
+            _ => original,
+        };
         Word { category: category.to_owned(), word: word.to_owned() }
     }
 
@@ -117,6 +121,45 @@ impl Word {
             joined.word.push_str(&part.word);
         }
         joined
+    }
+}
+
+/// What a query leaves out, as it was written: it belongs to every interpretation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Excluded {
+    /// Before the other words. The last word of a query is special, so it has to stay the last.
+    before: String,
+    after: String,
+}
+
+impl Excluded {
+    pub(crate) fn of(answer: &Answer, query: &str) -> Excluded {
+        let mut excluded = Excluded::default();
+        let typed = query.trim().to_lowercase();
+        for place in &answer.query.excluded {
+            let token = answer.query.tokens.get(place.first as usize);
+            let Some(token) = token else { continue };
+            let original = token.original.of(&answer.query.text);
+            let word = original.trim_matches('"');
+            // The marker is what stands before it.
+            let found = typed.match_indices(word).find_map(|(at, _)| {
+                let before = typed[..at].trim_end_matches('"');
+                let marker = before.chars().next_back().filter(|last| !last.is_whitespace())?;
+                Some((marker, typed[at..].trim_end_matches('"') == word))
+            });
+            let (marker, last) = found.unwrap_or(('-', false));
+            if last {
+                excluded.after = format!("{} {marker}{original}", excluded.after);
+            } else {
+                excluded.before = format!("{}{marker}{original} ", excluded.before);
+            }
+        }
+        excluded
+    }
+
+    /// A query with what is left out.
+    pub(crate) fn around(&self, query: &str) -> String {
+        format!("{}{query}{}", self.before, self.after)
     }
 }
 

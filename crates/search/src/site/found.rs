@@ -1,6 +1,6 @@
 //! What one page of results holds, before it becomes markup.
 
-use super::choice::{Choice, Meaning, choices};
+use super::choice::{Choice, Excluded, Meaning, choices};
 use super::options::PageOptions;
 use super::result::Hit;
 use super::source::PageSource;
@@ -31,6 +31,7 @@ pub(crate) struct Found {
     pub(crate) total: usize,
     pub(crate) groups: Vec<Group>,
     pub(crate) choices: Vec<Choice>,
+    pub(crate) excluded: Excluded,
     pub(crate) interpretations: usize,
     pub(crate) duration: Duration,
 }
@@ -63,6 +64,7 @@ pub(crate) fn find(
         total: answer.total(),
         groups: groups(source, &answer, offset),
         choices: Vec::new(),
+        excluded: Excluded::of(&answer, query),
         interpretations: answer.considered(),
         duration: answer.duration(),
     };

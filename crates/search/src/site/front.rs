@@ -102,19 +102,19 @@ fn write_choices(options: &PageOptions, found: &Found, out: &mut String) {
     );
     let visible = found.choices.len().min(VISIBLE_CHOICES);
     let (first, others) = found.choices.split_at(visible);
-    first.iter().for_each(|choice| write_choice(options, choice, out));
+    first.iter().for_each(|choice| write_choice(options, found, choice, out));
     out.push_str("</ul>");
     if !others.is_empty() {
         let more = options.texts.more_choices.replacen('#', &others.len().to_string(), 1);
         let _ = write!(out, "<details><summary>{}</summary><ul>", markup::escaped(&more));
-        others.iter().for_each(|choice| write_choice(options, choice, out));
+        others.iter().for_each(|choice| write_choice(options, found, choice, out));
         out.push_str("</ul></details>");
     }
     out.push_str("</nav>");
 }
 
-fn write_choice(options: &PageOptions, choice: &Choice, out: &mut String) {
-    let query = form::encoded(&choice.meaning.query());
+fn write_choice(options: &PageOptions, found: &Found, choice: &Choice, out: &mut String) {
+    let query = form::encoded(&found.excluded.around(&choice.meaning.query()));
     let _ = write!(out, "<li><a href=\"?q={}&amp;via=choice\">", markup::escaped(&query));
     choice.meaning.write(options, out);
     let _ = write!(out, " <span class=\"number\">{}</span></a></li>", choice.count);

@@ -1,10 +1,9 @@
 //! What a search page searches.
 
-use crate::{Answer, Collection, Id, Request};
+use crate::{Answer, Id, Request};
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Value};
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// One or several indexes with the documents that were put into them.
 pub trait PageSource {
@@ -18,16 +17,6 @@ pub trait PageSource {
     /// Whether there are several indexes, so that interpretations say which one they are of.
     fn is_several(&self) -> bool {
         false
-    }
-}
-
-impl PageSource for Arc<Collection> {
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
-        Collection::search_into(self, query, request, answer);
-    }
-
-    fn document(&self, _: usize, id: &Id) -> Option<Bytes> {
-        Collection::document(self, id)
     }
 }
 
