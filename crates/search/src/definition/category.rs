@@ -1,0 +1,210 @@
+//! Categories: `#Category{ … }`, `#Near{ … }` and `#Place{ … }`.
+
+use super::options::{Options, engine_number, invalid, same_name};
+use super::{CLASS, tokenizer};
+use crate::category::Category;
+use crate::grid::Grid;
+use crate::limits::MAX_GRID_PRECISION;
+use crate::partial::Partial;
+use crate::similarity::Similarity;
+use crate::tokenizer::{Splitter, Tokenizer};
+use crate::weight::Weight;
+use runnel_store::{Error, Value};
+
+const CATEGORY: [&str; 10] = [
+    CLASS,
+    "from",
+    "qualifier",
+    "qualifiers",
+    "partial",
+    "similarity",
+    "weight",
+    "tokenizer",
+    "tokenize",
+    "exactFirst",
+];
+
+const NEAR: [&str; 8] =
+    [CLASS, "from", "qualifier", "qualifiers", "weight", "range", "precision", "anchor"];
+
+const PLACE: [&str; 5] = [CLASS, "latitude", "longitude", "km", "precision"];
+
+/// How many similar words are kept of each sound, where nothing is said.
+const SIMILAR: usize = 3;
+
+/// Most similar words of a sound.
+const MAX_SIMILAR: i64 = 1_000;
+
+/// Lengths of parts of words.
+const LENGTHS: i64 = 1_000;
+
+/// What separates the words of a field that is not tokenized: a character that texts do not have.
+const NO_SEPARATOR: &str = "\u{0}";
+
+/// Whether a value can define a category: a dictionary, or a literal of one of the three classes.
+pub(super) fn is_one(value: &Value) -> bool {
+    matches!(value, Value::Record(_))
+}
+
+/// The category of a member of an index; of a place, two.
+pub(super) fn read(name: &str, value: &Value, index: &str) -> Result<Vec<Category>, Error> {
+    let what = format!("the category {name} of {index}");
+    let class = value.get(CLASS).and_then(Value::as_str).unwrap_or("Category");
+    match class {
+        "Category" | "SearchCategory" => plain(name, value, &what).map(|category| vec![category]),
+        "Near" => near(name, value, &what).map(|category| vec![category]),
+        "Place" => place(value, &what),
+        other => {
+            Err(invalid(format!("{what} must be a Category, a Near or a Place, not a {other}")))
+        }
+    }
+}
+
+fn plain(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
+    let options = Options::new(value, what, &CATEGORY)?;
+    let mut category = named(Category::new(name), &options)?;
+    if let Some(partial) = partial(&options)? {
+        category = category.partial(partial);
+    }
+    if let Some(similarity) = similarity(&options)? {
+        category = category.similarity(similarity);
+    }
+    if options.flag("tokenize")? == Some(false) {
+        let whole = Splitter::Literal(NO_SEPARATOR.into());
+        category = category.tokenizer(Tokenizer::new().splits(whole).case_sensitive(true));
+    } else if let Some(value) = options.record("tokenizer")? {
+        category = category.tokenizer(tokenizer::read(value, &format!("the tokenizer of {what}"))?);
+    }
+    Ok(category.exact_first(options.flag("exactFirst")?.unwrap_or(false)))
+}
+
+/// What all categories are told.
+fn named(mut category: Category, options: &Options<'_>) -> Result<Category, Error> {
+    if let Some(field) = options.text("from")? {
+        category = category.from(field);
+    }
+    let qualifiers = match options.texts("qualifiers")? {
+        Some(qualifiers) => Some(qualifiers),
+        None => options.texts("qualifier")?,
+    };
+    if let Some(qualifiers) = qualifiers {
+        category = category.qualifiers(qualifiers);
+    }
+    if let Some(weight) = weight(options)? {
+        category = category.weight(weight);
+    }
+    Ok(category)
+}
+
+fn near(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
+    let options = Options::new(value, what, &NEAR)?;
+    let range = positive(&options, "range")?;
+    let anchor = options.number("anchor")?.unwrap_or(0.0);
+    named(Category::near(name, Grid::new(range, precision(&options)?, anchor)), &options)
+}
+
+fn place(value: &Value, what: &str) -> Result<Vec<Category>, Error> {
+    let options = Options::new(value, what, &PLACE)?;
+    let latitude = options.text("latitude")?.unwrap_or("lat");
+    let longitude = options.text("longitude")?.unwrap_or("lng");
+    let km = positive(&options, "km")?;
+    Ok(Category::place(latitude, longitude, km, precision(&options)?).into())
+}
+
+fn positive(options: &Options<'_>, name: &str) -> Result<f64, Error> {
+    match options.number(name)? {
+        Some(number) if number > 0.0 => Ok(number),
+        _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.what()))),
+    }
+}
+
+fn precision(options: &Options<'_>) -> Result<u32, Error> {
+    let precision = options.count("precision", 1, i64::from(MAX_GRID_PRECISION))?;
+    Ok(precision.map_or(1, |precision| precision as u32))
+}
+
+/// An option that is a literal of one of some classes, or names one: its class, and its options.
+fn class_of<'a>(options: &Options<'a>, name: &str) -> Option<(String, Option<&'a Value>)> {
+    match options.get(name)? {
+        Value::Bool(false) => Some(("None".into(), None)),
+        Value::Text(text) => Some((text.clone(), None)),
+        value @ Value::Record(_) => {
+            let class = value.get(CLASS).and_then(Value::as_str).unwrap_or_default();
+            Some((class.to_owned(), Some(value)))
+        }
+        other => Some((other.kind_name().to_owned(), None)),
+    }
+}
+
+fn partial(options: &Options<'_>) -> Result<Option<Partial>, Error> {
+    let name = "partial";
+    let Some((class, value)) = class_of(options, name) else { return Ok(None) };
+    let what = format!("`{name}` of {}", options.what());
+    let nothing = Value::Nil;
+    let value = value.unwrap_or(&nothing);
+    let length = |options: &Options<'_>, name: &str, usual: i32| -> Result<i32, Error> {
+        let length = options.count(name, -LENGTHS, LENGTHS)?;
+        Ok(length.map_or(usual, |length| length as i32))
+    };
+    if same_name(&class, "Substring") {
+        let own = Options::new(value, &what, &[CLASS, "from", "to"])?;
+        return Ok(Some(Partial::substring(length(&own, "from", 1)?, length(&own, "to", -1)?)));
+    }
+    if same_name(&class, "Postfix") {
+        let own = Options::new(value, &what, &[CLASS, "from"])?;
+        return Ok(Some(Partial::postfix(length(&own, "from", -3)?)));
+    }
+    if same_name(&class, "Infix") {
+        let own = Options::new(value, &what, &[CLASS, "min", "max"])?;
+        let (min, max) = (length(&own, "min", 1)?, length(&own, "max", -1)?);
+        return Ok(Some(Partial::Infix { min, max }));
+    }
+    if same_name(&class, "None") {
+        return Ok(Some(Partial::None));
+    }
+    Err(invalid(format!("{what} must be a Substring, a Postfix, an Infix or false, not {class}")))
+}
+
+fn similarity(options: &Options<'_>) -> Result<Option<Similarity>, Error> {
+    let name = "similarity";
+    let Some((class, value)) = class_of(options, name) else { return Ok(None) };
+    let what = format!("`{name}` of {}", options.what());
+    let nothing = Value::Nil;
+    let own = Options::new(value.unwrap_or(&nothing), &what, &[CLASS, "amount"])?;
+    let amount = own.count("amount", 1, MAX_SIMILAR)?.map_or(SIMILAR, |amount| amount as usize);
+    let kinds = [
+        ("DoubleMetaphone", Similarity::DoubleMetaphone(amount)),
+        ("Metaphone", Similarity::Metaphone(amount)),
+        ("Soundex", Similarity::Soundex(amount)),
+        ("None", Similarity::None),
+    ];
+    let found = kinds.into_iter().find(|(known, _)| same_name(known, &class));
+    found.map(|(_, similarity)| Some(similarity)).ok_or_else(|| {
+        invalid(format!(
+            "{what} must be a DoubleMetaphone, a Metaphone, a Soundex or false, not {class}"
+        ))
+    })
+}
+
+/// A number is added to the logarithm; a literal says which of both.
+fn weight(options: &Options<'_>) -> Result<Option<Weight>, Error> {
+    let name = "weight";
+    let Some(value) = options.get(name) else { return Ok(None) };
+    if let Some(number) = engine_number(value) {
+        return Ok(Some(Weight::Logarithmic(number)));
+    }
+    let (class, _) = class_of(options, name).unwrap_or_default();
+    let what = format!("`{name}` of {}", options.what());
+    let own = Options::new(value, &what, &[CLASS, "constant"])?;
+    let constant = match own.get("constant") {
+        None => crate::Number::integer(0),
+        Some(value) => engine_number(value).ok_or_else(|| own.wrong("constant", "a number"))?,
+    };
+    if same_name(&class, "Logarithmic") {
+        return Ok(Some(Weight::Logarithmic(constant)));
+    }
+    if same_name(&class, "Constant") {
+        return Ok(Some(Weight::Constant(constant)));
+    }
+    Err(invalid(format!("{what} must be a number, a Logarithmic or a Constant, not {class}")))
+}

@@ -1,0 +1,175 @@
+//! The options of one literal: their names are known, and each has a type.
+
+use crate::error::ConfigError;
+use crate::number::Number;
+use crate::pattern::Pattern;
+use crate::suggest::nearest_name;
+use runnel_store::{Error, Kind, Value};
+
+/// Most elements of a list of options.
+const MAX_LIST: usize = 1_024;
+
+/// What is wrong with a definition.
+pub(super) fn invalid(message: impl Into<String>) -> Error {
+    Error::new(Kind::Invalid, message)
+}
+
+/// The options of something, all of which are known.
+#[derive(Clone, Copy)]
+pub(super) struct Options<'a> {
+    fields: &'a [(String, Value)],
+    what: &'a str,
+}
+
+impl<'a> Options<'a> {
+    /// The options of a record; anything else has none.
+    pub(super) fn new(
+        value: &'a Value,
+        what: &'a str,
+        known: &[&str],
+    ) -> Result<Options<'a>, Error> {
+        let fields = value.as_record().unwrap_or_default();
+        if let Some((name, _)) = fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            let options = known.iter().copied().filter(|name| *name != super::CLASS);
+            let hint = nearest_name(name, options, "it has none");
+            return Err(invalid(format!("{what} has no option `{name}`; {hint}")));
+        }
+        Ok(Options { fields, what })
+    }
+
+    /// The same options under another name of what has them.
+    pub(super) fn called<'b>(self, what: &'b str) -> Options<'b>
+    where
+        'a: 'b,
+    {
+        Options { fields: self.fields, what }
+    }
+
+    /// What has the options.
+    pub(super) fn what(&self) -> &str {
+        self.what
+    }
+
+    /// What an option is; nil is as good as nothing.
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+        let field = self.fields.iter().find(|(known, _)| known == name);
+        field.map(|(_, value)| value).filter(|value| !value.is_nil())
+    }
+
+    /// An error about an option.
+    pub(super) fn wrong(&self, name: &str, expected: &str) -> Error {
+        let found = self.get(name).map_or("nothing", Value::kind_name);
+        invalid(format!("`{name}` of {} must be {expected}, not {found}", self.what))
+    }
+
+    /// An error about an option that the engine has found.
+    pub(super) fn refused(&self, name: &str, error: &ConfigError) -> Error {
+        invalid(format!("`{name}` of {}: {}", self.what, error.message()))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, Error> {
+        self.get(name)
+            .map(|value| value.as_str().ok_or_else(|| self.wrong(name, "a text")))
+            .transpose()
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Result<Option<bool>, Error> {
+        let read = |value: &Value| value.as_bool().ok_or_else(|| self.wrong(name, "true or false"));
+        self.get(name).map(read).transpose()
+    }
+
+    /// A whole number between two, both included.
+    pub(super) fn count(&self, name: &str, least: i64, most: i64) -> Result<Option<i64>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 9.0e15;
+        let Some(number) = value.as_f64().filter(whole) else {
+            return Err(self.wrong(name, "a whole number"));
+        };
+        let number = number as i64;
+        if !(least..=most).contains(&number) {
+            return Err(invalid(format!(
+                "`{name}` of {} must be from {least} to {most}, not {number}",
+                self.what
+            )));
+        }
+        Ok(Some(number))
+    }
+
+    /// A finite number.
+    pub(super) fn number(&self, name: &str) -> Result<Option<f64>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let number = value.as_f64().filter(|number| number.is_finite());
+        number.map(Some).ok_or_else(|| self.wrong(name, "a number"))
+    }
+
+    /// A list of texts; one text is a list of it.
+    pub(super) fn texts(&self, name: &str) -> Result<Option<Vec<String>>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let texts = texts_of(value).ok_or_else(|| self.wrong(name, "a text or a list of texts"))?;
+        if texts.len() > MAX_LIST {
+            return Err(invalid(format!("`{name}` of {} has more than {MAX_LIST}", self.what)));
+        }
+        Ok(Some(texts))
+    }
+
+    /// A record: a dictionary or a literal of a class.
+    pub(super) fn record(&self, name: &str) -> Result<Option<&'a Value>, Error> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value @ Value::Record(_)) => Ok(Some(value)),
+            Some(_) => Err(self.wrong(name, "a literal or a dictionary")),
+        }
+    }
+
+    /// One of a few texts.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        choices: &[(&str, T)],
+    ) -> Result<Option<T>, Error> {
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let chosen = value.as_str().and_then(|text| {
+            choices.iter().find(|(known, _)| same_name(known, text)).map(|(_, chosen)| *chosen)
+        });
+        chosen.map(Some).ok_or_else(|| {
+            let names: Vec<String> = choices.iter().map(|(name, _)| format!("'{name}'")).collect();
+            invalid(format!("`{name}` of {} must be {}", self.what, names.join(" or ")))
+        })
+    }
+
+    /// A pattern, written with slashes or as its text.
+    pub(super) fn pattern(&self, name: &str) -> Result<Option<Pattern>, Error> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        Pattern::parse(text).map(Some).map_err(|error| self.refused(name, &error))
+    }
+}
+
+/// A number as the engine keeps it: integers stay integers.
+pub(super) fn engine_number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Int(number) => Some(Number::integer(*number)),
+        Value::Float(number) if number.is_finite() => Some(Number::float(*number)),
+        _ => None,
+    }
+}
+
+/// One text, or several.
+pub(super) fn texts_of(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Text(text) => Some(vec![text.clone()]),
+        Value::List(values) => values.iter().map(|one| one.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
+}
+
+/// Names are the same whatever their case and whether their words have spaces between them:
+/// `west european` is `westEuropean`.
+pub(super) fn same_name(one: &str, other: &str) -> bool {
+    let letters = |text: &'_ str| -> String {
+        text.chars()
+            .filter(|letter| letter.is_alphanumeric())
+            .flat_map(char::to_lowercase)
+            .collect()
+    };
+    letters(one) == letters(other)
+}

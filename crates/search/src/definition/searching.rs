@@ -1,0 +1,135 @@
+//! How an index is searched, or several together.
+
+use super::CLASS;
+use super::options::{Options, engine_number, invalid};
+use crate::preferences::Boost;
+use crate::search::SearchConfig;
+use runnel_store::{Error, Value};
+
+/// What a search is told.
+pub(super) const OPTIONS: [&str; 8] = [
+    "boosts",
+    "maxAllocations",
+    "terminateEarly",
+    "ignore",
+    "only",
+    "ignoreUnassigned",
+    "typos",
+    "exclusion",
+];
+
+/// Most boosts, and most lists of `ignore` and `only`.
+const MAX_LISTS: usize = 1_024;
+
+/// The largest counts that can be asked for.
+const MOST: i64 = 1_000_000;
+
+/// Most typos of a word that can be forgiven.
+const MAX_TYPOS: i64 = 4;
+
+/// The search of options that may have others besides; without its tokenizer.
+pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
+    let mut search = SearchConfig::new();
+    for (categories, by) in boosts(options)? {
+        search = search.boost(Boost::new(categories, by));
+    }
+    if let Some(most) = options.count("maxAllocations", 1, MOST)? {
+        search = search.max_allocations(most as usize);
+    }
+    match options.get("terminateEarly") {
+        None | Some(Value::Bool(false)) => {}
+        Some(Value::Bool(true)) => search = search.terminate_early(0),
+        Some(_) => {
+            let extra = options.count("terminateEarly", 0, MOST)?.unwrap_or_default();
+            search = search.terminate_early(extra as usize);
+        }
+    }
+    for list in lists(options, "ignore")? {
+        search = match list {
+            List::One(category) => search.ignore(category),
+            List::Several(categories) => search.ignore_list(categories),
+        };
+    }
+    for list in lists(options, "only")? {
+        search = match list {
+            List::One(category) => search.only([category]),
+            List::Several(categories) => search.only(categories),
+        };
+    }
+    search = search.ignore_unassigned(options.flag("ignoreUnassigned")?.unwrap_or(false));
+    search = search.typos(options.count("typos", 0, MAX_TYPOS)?.unwrap_or_default() as usize);
+    if let Some(text) = options.text("exclusion")? {
+        let mut characters = text.chars();
+        let (Some(marker), None) = (characters.next(), characters.next()) else {
+            return Err(options.wrong("exclusion", "one character such as '!'"));
+        };
+        search = search.exclusion(marker);
+    }
+    Ok(search)
+}
+
+/// `#{ 'title author': 3 }`: category names with spaces between them, and what they add.
+fn boosts(options: &Options<'_>) -> Result<Vec<(Vec<String>, crate::Number)>, Error> {
+    let name = "boosts";
+    let Some(record) = options.record(name)? else { return Ok(Vec::new()) };
+    let fields = record.as_record().unwrap_or_default();
+    bounded(options, name, fields.len())?;
+    fields
+        .iter()
+        .filter(|(categories, _)| categories != CLASS)
+        .map(|(categories, by)| {
+            let by = engine_number(by).ok_or_else(|| {
+                let what = options.what();
+                invalid(format!("the boost of '{categories}' of {what} must be a number"))
+            })?;
+            Ok((words(categories), by))
+        })
+        .collect()
+}
+
+enum List {
+    One(String),
+    Several(Vec<String>),
+}
+
+/// Categories, and lists of them: `'year'`, `[ 'year', 'title author', [ 'title', 'year' ] ]`.
+fn lists(options: &Options<'_>, name: &str) -> Result<Vec<List>, Error> {
+    let wrong = || options.wrong(name, "a list of categories, and of lists of them");
+    let elements = match options.get(name) {
+        None => return Ok(Vec::new()),
+        Some(Value::List(elements)) => elements.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+    };
+    bounded(options, name, elements.len())?;
+    elements
+        .iter()
+        .map(|element| match element {
+            Value::Text(text) => {
+                let mut names = words(text);
+                match names.len() {
+                    0 => Err(wrong()),
+                    1 => Ok(List::One(names.swap_remove(0))),
+                    _ => Ok(List::Several(names)),
+                }
+            }
+            Value::List(names) => names
+                .iter()
+                .map(|name| name.as_str().map(str::to_owned))
+                .collect::<Option<Vec<String>>>()
+                .map(List::Several)
+                .ok_or_else(wrong),
+            _ => Err(wrong()),
+        })
+        .collect()
+}
+
+fn bounded(options: &Options<'_>, name: &str, length: usize) -> Result<(), Error> {
+    if length <= MAX_LISTS {
+        return Ok(());
+    }
+    Err(invalid(format!("`{name}` of {} has more than {MAX_LISTS} lists", options.what())))
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}

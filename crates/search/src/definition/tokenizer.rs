@@ -1,0 +1,134 @@
+//! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
+
+use super::CLASS;
+use super::options::{Options, invalid};
+use crate::pattern::Pattern;
+use crate::stem::Stemmer;
+use crate::substitute::Substitution;
+use crate::tokenizer::{Rejection, Splitter, Tokenizer};
+use runnel_store::{Error, Value};
+
+/// What a tokenizer is told.
+pub(super) const OPTIONS: [&str; 9] = [
+    "substitutes",
+    "removes",
+    "stopwords",
+    "splits",
+    "normalizes",
+    "rejects",
+    "maxWords",
+    "caseSensitive",
+    "stems",
+];
+
+/// Most pairs of `normalizes`.
+const MAX_PAIRS: usize = 1_024;
+
+/// Most words that can be kept or asked to be rejected by length.
+const MOST: i64 = 1_000_000;
+
+const STEMMERS: [(&str, Stemmer); 18] = [
+    ("arabic", Stemmer::Arabic),
+    ("danish", Stemmer::Danish),
+    ("dutch", Stemmer::Dutch),
+    ("english", Stemmer::English),
+    ("finnish", Stemmer::Finnish),
+    ("french", Stemmer::French),
+    ("german", Stemmer::German),
+    ("greek", Stemmer::Greek),
+    ("hungarian", Stemmer::Hungarian),
+    ("italian", Stemmer::Italian),
+    ("norwegian", Stemmer::Norwegian),
+    ("portuguese", Stemmer::Portuguese),
+    ("romanian", Stemmer::Romanian),
+    ("russian", Stemmer::Russian),
+    ("spanish", Stemmer::Spanish),
+    ("swedish", Stemmer::Swedish),
+    ("tamil", Stemmer::Tamil),
+    ("turkish", Stemmer::Turkish),
+];
+
+/// A literal of a tokenizer.
+pub(super) fn read(value: &Value, what: &str) -> Result<Tokenizer, Error> {
+    let known = [&[CLASS][..], &OPTIONS].concat();
+    of(&Options::new(value, what, &known)?)
+}
+
+/// The tokenizer of options that may have others besides.
+pub(super) fn of(options: &Options<'_>) -> Result<Tokenizer, Error> {
+    let mut tokenizer = for_queries(options)?;
+    if let Some(pattern) = options.pattern("removes")? {
+        tokenizer = tokenizer.removes(pattern);
+    }
+    if let Some(text) = options.text("splits")? {
+        tokenizer = tokenizer.splits(if text.starts_with('/') && text.len() > 1 {
+            let refused = |error| options.refused("splits", &error);
+            Splitter::Pattern(Pattern::parse(text).map_err(refused)?)
+        } else if text.is_empty() {
+            return Err(invalid(format!(
+                "`splits` of {} is empty; write a text or a /pattern/",
+                options.what()
+            )));
+        } else {
+            Splitter::Literal(text.to_owned())
+        });
+    }
+    if let Some(length) = options.count("rejects", 0, MOST)? {
+        tokenizer = tokenizer.rejects(Rejection::ShorterThan(length as usize));
+    }
+    if let Some(most) = options.count("maxWords", 1, MOST)? {
+        tokenizer = tokenizer.max_words(most as usize);
+    }
+    if let Some(language) = options.choice("stems", &STEMMERS)? {
+        tokenizer = tokenizer.stems(language);
+    }
+    Ok(tokenizer)
+}
+
+/// What of the tokenizer of an index also suits queries, where nothing is said about these: not
+/// removing and splitting, since queries have marks that documents have not.
+pub(super) fn for_queries(options: &Options<'_>) -> Result<Tokenizer, Error> {
+    let mut tokenizer = Tokenizer::new();
+    let substitutions =
+        [("west european", Substitution::WestEuropean), ("polish", Substitution::Polish)];
+    if let Some(substitution) = options.choice("substitutes", &substitutions)? {
+        tokenizer = tokenizer.substitutes(substitution);
+    }
+    if let Some(pattern) = options.pattern("stopwords")? {
+        tokenizer = tokenizer.stopwords(pattern);
+    }
+    if options.get("normalizes").is_some() {
+        tokenizer = tokenizer.normalizes(normalizes(options)?);
+    }
+    Ok(tokenizer.case_sensitive(options.flag("caseSensitive")?.unwrap_or(false)))
+}
+
+/// `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
+fn normalizes(options: &Options<'_>) -> Result<Vec<(Pattern, String)>, Error> {
+    let name = "normalizes";
+    let wrong = || options.wrong(name, "a dictionary from patterns to texts");
+    let pairs: Vec<(&str, &str)> = match options.get(name) {
+        Some(Value::Record(fields)) => fields
+            .iter()
+            .map(|(pattern, text)| Some((pattern.as_str(), text.as_str()?)))
+            .collect::<Option<_>>(),
+        Some(Value::List(pairs)) => pairs
+            .iter()
+            .map(|pair| match pair.as_list()? {
+                [pattern, text] => Some((pattern.as_str()?, text.as_str()?)),
+                _ => None,
+            })
+            .collect(),
+        _ => None,
+    }
+    .ok_or_else(wrong)?;
+    if pairs.len() > MAX_PAIRS {
+        let message = format!("`{name}` of {} has more than {MAX_PAIRS} pairs", options.what());
+        return Err(invalid(message));
+    }
+    let refused = |error| options.refused(name, &error);
+    pairs
+        .into_iter()
+        .map(|(pattern, text)| Ok((Pattern::parse(pattern).map_err(refused)?, text.to_owned())))
+        .collect()
+}

@@ -1,0 +1,378 @@
+//! Collections as stores: a reference with a query searches, one with a path is a document.
+
+mod bulk;
+mod content;
+mod incoming;
+mod json;
+mod keys;
+mod parameters;
+mod scheme;
+mod shared;
+mod writing;
+
+pub use incoming::{INCOMING_RECORD, MAX_COLUMNS};
+pub use parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
+pub use scheme::{MAX_SEARCHES, SearchScheme};
+
+use crate::answer::Answer as Found;
+use crate::collection::Collection;
+use crate::definition::{SearchDefinition, SearchesDefinition};
+use crate::id::Id;
+use crate::search::{Request, Search};
+use crate::site::PageSource;
+use bytes::Bytes;
+use content::{document, tag_of};
+use keys::Keys;
+use parameters::Parameters;
+use runnel_store::{
+    Answer, Body, Changes, Conditions, Content, Context, EntityTag, Entry, Error, Kind, Posted,
+    Records, Reference, Result, Store, Value, Verb, Verbs,
+};
+use shared::Shared;
+use std::cell::RefCell;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Most documents of a listing.
+pub const MAX_LISTED: usize = 1 << 20;
+
+/// What programs see an answer as: an object that has `total`, `allocations`, `ids`.
+const ANSWER_CLASS: &str = "SearchAnswer";
+
+/// An index with its documents as a store, or several that are searched together.
+///
+/// - A get of the root searches. Its query has `query`, `ids` (20 without), `offset`, `unique`,
+///   `filter`, `sort`, `flat`, `documents`, `facets` and `at_least`; names not listed here are
+///   ignored. `ids` and `offset` are read as the integer they begin with, so `5abc` is 5 and `x` is
+///   0. Without a query the answer is empty. The answer is JSON as [`Found::write_json`] writes it,
+///   and has a weak entity tag, which stays the same until something is written.
+/// - A path is the identifier of a document: get, put, merge, delete. What is put is JSON or plain
+///   data, and answered when it is durable; searches see it before. Putting nil deletes.
+/// - A post adds records by their key: one, a list, or a table ([`INCOMING_RECORD`]).
+/// - Listing answers the identifiers, at most [`MAX_LISTED`]; watching tells of documents.
+/// - Several indexes together have each of them under its name: `all:books/7`.
+pub struct SearchStore {
+    name: String,
+    members: Vec<Member>,
+    /// The search over all of them where there are several.
+    several: Option<Search>,
+    /// Memory of an earlier answer. Taken while it is used.
+    spare: RefCell<Found>,
+}
+
+/// One of the indexes.
+#[derive(Clone)]
+pub(crate) struct Member {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) keys: Rc<Keys>,
+}
+
+impl Member {
+    pub(crate) fn collection(&self) -> &Collection {
+        &self.shared.collection
+    }
+}
+
+impl SearchStore {
+    /// Opens what a definition says. All threads of a process that open the same folder, or define
+    /// the same index in memory, have the same collection.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a definition that cannot be, [`Kind::Conflict`] when the folder is in
+    /// use with another one; otherwise what [`Collection::open`] says.
+    pub fn open(definition: &Value) -> Result<SearchStore> {
+        let read = SearchDefinition::read(definition)?;
+        let keys = Rc::new(Keys::new(&read));
+        let shared = Shared::open(read.collection, &read.name, definition)?;
+        Ok(SearchStore {
+            name: read.name,
+            members: vec![Member { shared, keys }],
+            several: None,
+            spare: RefCell::default(),
+        })
+    }
+
+    /// One search over several indexes, in this order.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for none, too many, or one that is given twice.
+    pub fn together(definition: SearchesDefinition, stores: &[&SearchStore]) -> Result<Self> {
+        let members: Vec<Member> =
+            stores.iter().flat_map(|store| store.members.iter().cloned()).collect();
+        let indexes = members.iter().map(|member| member.collection().index().clone()).collect();
+        let search = Search::new(indexes, definition.search)
+            .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
+        let names: Vec<&str> = members.iter().map(|member| member.collection().name()).collect();
+        Ok(SearchStore {
+            name: definition.name.unwrap_or_else(|| names.join("+")),
+            members,
+            several: Some(search),
+            spare: RefCell::default(),
+        })
+    }
+
+    /// What programs call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The search itself, for filters, orders and facets.
+    pub fn searching(&self) -> &Search {
+        match (&self.several, self.members.first()) {
+            (Some(search), _) => search,
+            (None, Some(member)) => member.collection().searching(),
+            // Neither constructor makes a store without members.
+            (None, None) => unreachable!("a search store has an index"),
+        }
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.members.iter().map(|member| member.collection().len()).sum()
+    }
+
+    /// Whether there are no documents.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The validator of all answers until something is written.
+    fn tag(&self) -> EntityTag {
+        let version = match &self.members[..] {
+            [one] => one.collection().version(),
+            several => {
+                let mut hasher = DefaultHasher::new();
+                several.iter().for_each(|one| one.collection().version().hash(&mut hasher));
+                hasher.finish()
+            }
+        };
+        EntityTag { text: format!("{version:x}").into(), weak: true }
+    }
+
+    fn search(&self, reference: &Reference, context: &Context) -> Result<Content> {
+        // Read before searching: a write between both makes the next caller search again.
+        let tag = self.tag();
+        if context.known.as_ref() == Some(&tag) {
+            return Ok(Content { entity_tag: Some(tag), ..Content::default() });
+        }
+        let parameters = Parameters::read(reference.query().unwrap_or_default())?;
+        let mut found = self.spare.take();
+        let text = self.found(&parameters, &mut found);
+        self.spare.replace(found);
+        let content = content::json(text?.into());
+        Ok(Content { entity_tag: Some(tag), class: Some(ANSWER_CLASS.into()), ..content })
+    }
+
+    /// The member of a path, and what is left of the path: the identifier of a document.
+    fn place(&self, reference: &Reference) -> Result<Option<(&Member, Reference)>> {
+        if reference.relative_path().is_empty() {
+            return Ok(None);
+        }
+        let [only] = &self.members[..] else {
+            let Some((first, rest)) = reference.split_first() else { return Ok(None) };
+            let named = self.members.iter().find(|member| member.collection().name() == first);
+            let member = named.ok_or_else(|| {
+                Error::new(Kind::NotFound, format!("this search has no index {first}"))
+            })?;
+            return Ok(Some((member, rest)));
+        };
+        Ok(Some((only, reference.clone())))
+    }
+
+    /// The member and the identifier that a path names.
+    fn document_at(&self, reference: &Reference) -> Result<Option<(&Member, Id)>> {
+        let Some((member, rest)) = self.place(reference)? else { return Ok(None) };
+        Ok(member.keys.of_path(rest.relative_path()).map(|id| (member, id)))
+    }
+
+    /// The only index, for verbs on all of it.
+    fn collection_at(&self, verb: Verb, reference: &Reference) -> Result<&Member> {
+        match (self.place(reference), &self.members[..]) {
+            (Ok(None), [only]) => Ok(only),
+            (Ok(Some((member, rest))), [_, _, ..]) if rest.relative_path().is_empty() => Ok(member),
+            (Err(error), _) => Err(error),
+            _ => Err(Error::not_allowed(verb, reference)),
+        }
+    }
+
+    fn get_now(&self, reference: &Reference, context: &Context) -> Result<Option<Content>> {
+        if reference.relative_path().is_empty() {
+            return self.search(reference, context).map(Some);
+        }
+        let Some((member, id)) = self.document_at(reference)? else { return Ok(None) };
+        let Some(bytes) = member.collection().document(&id) else { return Ok(None) };
+        let tag = tag_of(&bytes);
+        if context.known.as_ref() == Some(&tag) {
+            return Ok(Some(Content { entity_tag: Some(tag), ..Content::default() }));
+        }
+        Ok(Some(document(bytes, tag)))
+    }
+
+    fn list_now(&self, reference: &Reference) -> Result<Option<Vec<Entry>>> {
+        let member = match self.collection_at(Verb::List, reference) {
+            Ok(member) => member,
+            Err(_) if reference.relative_path().is_empty() => {
+                let name = |member: &Member| Entry {
+                    name: member.collection().name().to_owned(),
+                    collection: true,
+                };
+                let mut entries: Vec<Entry> = self.members.iter().map(name).collect();
+                entries.sort();
+                return Ok(Some(entries));
+            }
+            Err(_) => return Ok(None),
+        };
+        let ids = member.collection().ids(0, MAX_LISTED + 1);
+        if ids.len() > MAX_LISTED {
+            let message = format!("there are more than {MAX_LISTED} documents; search them");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        let entry = |id: Id| Entry { name: id.to_string(), collection: false };
+        let mut entries: Vec<Entry> = ids.into_iter().map(entry).collect();
+        entries.sort();
+        Ok(Some(entries))
+    }
+}
+
+impl Store for SearchStore {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        Answer::Ready(self.get_now(reference, context)).on(Verb::Get, reference)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        let at = match self.document_at(reference) {
+            Ok(Some((member, id))) => Ok((member.clone(), id)),
+            Ok(None) => match self.place(reference) {
+                Ok(Some((member, rest))) => Err(member.keys.wrong(rest.relative_path())),
+                _ => Err(Error::not_allowed(Verb::Put, reference)),
+            },
+            Err(error) => Err(error),
+        };
+        match at {
+            Ok((member, id)) => writing::put(member, id, content, context).on(Verb::Put, reference),
+            Err(error) => error.on(Verb::Put, reference).into(),
+        }
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+        let posted = context.unconditional(Verb::Post, reference).and_then(|()| {
+            let columns = parameters::columns(reference.query().unwrap_or_default())?;
+            Ok((self.collection_at(Verb::Post, reference)?.clone(), columns))
+        });
+        match posted {
+            Ok((member, columns)) => {
+                bulk::post(member, columns, content).on(Verb::Post, reference)
+            }
+            Err(error) => error.on(Verb::Post, reference).into(),
+        }
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        match self.document_at(reference) {
+            Ok(Some((member, id))) => {
+                writing::merge(member.clone(), id, content, context).on(Verb::Merge, reference)
+            }
+            Ok(None) if reference.relative_path().is_empty() => {
+                Error::not_allowed(Verb::Merge, reference).into()
+            }
+            Ok(None) => writing::missing().on(Verb::Merge, reference).into(),
+            Err(error) => error.on(Verb::Merge, reference).into(),
+        }
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        match self.document_at(reference) {
+            Ok(Some((member, id))) => {
+                writing::delete(member, &id, context).on(Verb::Delete, reference)
+            }
+            Ok(None) if reference.relative_path().is_empty() => {
+                Error::not_allowed(Verb::Delete, reference).into()
+            }
+            // What cannot be a key is not there.
+            Ok(None) => match &context.only_if {
+                Some(condition) => condition.check(None).map(|()| false).into(),
+                None => Answer::ok(false),
+            },
+            Err(error) => error.on(Verb::Delete, reference).into(),
+        }
+    }
+
+    fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
+        Answer::Ready(self.list_now(reference)).on(Verb::List, reference)
+    }
+
+    fn insert(&self, reference: &Reference, records: Box<dyn Records>, _: &Context) -> Answer<u64> {
+        match self.collection_at(Verb::Post, reference) {
+            Ok(member) => bulk::insert(member.clone(), records).on(Verb::Post, reference),
+            Err(error) => error.on(Verb::Post, reference).into(),
+        }
+    }
+
+    fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
+        let watched = match self.place(reference) {
+            Ok(None) => match &self.members[..] {
+                [only] => Ok(only.collection().watchers().watch(reference)),
+                _ => Err(Error::new(
+                    Kind::NotAllowed,
+                    "several indexes are watched one by one, by their names",
+                )),
+            },
+            Ok(Some((member, rest))) => {
+                let names = self.members.len() > 1;
+                let changes = member.collection().watchers().watch(&rest);
+                let name = member.collection().name().to_owned();
+                Ok(if names { content::below(changes, name) } else { changes })
+            }
+            Err(error) => Err(error),
+        };
+        Answer::Ready(watched).on(Verb::Watch, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let read = Verbs::NONE.with(Verb::Get).with(Verb::Watch);
+        match self.collection_at(Verb::Post, reference) {
+            Ok(_) => read.with(Verb::Post).with(Verb::List),
+            Err(_) if reference.relative_path().is_empty() => read.with(Verb::List),
+            Err(_) => read.with(Verb::Put).with(Verb::Merge).with(Verb::Delete),
+        }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match reference.relative_path().is_empty() {
+            true => Conditions::None,
+            false => Conditions::Tags,
+        }
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        format!("search {}", self.name)
+    }
+}
+
+impl PageSource for SearchStore {
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
+        match (&self.several, self.members.first()) {
+            (Some(search), _) => search.search_into(query, request, answer),
+            (None, Some(member)) => member.collection().search_into(query, request, answer),
+            (None, None) => {}
+        }
+    }
+
+    fn document(&self, index: usize, id: &Id) -> Option<Bytes> {
+        self.members.get(index)?.collection().document(id)
+    }
+
+    fn is_several(&self) -> bool {
+        self.several.is_some()
+    }
+}
+
+/// Whether content is nothing at all, as when a program assigns nil.
+fn is_nil(content: &Content) -> bool {
+    matches!(content.body, Body::Value(Value::Nil))
+}

@@ -1,0 +1,71 @@
+//! The collections of a process: each is opened once, and all workers have it.
+
+use crate::collection::{Collection, Definition};
+use runnel_store::{Error, Kind, Result, Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// An open collection.
+pub(crate) struct Shared {
+    pub(crate) collection: Arc<Collection>,
+    /// What it was opened with, as text.
+    definition: Vec<u8>,
+    /// Held by whoever looks at a document and then writes it.
+    writing: Mutex<()>,
+}
+
+/// Where a collection is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Folder(PathBuf),
+    /// In memory: its name and its whole definition, so that a program that is changed and started
+    /// again in the same process gets another one.
+    Memory(String, Vec<u8>),
+}
+
+static OPEN: Mutex<BTreeMap<Place, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+
+impl Shared {
+    /// The collection of a definition: the one that is open, or a new one.
+    pub(crate) fn open(definition: Definition, name: &str, text: &Value) -> Result<Arc<Shared>> {
+        let text = json::text(text);
+        let place = match &definition.folder {
+            Some(folder) => Place::Folder(absolute(folder.clone())?),
+            None => Place::Memory(name.to_owned(), text.clone()),
+        };
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, shared| shared.strong_count() > 0);
+        if let Some(shared) = open.get(&place).and_then(Weak::upgrade) {
+            if shared.definition != text {
+                let message = format!(
+                    "the folder of the index {name} is in use with another definition; \
+                     give each index a folder of its own"
+                );
+                return Err(Error::new(Kind::Conflict, message));
+            }
+            return Ok(shared);
+        }
+        let folder = match &place {
+            Place::Folder(folder) => Some(folder.clone()),
+            Place::Memory(..) => None,
+        };
+        let collection = Collection::open(Definition { folder, ..definition })?;
+        let shared = Arc::new(Shared { collection, definition: text, writing: Mutex::new(()) });
+        open.insert(place, Arc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    /// While this is held nobody else writes through a store.
+    pub(crate) fn write_lock(&self) -> MutexGuard<'_, ()> {
+        // Every write is whole in itself, so a panic elsewhere takes nothing from it.
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn absolute(folder: PathBuf) -> Result<PathBuf> {
+    std::path::absolute(&folder).map_err(|error| {
+        Error::new(Kind::Invalid, format!("{} is no path of a folder", folder.display()))
+            .with_detail(error.to_string())
+    })
+}
