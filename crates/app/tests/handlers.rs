@@ -4,8 +4,8 @@
 mod support;
 
 use std::time::{Duration, Instant};
-use support::http::Connection;
-use support::{Server, eventually, note};
+use support::http::{self, Connection};
+use support::{Folder, Process, Server, eventually, free_port, note, runnel};
 
 /// Requests of the measurement beside a loop without end.
 const BESIDE: usize = 50;
@@ -265,4 +265,25 @@ fn a_handler_says_status_and_headers_itself() {
     assert_eq!(server.get("/page").text(), "<p>&lt;b&gt;</p>");
     assert_eq!(server.get("/number").text(), "0.75");
     assert_eq!(server.get("/list").json(), serde_json::json!([1, "two", null, { "three": 3 }]));
+}
+
+#[test]
+fn a_store_that_is_a_programs_result_keeps_its_variables() {
+    let folder = Folder::new();
+    let text = "#-serve\n\
+                scheme Calls { var count.\n\
+                /count { get { this:count ← this:count + 1. this:count } }\n\
+                /more { get { this:count += 10. this:count } } }\n\
+                #Calls{ count: 7 }.\n";
+    let file = folder.write("calls.st", text);
+    let port = free_port();
+    let mut process = Process::start(runnel().arg(format!("--port={port}")).arg(&file));
+    process.listens(port);
+    let get = |target: &str| {
+        let reply = http::get(port, target);
+        (reply.status, reply.text())
+    };
+    for (target, count) in [("/count", "8"), ("/count", "9"), ("/more", "19"), ("/count", "20")] {
+        assert_eq!(get(target), (200, count.to_string()));
+    }
 }

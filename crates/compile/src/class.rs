@@ -108,7 +108,12 @@ impl Generator<'_> {
     fn variables(&mut self, declaration: &VariableDeclaration) {
         for name in &declaration.names {
             let kind = declaration.kind.as_ref().map_or("nil".into(), |kind| quoted(&kind.text));
-            self.code.push_str(&format!("K.ivar(C,{},{kind}) ", quoted(&name.text)));
+            let field = names::field(&name.text);
+            // Accessors with the field's name in their code take one look-up less than closures.
+            self.code.push_str(&format!(
+                "K.ivar(C,{},{kind},function(s) return s.{field} end,function(s,v) s.{field}=v end) ",
+                quoted(&name.text)
+            ));
         }
     }
 
@@ -170,15 +175,17 @@ impl Generator<'_> {
             scope.names.push(((*name).to_string(), variable));
         }
         // The block's own parameters, for filter bodies written `|{ :object | … }`.
-        let declared = scope.names.clone();
+        let mut declared = scope.names.clone();
         for (parameter, (_, variable)) in body.parameters.iter().zip(&declared) {
             scope.names.push((parameter.name.text.clone(), variable.clone()));
         }
+        let client = context.pages.then(|| self.new_variable("client", function));
+        declared.extend(client.iter().map(|variable| ("client".to_string(), variable.clone())));
         let list: Vec<&str> = declared
             .iter()
             .map(|(_, variable)| variable.code.rsplit('.').next().unwrap_or(""))
             .collect();
-        let outer = self.method.replace(MethodContext { home: function, ..context });
+        let outer = self.method.replace(MethodContext { home: function, client, ..context });
         let outer_element = self.query_element.take();
         let text = self.function_body(&declared, |this| {
             this.scoped(scope, |this| {

@@ -3,8 +3,8 @@
 //!
 //! A literal opens a buffer, writes, and closes it to a value of the class `Element`. A literal that
 //! stands in another one writes into the same buffer. Conditions and `collect:` with a literal block
-//! write where they stand, too. The page that a `get` of a property path answers becomes a function
-//! that the kernel calls when it can send what is already written (`K.page`).
+//! write where they stand, too. The page that a `get` of a property path answers is written where the
+//! kernel can send what is already there.
 
 use crate::expression::Code;
 use crate::generator::Generator;
@@ -158,27 +158,50 @@ impl Generator<'_> {
         Code { prefix: true, ..Code::constant(kept) }
     }
 
-    /// The page that a `get` answers: a function that writes it, where writing it may take long.
-    /// Answers whether it was one.
+    /// The page that a `get` answers. For a client it is written at once, where what is there of it
+    /// can be sent; for others it becomes a function that writes it when it is wanted. Answers whether
+    /// the expression was one.
     pub(crate) fn page(&mut self, expression: &Expression, tail: &Tail) -> bool {
         let home = self.functions.last().map(|function| function.id);
-        let answers = *tail == Tail::Return
-            && self.method.as_ref().is_some_and(|method| method.pages && home == Some(method.home));
-        let Some(literal) = self.literal(expression).filter(|_| answers) else { return false };
+        let context = self.method.as_ref().filter(|method| home == Some(method.home));
+        let client = context.and_then(|method| method.client.clone());
+        let Some(client) = client.filter(|_| *tail == Tail::Return) else { return false };
+        let Some(literal) = self.literal(expression) else { return false };
         if nature(expression) != (true, false) {
             return false;
         }
         let media = media_type(&literal);
+        let mark = self.mark(expression.span);
+        self.helper("K");
         let outer = std::mem::take(&mut self.markup);
+        self.page_at_once(&literal, &client, &media, &mark);
         let writer = self.writer(None, Context::Text, false, |this, place| {
             this.element_into(&literal, place);
             this.flush(place);
         });
         self.markup = outer;
-        self.helper("K");
-        let mark = self.mark(expression.span);
         self.finish(Code::call(format!("{mark}K.page({writer},{media})")), tail);
         true
+    }
+
+    /// The page for a client: it needs no function of its own, so that LuaJIT compiles it together
+    /// with what is around it.
+    fn page_at_once(&mut self, literal: &Literal<'_>, client: &Variable, media: &str, mark: &str) {
+        let client = self.variable_code(client);
+        let owner = self.functions.last().map(|function| function.id);
+        let buffer = self.new_variable("markup", owner.unwrap_or_default());
+        let code = buffer.code.clone();
+        let local = if code.contains('.') { "" } else { "local " };
+        let place = Place { buffer: buffer.code, owner, context: Context::Text, xml: false };
+        self.code.push_str(&format!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
+        self.scoped(Scope::default(), |this| {
+            this.count_locals(1);
+            this.with_temporaries(|this| {
+                this.element_into(literal, &place);
+                this.flush(&place);
+            });
+        });
+        self.code.push_str(&format!("do return (K.endPage({code},{media})) end end "));
     }
 
     /// A Lua function that gets a buffer and perhaps one value, and writes.
@@ -406,6 +429,7 @@ impl Generator<'_> {
         let (items, count) = (self.temporary(), self.temporary());
         let buffer = self.buffer(place);
         self.helper("K");
+        self.helper("item");
         let mark = self.mark(receiver.span);
         let list = list.text;
         self.code.push_str(&format!("{mark}{items},{count}=K.markupItems({list}) "));
@@ -413,14 +437,14 @@ impl Generator<'_> {
             let writes = self.temporary();
             self.code.push_str(&format!(
                 "{writes}={writer} if {items} then for i=1,{count} do \
-                 {writes}({buffer},K.item({items},i)) end \
+                 {writes}({buffer},item({items},i)) end \
                  else K.collectMarkup({buffer},{list},{writes}) end "
             ));
             return;
         }
         // Without a closure: LuaJIT then compiles the loop together with what is around it.
         self.code.push_str(&format!("if {items} then for i=1,{count} do "));
-        let one = format!("K.item({items},i)");
+        let one = format!("item({items},i)");
         let name = block.parameters.first().map(|parameter| parameter.name.text.as_str());
         let tail = Tail::Write(Box::new(place.clone()));
         self.in_loop(block.span, |this| {

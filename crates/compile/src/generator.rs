@@ -100,6 +100,8 @@ pub(crate) struct MethodContext {
     pub(crate) class_side: bool,
     /// A page that it answers may be sent while it is written: a `get` of a property path.
     pub(crate) pages: bool,
+    /// The hidden last parameter of such a `get`: whether a client waits for the page.
+    pub(crate) client: Option<Variable>,
 }
 
 pub(crate) struct Generator<'a> {
@@ -170,9 +172,9 @@ pub fn compile(
 
 /// The kernel functions that generated code calls most; locals of the chunk.
 const HELPERS: &str = "local add,sub,mul,div,lt,gt,le,ge,eq,ne,truth,str,cat,at,atPut,fetch,store,\
-array,dict,home,leave,query,put,child=K.add,K.sub,K.mul,K.div,K.lt,K.gt,K.le,K.ge,K.eq,K.ne,K.truth,K.str,\
+array,dict,home,leave,query,put,child,item=K.add,K.sub,K.mul,K.div,K.lt,K.gt,K.le,K.ge,K.eq,K.ne,K.truth,K.str,\
 K.concat,K.at,K.atPut,K.fetch,K.storePut,K.array,K.literalDictionary,K.home,K.leave,K.query,\
-K.put,K.child ";
+K.put,K.child,K.item ";
 
 impl<'a> Generator<'a> {
     fn new(source: &'a str, known: &'a dyn Known, frames: BTreeSet<usize>) -> Self {
@@ -356,6 +358,7 @@ impl<'a> Generator<'a> {
         let Some(function) = self.functions.last().map(|function| function.id) else { return };
         let mut locals = Vec::new();
         for name in names {
+            self.check_shadow(&name, statements);
             let variable = self.new_variable(&name, function);
             if !variable.code.contains('.') {
                 locals.push(variable.code.clone());

@@ -22,6 +22,7 @@ mod nesting;
 mod path;
 mod query;
 mod scope;
+mod shadow;
 mod statement;
 
 pub use generator::{Chunk, Known, compile};

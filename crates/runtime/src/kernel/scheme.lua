@@ -298,8 +298,29 @@ K.default = setmetatable({}, {
   end,
 })
 
-function K.thisGet(self, path) return K.walk(self, path) end
-function K.thisPut(self, path, value) return K.walkPut(self, path, value) end
+-- Of a store, `this:` means its own variables first: its paths are what others ask for. Answers the
+-- variable's field, and the path within its value.
+local function ownVariable(self, path)
+  if type(self) ~= "table" or not self._isStore then return nil end
+  local first, rest = string.match(path, "^([^/]*)/?(.*)$")
+  local declared = K.classOf(self)._ivars
+  for i = 1, #declared do
+    if declared[i] == first then return K.ivarKey(first), rest end
+  end
+end
+
+function K.thisGet(self, path)
+  local field, rest = ownVariable(self, path)
+  if field then return K.walk(self[field], rest) end
+  return K.walk(self, path)
+end
+function K.thisPut(self, path, value)
+  local field, rest = ownVariable(self, path)
+  if not field then return K.walkPut(self, path, value) end
+  if rest ~= "" then return K.walkPut(self[field], rest, value) end
+  self[field] = value
+  return value
+end
 function K.selfGet(self, path)
   local found, answer = K.tryPath(self, "get", path)
   if found then return answer end
