@@ -37,6 +37,7 @@ pub struct Answer {
     pub(crate) offset: i64,
     pub(crate) total: usize,
     pub(crate) duration: Duration,
+    pub(crate) work: u64,
 }
 
 /// The documents of all interpretations as one list.
@@ -187,6 +188,11 @@ impl Answer {
     /// How long the search took, without reading the query and writing the answer.
     pub fn duration(&self) -> Duration {
         self.duration
+    }
+
+    /// How much work the search was, in the steps that [`MAX_WORK`](crate::MAX_WORK) is counted in.
+    pub fn work(&self) -> u64 {
+        self.work
     }
 
     /// Overwrites the duration, as for answers that are to be compared.

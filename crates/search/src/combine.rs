@@ -9,6 +9,7 @@ use crate::posting::Posting;
 use crate::preferences::{Name, Preferences};
 use crate::query::{Place, Token};
 use crate::succession::{Members, Succession};
+use crate::synonyms::Synonyms;
 use crate::typos::nearest;
 use crate::words::{Span, first_characters};
 use crate::words_index::{Found, WordsIndex};
@@ -46,12 +47,29 @@ pub(crate) struct Combination {
     pub(crate) record: u32,
 }
 
+/// How the text of a combination leads to the words that it found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum How {
+    /// By combinations that were made one of.
+    #[default]
+    Others,
+    /// As the category stores words, or parts of them.
+    Stored { part: bool },
+    /// As a query has words, or parts of them; `exact` ones are not stemmed.
+    Query { part: bool, exact: bool },
+    /// As words next to each other: places in the words of phrases.
+    Phrase(u32, u32),
+    /// As all from one to the other.
+    Range { from: Span, to: Span, part: bool },
+}
+
 /// A combination as answers show it. Spans are parts of the answer's texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Record {
     pub(crate) category: Span,
     pub(crate) original: Span,
     pub(crate) text: Span,
+    pub(crate) how: How,
     /// The JSON of it.
     pub(crate) json: Span,
 }
@@ -64,6 +82,7 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) lists: Vec<List<'a>>,
     /// How many typos a word that is not known may have.
     pub(crate) typos: usize,
+    pub(crate) synonyms: &'a Synonyms,
 }
 
 /// The texts of a combination while it is formed.
@@ -71,6 +90,7 @@ pub(crate) struct Combiner<'a, 'q> {
 pub(crate) struct Texts {
     pub(crate) original: Span,
     pub(crate) text: Span,
+    pub(crate) how: How,
 }
 
 impl<'a> Combiner<'a, '_> {
@@ -113,9 +133,16 @@ impl<'a> Combiner<'a, '_> {
     fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
         let before = self.answer.combinations.len();
         let hash = index.hash(self.lookup_text(token));
-        self.each_category(index, token, |combiner, category| match token.phrase {
-            Some(words) => combiner.phrase(index, names, token, category, words),
-            None => combiner.in_category(index, names, token, category, hash),
+        let synonyms = self.synonyms_of(token);
+        self.each_category(index, token, |combiner, category| {
+            let before = combiner.answer.combinations.len();
+            match token.phrase {
+                Some(words) => combiner.phrase(index, names, token, category, words),
+                None => combiner.in_category(index, names, token, category, hash),
+            }
+            if !synonyms.is_empty() {
+                combiner.add_synonyms(index, names, token, category, synonyms, before);
+            }
         });
         let unknown = self.answer.combinations.len() == before;
         let meant = token.quoted || token.range.is_some() || token.phrase.is_some();
@@ -157,7 +184,8 @@ impl<'a> Combiner<'a, '_> {
         for entry in nearest(bundle, &text, self.typos, self.work) {
             let text = self.store(entry.word());
             let list = self.add_found(Some(entry.posting()));
-            let texts = Texts { original: token.original, text };
+            let how = How::Stored { part: token.partial };
+            let texts = Texts { original: token.original, text, how };
             self.push(words, names[usize::from(category)], entry.weight(), list, texts);
         }
     }
@@ -175,9 +203,12 @@ impl<'a> Combiner<'a, '_> {
         hash: u64,
     ) {
         let words = &index.categories()[usize::from(category)];
-        let texts = Texts { original: token.original, text: token.text };
+        let how = How::Query { part: token.partial, exact: token.quoted };
+        let texts = Texts { original: token.original, text: token.text, how };
         let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
+            let how = How::Range { from, to, part: token.partial };
+            let texts = Texts { how, ..texts };
             if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
                 let list = self.add_list(List::Made(Box::new(posting)));
                 self.push(words, name, weight, list, texts);
@@ -241,7 +272,8 @@ impl<'a> Combiner<'a, '_> {
                 };
                 let text = self.store(word);
                 let list = self.add_found(posting);
-                self.push(words, *name, weight, list, Texts { original: text, text });
+                let how = How::Stored { part: false };
+                self.push(words, *name, weight, list, Texts { original: text, text, how });
             }
         }
     }
@@ -325,10 +357,11 @@ impl<'a> Combiner<'a, '_> {
         let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
         self.answer.record_json.push(b'[');
         json::write_string(category.of(&self.answer.query.text), &mut self.answer.record_json);
-        self.push_record(name, Number::float(0.0), list, category, Texts { original, text });
+        let texts = Texts { original, text, how: How::Others };
+        self.push_record(name, Number::float(0.0), list, category, texts);
     }
 
-    fn store(&mut self, word: &str) -> Span {
+    pub(crate) fn store(&mut self, word: &str) -> Span {
         let text = &mut self.answer.query.text;
         let start = text.len() as u32;
         text.push_str(word);
@@ -384,7 +417,17 @@ impl<'a> Combiner<'a, '_> {
             record: records.len() as u32,
         });
         let json = Span { start, end: record_json.len() as u32 };
-        records.push(Record { category, original: texts.original, text: texts.text, json });
+        let Texts { original, text, how } = texts;
+        records.push(Record { category, original, text, how, json });
+    }
+
+    /// Adds what a combination found besides its text. Answers do not show it.
+    pub(crate) fn push_hidden(&mut self, words: &WordsIndex, text: Span, how: How) {
+        let category = self.store(&words.config().name);
+        let records = &mut self.answer.records;
+        let end = records.last().map_or(0, |record| record.json.end);
+        let json = Span { start: end, end };
+        records.push(Record { category, original: text, text, how, json });
     }
 }
 

@@ -6,6 +6,7 @@ use crate::index::Index;
 use crate::order::{Keys, Order};
 use crate::posting::SeenSlots;
 use crate::search::Request;
+use crate::work::{ORDERED, ORDERED_BY_FUNCTION, Work};
 use std::ops::Deref;
 
 /// The documents found so far, those of better interpretations first.
@@ -28,13 +29,22 @@ impl Flat {
         indexes: &[I],
         request: &Request<'_>,
         answer: &mut Answer,
+        work: &mut Work,
     ) {
         let count = self.all.len();
         let start = match request.offset {
             offset if offset < 0 => offset + count as i64,
             offset => offset,
         };
-        let inside = (0..=count as i64).contains(&start) && request.ids > 0;
+        let sorted_by = match (request.order, request.sort) {
+            (Some(_), _) => ORDERED,
+            (None, Some(_)) => ORDERED_BY_FUNCTION,
+            (None, None) => 0,
+        };
+        // What cannot be sorted any more is counted, and not shown in a wrong order.
+        let inside = (0..=count as i64).contains(&start)
+            && request.ids > 0
+            && work.spend(count * sorted_by);
         let (skip, limit) = match inside {
             true => (start as usize, request.ids.min(count as i64 - start) as usize),
             false => (0, 0),

@@ -76,5 +76,11 @@ pub const MAX_FILTER_DEPTH: usize = 32;
 /// Most conditions and values of one filter.
 pub const MAX_FILTER_TESTS: usize = 64;
 
+/// Most words and phrases of all synonyms of a search.
+pub const MAX_SYNONYMS: usize = 20_000;
+
+/// Most synonyms of one word that are looked up; later ones are dropped.
+pub const MAX_SYNONYMS_OF_WORD: usize = 32;
+
 /// Most attributes to sort by at once.
 pub const MAX_ORDER_KEYS: usize = 4;

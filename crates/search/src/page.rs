@@ -11,7 +11,7 @@ use crate::intersect::{Ascending, intersect};
 use crate::posting::{Posting, SeenSlots};
 use crate::restrict::Restriction;
 use crate::search::Request;
-use crate::work::Work;
+use crate::work::{ORDERED, ORDERED_BY_FUNCTION, SEEN, SEEN_BY_IDENTIFIER, Work};
 use std::ops::Deref;
 
 /// What is needed to look into interpretations.
@@ -72,7 +72,14 @@ impl Progress {
 
 impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// Looks into all interpretations of the answer.
-    pub(crate) fn run(&mut self, answer: &mut Answer, request: &Request<'_>, work: &mut Work) {
+    ///
+    /// Answers the documents of each index that were found, if each was to be there once only.
+    pub(crate) fn run(
+        &mut self,
+        answer: &mut Answer,
+        request: &Request<'_>,
+        work: &mut Work,
+    ) -> Vec<SeenSlots> {
         let mut flat = request.flat.then(|| Flat::new(self.indexes.len()));
         let mut progress =
             Progress { offset: request.offset, wanted: request.ids, extra: self.extra };
@@ -113,8 +120,13 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 break;
             }
         }
-        if let Some(flat) = flat {
-            flat.finish(self.indexes, request, answer);
+        match flat {
+            Some(mut flat) => {
+                let seen = std::mem::take(&mut flat.seen);
+                flat.finish(self.indexes, request, answer, work);
+                seen
+            }
+            None => shown_before,
         }
     }
 
@@ -127,11 +139,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         flat: &mut Flat,
         work: &mut Work,
     ) -> Option<usize> {
-        self.choose(answer, interpretation, start);
         let number = usize::from(interpretation.index);
-        let mut slots = intersect(&self.chosen, work)?;
-        let restriction = self.restrictions.get(number);
-        slots.retain(|slot| restriction.is_none_or(|restriction| restriction.admits(*slot)));
+        let slots = self.all(answer, interpretation, start, work)?;
         for slot in &slots {
             if !self.is_before(&flat.seen, number, *slot) {
                 flat.seen[number].insert(*slot);
@@ -139,6 +148,35 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             }
         }
         Some(slots.len())
+    }
+
+    /// All documents of an interpretation that the index may answer with, or nothing if that is too
+    /// much work.
+    fn all(
+        &mut self,
+        answer: &Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        work: &mut Work,
+    ) -> Option<Vec<u32>> {
+        let ascending = self.choose(answer, interpretation, start);
+        let mut slots = if ascending && !self.chosen.is_empty() {
+            let lists = Ascending::new(&self.chosen);
+            let count = lists.count(work)?;
+            let mut slots = Vec::with_capacity(count);
+            lists.each(0, count, |slot| slots.push(slot));
+            slots
+        } else {
+            intersect(&self.chosen, work)?
+        };
+        let several = self.indexes.len() > 1;
+        let steps = if several { SEEN_BY_IDENTIFIER } else { SEEN };
+        if !work.spend(slots.len() * steps) {
+            return None;
+        }
+        let restriction = self.restrictions.get(usize::from(interpretation.index));
+        slots.retain(|slot| restriction.is_none_or(|left| left.admits(*slot)));
+        Some(slots)
     }
 
     fn posting(&self, answer: &Answer, member: u32) -> &'a Posting {
@@ -186,7 +224,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         member: u32,
         request: &Request<'_>,
         progress: &mut Progress,
-    ) -> usize {
+        work: &mut Work,
+    ) -> Option<usize> {
         let index = &self.indexes[usize::from(interpretation.index)];
         let list = self.posting(answer, member);
         let count = list.len();
@@ -199,10 +238,10 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             }
         } else {
             let slots: Vec<u32> = list.iter().collect();
-            show(index, &slots, skip, limit, request, &mut answer.ids);
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
         }
         progress.after(count, limit);
-        count
+        Some(count)
     }
 
     /// Counts an interpretation and collects its part of the page, or nothing if that is too much
@@ -220,7 +259,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         if let [member] = answer.members[start..]
             && restriction.is_none()
         {
-            return Some(self.single(answer, interpretation, member, request, progress));
+            return self.single(answer, interpretation, member, request, progress, work);
         }
         let choice = answer.interpretations.choices.get(interpretation.choice as usize);
         let key = choice.map_or((0, false), |choice| (choice.lists, choice.shown > 1));
@@ -251,14 +290,14 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 let mut slots = Vec::with_capacity(if all { count } else { limit });
                 let (from, most) = if all { (0, count) } else { (skip, limit) };
                 lists.each(from, most, |slot| slots.push(slot));
-                show(index, &slots, skip - from, limit, request, ids);
+                show(index, &slots, skip - from, limit, request, ids, work)?;
             }
         } else {
             let mut slots = intersect(&self.chosen, work)?;
             slots.retain(|slot| restriction.is_none_or(|left| left.admits(*slot)));
             count = slots.len();
             (skip, limit) = progress.part(count);
-            show(index, &slots, skip, limit, request, ids);
+            show(index, &slots, skip, limit, request, ids, work)?;
         }
         progress.after(count, limit);
         if counted && known.is_none() {
@@ -279,16 +318,23 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         before: &mut [SeenSlots],
         work: &mut Work,
     ) -> Option<usize> {
-        self.choose(answer, interpretation, start);
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
-        let mut slots = intersect(&self.chosen, work)?;
-        let restriction = self.restrictions.get(number);
-        slots.retain(|slot| {
-            restriction.is_none_or(|left| left.admits(*slot))
-                && !self.is_before(before, number, *slot)
-        });
+        let mut slots = self.all(answer, interpretation, start, work)?;
+        if self.fidelity == Fidelity::Corrected {
+            slots.retain(|slot| {
+                !self.is_before(before, number, *slot) && before[number].insert(*slot)
+            });
+            let (skip, limit) = progress.part(slots.len());
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            progress.after(slots.len(), limit);
+            return Some(slots.len());
+        }
+        slots.retain(|slot| !self.is_before(before, number, *slot));
         let count = slots.len();
+        if !work.spend(count * SEEN_BY_IDENTIFIER) {
+            return None;
+        }
         if let Some(order) = request.order
             && progress.wanted > 0
         {
@@ -300,18 +346,6 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             && progress.wanted > 0
         {
             all.sort_by(|left, right| sort(left, right));
-        }
-        if self.fidelity == Fidelity::Corrected {
-            let mut seen = SeenSlots::default();
-            all.retain(|id| index.documents().slot(id).is_some_and(|slot| seen.insert(slot)));
-            slots.iter().for_each(|slot| {
-                before[number].insert(*slot);
-            });
-            let (skip, limit) = progress.part(all.len());
-            let count = all.len();
-            answer.ids.extend(all.into_iter().skip(skip).take(limit));
-            progress.after(count, limit);
-            return Some(count);
         }
         let page = progress.wanted.clamp(0, count as i64) as usize;
         for slot in all[..page].iter().filter_map(|id| index.documents().slot(id)) {
@@ -357,7 +391,8 @@ fn drop_hidden(answer: &mut Answer, start: usize) {
     members.truncate(kept);
 }
 
-/// Appends the identifiers of part of a list, sorted if that is asked for.
+/// Appends the identifiers of part of a list, sorted if that is asked for; nothing if that is too
+/// much work.
 fn show(
     index: &Index,
     slots: &[u32],
@@ -365,19 +400,29 @@ fn show(
     limit: usize,
     request: &Request<'_>,
     ids: &mut Vec<Id>,
-) {
+    work: &mut Work,
+) -> Option<()> {
     if limit == 0 {
-        return;
+        return Some(());
     }
     if let Some(order) = request.order {
+        if !work.spend(slots.len() * ORDERED) {
+            return None;
+        }
         let mut sorted = slots.to_vec();
         order.keys(index).sort(&mut sorted, skip + limit);
-        return index.documents().push_ids(&sorted[skip..skip + limit], ids);
+        index.documents().push_ids(&sorted[skip..skip + limit], ids);
+        return Some(());
     }
     let Some(sort) = request.sort else {
-        return index.documents().push_ids(&slots[skip..skip + limit], ids);
+        index.documents().push_ids(&slots[skip..skip + limit], ids);
+        return Some(());
     };
+    if !work.spend(slots.len() * ORDERED_BY_FUNCTION) {
+        return None;
+    }
     let mut all: Vec<Id> = slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
     all.sort_by(|left, right| sort(left, right));
     ids.extend(all.into_iter().skip(skip).take(limit));
+    Some(())
 }

@@ -4,7 +4,7 @@
 //! text, four bytes for each. The documents that have all words of a phrase are found by their
 //! lists, and then each is looked at, so that counts are exact.
 
-use crate::combine::{Combiner, List, Texts};
+use crate::combine::{Combiner, How, List, Texts};
 use crate::index::Index;
 use crate::intersect::intersect;
 use crate::limits::MAX_WORD_CHARS;
@@ -88,7 +88,8 @@ impl<'a> Combiner<'a, '_> {
         };
         let weight = words.config().weight.of(token.text.of(&query.text), posting.len());
         let list = self.add_list(List::Made(Box::new(posting)));
-        let texts = Texts { original: token.original, text: token.text };
+        let how = How::Phrase(start, end);
+        let texts = Texts { original: token.original, text: token.text, how };
         self.push(words, names[usize::from(category)], weight, list, texts);
     }
 }

@@ -9,10 +9,11 @@ use crate::index::{Fidelity, Index};
 use crate::limits::MAX_INDEXES;
 use crate::order::Order;
 use crate::page::Pager;
-use crate::posting::Posting;
+use crate::posting::{Posting, SeenSlots};
 use crate::preferences::{Boost, Name, Preferences};
 use crate::query::Reading;
 use crate::restrict::{self, Restriction};
+use crate::synonyms::Synonyms;
 use crate::tokenizer::Tokenizer;
 use crate::work::Work;
 use std::cmp::Ordering;
@@ -32,16 +33,18 @@ pub type SharedIndex = Arc<RwLock<Index>>;
 /// The configuration of a search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchConfig {
-    tokenizer: Tokenizer,
+    pub(crate) tokenizer: Tokenizer,
     boosts: Vec<Boost>,
-    max_allocations: Option<usize>,
+    pub(crate) max_allocations: Option<usize>,
     terminate_early: Option<usize>,
-    ignored_categories: Vec<String>,
-    ignored_lists: Vec<Vec<String>>,
-    only: Vec<Vec<String>>,
-    ignore_unassigned: bool,
+    pub(crate) ignored_categories: Vec<String>,
+    pub(crate) ignored_lists: Vec<Vec<String>>,
+    pub(crate) only: Vec<Vec<String>>,
+    pub(crate) ignore_unassigned: bool,
     typos: usize,
-    exclusion: Option<char>,
+    exclusions: Vec<char>,
+    phrases: bool,
+    synonyms: Synonyms,
     fidelity: Fidelity,
 }
 
@@ -118,15 +121,33 @@ impl SearchConfig {
     }
 
     /// Leaves out the documents of words that are marked with this character in front, as `!` in
-    /// `history !women`. Such words are exact unless marked as partial. The tokenizer has to let
-    /// the character through. The original has nothing like it.
+    /// `history !women`, whatever the tokenizer does with it elsewhere. Such words are exact unless
+    /// marked as partial. A query of such words only finds all other documents. Can be called for
+    /// several characters. The original has nothing like it.
     pub fn exclusion(mut self, marker: char) -> SearchConfig {
-        self.exclusion = Some(marker);
+        self.exclusions.push(marker);
         self
     }
 
-    fn reading(&self, last_partial: bool) -> Reading {
-        Reading { last_partial, exclusion: self.exclusion }
+    /// Whether several words between quotes, as in `"alan turing"` and `title:"alan turing"`, have
+    /// to be next to each other in one category. What counts are the words that are indexed: stop
+    /// words between them make no difference. In an index that does not know the order of words
+    /// ([`IndexConfig::phrases`](crate::IndexConfig::phrases)) they have to be in the same category.
+    /// One word between quotes is the exact word, as without this. The original has nothing like
+    /// it: there, all but the last of the words are as without quotes.
+    pub fn phrases(mut self, phrases: bool) -> SearchConfig {
+        self.phrases = phrases;
+        self
+    }
+
+    /// Finds the synonyms of words too. The original has nothing like it.
+    pub fn synonyms(mut self, synonyms: Synonyms) -> SearchConfig {
+        self.synonyms = synonyms;
+        self
+    }
+
+    pub(crate) fn reading(&self, last_partial: bool) -> Reading<'_> {
+        Reading { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
     }
 
     /// Whether to follow the original in its faults.
@@ -228,8 +249,9 @@ impl<'a> Request<'a> {
 #[derive(Debug)]
 pub struct Search {
     indexes: Vec<SharedIndex>,
-    config: SearchConfig,
+    pub(crate) config: SearchConfig,
     preferences: Preferences,
+    synonyms: Synonyms,
     /// The names of the categories of each index.
     names: Vec<Vec<Name>>,
     identifiers: Arc<[Identifier]>,
@@ -270,7 +292,8 @@ impl Search {
             .collect();
         let identifiers = guards.iter().map(|index| Identifier::new(index.identifier())).collect();
         drop(guards);
-        Ok(Search { indexes, config, preferences, names, identifiers })
+        let synonyms = config.synonyms.prepared(&config.tokenizer)?;
+        Ok(Search { indexes, config, preferences, synonyms, names, identifiers })
     }
 
     /// A search over one index that nobody else has.
@@ -330,69 +353,6 @@ impl Search {
         }
     }
 
-    /// The values of a category with the number of documents of each, among the documents that a
-    /// query finds: each document counts once, however many interpretations it is in. The last word
-    /// of the query is not partial here. Values come in the order in which the index got them;
-    /// those with fewer than `at_least` documents (at least 1) are left out.
-    ///
-    /// # Errors
-    /// When the search has several indexes.
-    pub fn facets(
-        &self,
-        category: &str,
-        query: Option<&str>,
-        at_least: usize,
-    ) -> Result<Vec<(String, usize)>, ConfigError> {
-        self.facets_passing(category, query, None, at_least)
-    }
-
-    /// [`facets`](Self::facets) among the documents that pass a filter as well. Without a query,
-    /// these are all that pass.
-    ///
-    /// # Errors
-    /// When the search has several indexes.
-    pub fn facets_passing(
-        &self,
-        category: &str,
-        query: Option<&str>,
-        filter: Option<&Filter>,
-        at_least: usize,
-    ) -> Result<Vec<(String, usize)>, ConfigError> {
-        let [index] = &self.indexes[..] else {
-            return Err(ConfigError::new(format!(
-                "facets of {category} were asked of a search over {} indexes; \
-                 ask a search over one",
-                self.indexes.len()
-            )));
-        };
-        let guard = [read(index)];
-        let index = &*guard[0];
-        let at_least = at_least.max(1);
-        let mut values = index.facets(category, at_least);
-        let Some(number) = index.category_number(category) else {
-            return Ok(values);
-        };
-        if query.is_none() && filter.is_none() {
-            return Ok(values);
-        }
-        let mut parsed = Answer::new();
-        parsed.query.parse(
-            query.unwrap_or_default(),
-            &self.config.tokenizer,
-            self.config.reading(false),
-        );
-        let request = Request { filter, ..Request::new().ids(i64::MAX).unique(true) };
-        let mut answer = Answer::new();
-        for (value, count) in &mut values {
-            answer.query.clone_from(&parsed.query);
-            answer.query.push_exact(value, number);
-            self.run(&guard, &request, &mut answer);
-            *count = answer.total();
-        }
-        values.retain(|(_, count)| *count >= at_least);
-        Ok(values)
-    }
-
     /// Answers the query that is in `answer`.
     fn run<I: Deref<Target = Index>>(
         &self,
@@ -400,19 +360,33 @@ impl Search {
         request: &Request<'_>,
         answer: &mut Answer,
     ) {
+        let mut work = Work::new();
+        self.run_within(indexes, request, answer, &mut work);
+        answer.work = work.spent();
+    }
+
+    /// The same within a budget, which may be for more than this. Answers the documents found in
+    /// each index if the request is such that each is there once only.
+    pub(crate) fn run_within<I: Deref<Target = Index>>(
+        &self,
+        indexes: &[I],
+        request: &Request<'_>,
+        answer: &mut Answer,
+        work: &mut Work,
+    ) -> Vec<SeenSlots> {
         answer.clear();
         answer.offset = request.offset;
         if !Arc::ptr_eq(&answer.identifiers, &self.identifiers) {
             answer.identifiers = Arc::clone(&self.identifiers);
         }
         let started = Instant::now();
-        let mut work = Work::new();
         let mut combiner = Combiner {
             preferences: &self.preferences,
             answer,
-            work: &mut work,
+            work: &mut *work,
             lists: Vec::with_capacity(LISTS_EXPECTED),
             typos: self.config.typos,
+            synonyms: &self.synonyms,
         };
         // Without words, what is excluded or filtered leaves the rest of all documents.
         let restricted = !combiner.answer.query.excluded.is_empty() || request.filter.is_some();
@@ -441,7 +415,7 @@ impl Search {
             chosen: Vec::new(),
             restrictions: &restrictions,
         };
-        pager.run(answer, request, &mut work);
+        pager.run(answer, request, work)
     }
 
     /// The documents of an index that an answer may have.
@@ -507,6 +481,6 @@ impl Search {
 
 /// Indexes are never left half changed by a panic that matters to readers, so a poisoned lock is
 /// read as any other.
-fn read(index: &SharedIndex) -> RwLockReadGuard<'_, Index> {
+pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, Index> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -11,6 +11,18 @@ pub(crate) const COMPARED: usize = 12;
 /// How many steps it is to put a word of a range in its place among the others.
 pub(crate) const SORTED: usize = 40;
 
+/// How many steps it is to see whether a document was found before, in one index.
+pub(crate) const SEEN: usize = 2;
+
+/// The same in several indexes, where documents are the same if their identifiers are.
+pub(crate) const SEEN_BY_IDENTIFIER: usize = 24;
+
+/// How many steps it is to put a document in its place by an attribute.
+pub(crate) const ORDERED: usize = 8;
+
+/// The same by a function that compares identifiers.
+pub(crate) const ORDERED_BY_FUNCTION: usize = 40;
+
 /// How many steps it is to form a choice and to see whether it is among the best.
 pub(crate) const CHOSEN: usize = 4;
 
@@ -45,6 +57,11 @@ impl Work {
         let allowed = self.range_steps > 0;
         self.range_steps = self.range_steps.saturating_sub(1);
         allowed
+    }
+
+    /// How many steps have been taken from the budget.
+    pub(crate) fn spent(&self) -> u64 {
+        MAX_WORK - self.left
     }
 
     pub(crate) fn is_used_up(&self) -> bool {
