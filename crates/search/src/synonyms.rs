@@ -67,7 +67,9 @@ impl Synonyms {
         for (text, finds) in &self.given {
             let known = of.entry(tokenizer.words(text).join(" ")).or_default();
             for words in finds.iter().map(|text| tokenizer.words(text)) {
-                if !words.is_empty() && !known.contains(&words) && known.len() < MAX_SYNONYMS_OF_WORD
+                if !words.is_empty()
+                    && !known.contains(&words)
+                    && known.len() < MAX_SYNONYMS_OF_WORD
                 {
                     known.push(words);
                 }
