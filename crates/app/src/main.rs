@@ -19,6 +19,7 @@ mod report;
 mod routes;
 mod run;
 mod schemes;
+mod search_pages;
 mod server_options;
 mod signals;
 mod supervise;

@@ -148,6 +148,15 @@ impl Host for World {
         self.schemes.remote(kind, options)
     }
 
+    fn composed(
+        &self,
+        kind: &str,
+        options: &Value,
+        sources: &[(String, Rc<dyn Store>)],
+    ) -> Result<Rc<dyn Store>, Error> {
+        crate::search_pages::make(kind, options, sources)
+    }
+
     fn server_options(&self) -> &'static [&'static str] {
         server_options::NAMES
     }

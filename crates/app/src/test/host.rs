@@ -71,6 +71,15 @@ impl Host for TestHost {
         self.world.remote(kind, options)
     }
 
+    fn composed(
+        &self,
+        kind: &str,
+        options: &Value,
+        sources: &[(String, Rc<dyn Store>)],
+    ) -> Result<Rc<dyn Store>, Error> {
+        self.world.composed(kind, options, sources)
+    }
+
     fn server_options(&self) -> &'static [&'static str] {
         self.world.server_options()
     }
