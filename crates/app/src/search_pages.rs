@@ -8,7 +8,7 @@ use runnel_store::{Answer, Body, Context, Error, Kind, Reference, Store, Value};
 use std::rc::Rc;
 
 /// Bytes of markup that a program makes of one document at most.
-const RESULT_BYTES: u64 = 1 << 20;
+const RESULT_BYTES: usize = 1 << 20;
 
 /// The store of a kind, over the stores that are named.
 pub(crate) fn make(
