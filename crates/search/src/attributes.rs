@@ -8,10 +8,12 @@
 use crate::bits::Bits;
 use crate::dates::parse_date;
 use crate::document::{Document, Field};
+use crate::durable::{Damaged, Input, Output};
 use crate::limits::MAX_ATTRIBUTE_CHARS;
 use crate::texts::Texts;
 use crate::words::first_characters;
 use std::collections::VecDeque;
+use std::io;
 
 /// What stands in a column of numbers where a document has no value. It is the last in order.
 pub(crate) const NO_NUMBER: u64 = u64::MAX;
@@ -312,6 +314,48 @@ impl Columns {
         }
         self.base = first;
         self.width = width;
+    }
+}
+
+/// How columns are kept in a file. The documents are in slots without gaps then.
+impl Columns {
+    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.width as u64)?;
+        for column in &self.columns {
+            match column {
+                Column::Numbers(numbers) => out.u64s(numbers.iter().copied())?,
+                Column::Codes(codes, texts) => {
+                    texts.write(out)?;
+                    out.u32s(codes.iter().copied())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        input: &mut Input<'_>,
+        first: u32,
+        count: u32,
+    ) -> Result<(), Damaged> {
+        let width = usize::try_from(input.u64()?).map_err(|_| Damaged)?;
+        if width != count as usize {
+            return Err(Damaged);
+        }
+        for column in &mut self.columns {
+            match column {
+                Column::Numbers(numbers) => *numbers = input.u64s(width)?.collect(),
+                Column::Codes(codes, texts) => {
+                    *texts = Texts::read(input)?;
+                    *codes = input.u32s(width)?.collect();
+                }
+            }
+        }
+        (self.base, self.width) = (first, width);
+        let slots = (0..count).map(|place| first + place);
+        self.live = Bits::from_slots(slots);
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
     }
 }
 

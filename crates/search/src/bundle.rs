@@ -7,6 +7,7 @@ use crate::weight::Weight;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
 use std::io;
+use std::ops::Range;
 
 /// Dead entries are kept until there are this many more than live ones.
 const DEAD_ALLOWED: usize = 64;
@@ -253,6 +254,7 @@ impl Bundle {
         input: &mut Input<'_>,
         hasher: &DefaultHashBuilder,
         weight: &Weight,
+        documents: Range<u32>,
     ) -> Result<Bundle, Damaged> {
         let count = input.count(8)?;
         let bytes = input.count(1)?;
@@ -265,7 +267,11 @@ impl Bundle {
             let slots = input.u32s(count as usize)?;
             let end = start + length as usize;
             let word = text.get(start..end).ok_or(Damaged)?;
-            let posting = Posting::stored(slots.collect());
+            let slots: Vec<u32> = slots.collect();
+            if !slots.iter().all(|slot| documents.contains(slot)) {
+                return Err(Damaged);
+            }
+            let posting = Posting::stored(slots);
             let mut entry = Kept {
                 start: u32::try_from(start).map_err(|_| Damaged)?,
                 length: u16::try_from(length).map_err(|_| Damaged)?,

@@ -1,9 +1,14 @@
 //! The documents of an index in their order: which identifier is in which slot.
 
+use crate::durable::{Damaged, Input, Output};
 use crate::id::{Id, KeyFormat};
 use crate::posting::End;
-use hashbrown::HashMap;
+use crate::records::{Location, Records};
+use bytes::Bytes;
+use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::io;
 use std::sync::Arc;
 
 /// The slot of the first document, so that there is room for others before it.
@@ -15,10 +20,15 @@ const FREE_SLOTS_ALLOWED: usize = 1_024;
 /// Identifiers and slots. Identifiers come in the format of the index, so all are of one kind.
 #[derive(Debug)]
 pub(crate) struct Documents {
-    slots: HashMap<Id, u32>,
+    /// The slots by their identifiers.
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
     ids: Ids,
     /// The slot of the first of `ids`.
     base: u32,
+    /// Where the record of each slot is.
+    locations: VecDeque<Location>,
+    records: Records,
 }
 
 /// The identifiers by slot; those in slots of removed documents mean nothing.
@@ -28,18 +38,52 @@ enum Ids {
     Texts(VecDeque<Arc<str>>),
 }
 
-impl Documents {
-    pub(crate) fn new(format: KeyFormat) -> Documents {
-        let ids = match format {
+impl Ids {
+    fn new(format: KeyFormat) -> Ids {
+        match format {
             KeyFormat::Integer => Ids::Integers(VecDeque::new()),
             KeyFormat::Text => Ids::Texts(VecDeque::new()),
-        };
-        Documents { slots: HashMap::new(), ids, base: FIRST_SLOT }
+        }
+    }
+
+    fn hash(&self, place: usize, hasher: &DefaultHashBuilder) -> u64 {
+        match self {
+            Ids::Integers(ids) => ids.get(place).map_or(0, |id| hasher.hash_one(id)),
+            Ids::Texts(ids) => ids.get(place).map_or(0, |id| hasher.hash_one(&**id)),
+        }
+    }
+
+    fn is(&self, place: usize, id: &Id) -> bool {
+        match (self, id) {
+            (Ids::Integers(ids), Id::Integer(id)) => ids.get(place) == Some(id),
+            (Ids::Texts(ids), Id::Text(id)) => ids.get(place) == Some(id),
+            _ => false,
+        }
+    }
+}
+
+fn hash(id: &Id, hasher: &DefaultHashBuilder) -> u64 {
+    match id {
+        Id::Integer(id) => hasher.hash_one(id),
+        Id::Text(id) => hasher.hash_one(&**id),
+    }
+}
+
+impl Documents {
+    pub(crate) fn new(format: KeyFormat) -> Documents {
+        Documents {
+            table: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            ids: Ids::new(format),
+            base: FIRST_SLOT,
+            locations: VecDeque::new(),
+            records: Records::default(),
+        }
     }
 
     /// The number of documents.
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.table.len()
     }
 
     /// The number of slots, used and free.
@@ -52,7 +96,8 @@ impl Documents {
 
     /// The slot of a document.
     pub(crate) fn slot(&self, id: &Id) -> Option<u32> {
-        self.slots.get(id).copied()
+        let same = |slot: &u32| self.ids.is((slot - self.base) as usize, id);
+        self.table.find(hash(id, &self.hasher), same).copied()
     }
 
     /// The document in a slot.
@@ -114,13 +159,103 @@ impl Documents {
                 }
             }
         }
-        self.slots.insert(id, slot);
+        match end {
+            End::Front => self.locations.push_front(Location::NOWHERE),
+            End::Back => self.locations.push_back(Location::NOWHERE),
+        }
+        let Documents { table, hasher, ids, base, .. } = self;
+        table.insert_unique(hash(&id, hasher), slot, |slot| {
+            ids.hash((slot - *base) as usize, hasher)
+        });
         slot
     }
 
     /// Forgets a document and answers the slot that it had.
     pub(crate) fn remove(&mut self, id: &Id) -> Option<u32> {
-        self.slots.remove(id)
+        let Documents { table, hasher, ids, base, .. } = self;
+        let same = |slot: &u32| ids.is((slot - *base) as usize, id);
+        let (slot, _) = table.find_entry(hash(id, hasher), same).ok()?.remove();
+        self.set_location(slot, Location::NOWHERE);
+        Some(slot)
+    }
+
+    fn set_location(&mut self, slot: u32, location: Location) {
+        if let Some(known) = self.locations.get_mut((slot - self.base) as usize) {
+            self.records.remove(*known);
+            *known = location;
+        }
+    }
+
+    /// Keeps the record of a document, which came with the write of this number.
+    pub(crate) fn set_record(&mut self, id: &Id, sequence: u64, record: Bytes) {
+        if let Some(slot) = self.slot(id) {
+            let location = self.records.insert(sequence, record);
+            self.set_location(slot, location);
+        }
+    }
+
+    /// The record of a document.
+    pub(crate) fn record(&self, id: &Id) -> Option<Bytes> {
+        let place = (self.slot(id)? - self.base) as usize;
+        self.records.get(*self.locations.get(place)?)
+    }
+
+    /// Where records are that are moved to another file.
+    pub(crate) fn records(&mut self) -> &mut Records {
+        &mut self.records
+    }
+
+    /// Moves a record to the newest file if it came with a write up to this one.
+    pub(crate) fn move_record(&mut self, id: &Id, sequence: u64, offset: u64) {
+        if let Some(slot) = self.slot(id)
+            && let Some(location) = self.locations.get_mut((slot - self.base) as usize)
+        {
+            *location = self.records.moved(*location, sequence, offset);
+        }
+    }
+
+    /// The first slot.
+    pub(crate) fn first_slot(&self) -> u32 {
+        self.base
+    }
+
+    /// Writes the identifiers, with the places of the records in the file. The documents are in
+    /// slots without gaps.
+    pub(crate) fn write(&self, offsets: &[u64], out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.width() as u64)?;
+        match &self.ids {
+            Ids::Integers(ids) => out.u64s(ids.iter().map(|id| *id as u64))?,
+            Ids::Texts(ids) => ids.iter().try_for_each(|id| out.text(id))?,
+        }
+        out.u64(offsets.len() as u64)?;
+        out.u64s(offsets.iter().copied())
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Result<(), Damaged> {
+        let count = input.count(4)?;
+        let id = |input: &mut Input<'_>| match self.ids {
+            Ids::Integers(_) => Ok(Id::Integer(input.u64()? as i64)),
+            Ids::Texts(_) => Ok(Id::Text(input.text()?.into())),
+        };
+        let ids: Vec<Id> = (0..count).map(|_| id(input)).collect::<Result<_, _>>()?;
+        self.table.reserve(count, |_| 0);
+        for id in ids {
+            if self.slot(&id).is_some() {
+                return Err(Damaged);
+            }
+            self.insert(id, End::Back);
+        }
+        let located = input.count(8)?;
+        if located != 0 && located != count {
+            return Err(Damaged);
+        }
+        for (place, offset) in input.u64s(located)?.enumerate() {
+            if offset != 0 {
+                self.locations[place] = self.records.in_newest(offset);
+            }
+        }
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
     }
 
     /// Whether most slots are free.
@@ -131,17 +266,24 @@ impl Documents {
     /// Gives the documents new slots without gaps, in the same order, and answers the new slot of
     /// each.
     pub(crate) fn renumber(&mut self) -> Renumbering {
-        let mut order: Vec<(u32, Id)> = self.slots.drain().map(|(id, slot)| (slot, id)).collect();
-        order.sort_unstable_by_key(|(slot, _)| *slot);
-        let mut renumbering = Renumbering { base: self.base, new: vec![0; self.width()] };
-        match &mut self.ids {
-            Ids::Integers(ids) => *ids = VecDeque::with_capacity(order.len()),
-            Ids::Texts(ids) => *ids = VecDeque::with_capacity(order.len()),
-        }
-        self.base = FIRST_SLOT;
-        for (old, id) in order {
-            let new = self.insert(id, End::Back);
-            renumbering.new[(old - renumbering.base) as usize] = new;
+        let mut order: Vec<u32> = self.table.drain().collect();
+        order.sort_unstable();
+        let format = match &self.ids {
+            Ids::Integers(_) => KeyFormat::Integer,
+            Ids::Texts(_) => KeyFormat::Text,
+        };
+        let new =
+            Documents { records: std::mem::take(&mut self.records), ..Documents::new(format) };
+        let old = std::mem::replace(self, new);
+        let mut renumbering = Renumbering { base: old.base, new: vec![0; old.width()] };
+        for slot in order {
+            let place = (slot - old.base) as usize;
+            let Some(id) = old.id(slot) else { continue };
+            renumbering.new[place] = self.insert(id, End::Back);
+            if let (Some(new), Some(known)) = (self.locations.back_mut(), old.locations.get(place))
+            {
+                *new = *known;
+            }
         }
         renumbering
     }

@@ -4,6 +4,7 @@ use crate::attributes::{Attribute, Columns};
 use crate::category::Category;
 use crate::document::Document;
 use crate::documents::Documents;
+use crate::durable::{Damaged, Input, Output};
 use crate::error::ConfigError;
 use crate::id::{Id, KeyFormat};
 use crate::limits::{MAX_ATTRIBUTES, MAX_CATEGORIES, MAX_DOCUMENTS};
@@ -12,6 +13,7 @@ use crate::tokenizer::Tokenizer;
 use crate::words_index::WordsIndex;
 use hashbrown::{DefaultHashBuilder, HashMap};
 use std::hash::BuildHasher;
+use std::io;
 
 /// Whether faults of the engine that this one follows are corrected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,9 +165,8 @@ impl Index {
                 qualifiers.insert(qualifier.clone(), number as u8);
             }
         }
-        let new = |category| {
-            WordsIndex::new(category, &config.tokenizer, config.fixed, config.phrases)
-        };
+        let new =
+            |category| WordsIndex::new(category, &config.tokenizer, config.fixed, config.phrases);
         Ok(Index {
             identifier: config.identifier.unwrap_or_else(|| name.clone()),
             name,
@@ -346,6 +347,42 @@ impl Index {
 
     pub(crate) fn documents(&self) -> &Documents {
         &self.documents
+    }
+
+    pub(crate) fn documents_mut(&mut self) -> &mut Documents {
+        &mut self.documents
+    }
+
+    /// Gives all unused room back, as [`write_section`](Self::write_section) wants it.
+    pub(crate) fn settle(&mut self) {
+        self.renumber();
+        self.categories.iter_mut().for_each(|category| category.settle(&self.hasher));
+    }
+
+    /// The number of sections that an index is written in: its attributes, then its categories.
+    pub(crate) fn sections(&self) -> usize {
+        1 + self.categories.len()
+    }
+
+    /// Writes a section. The index must be settled.
+    pub(crate) fn write_section(&self, number: usize, out: &mut Output<'_>) -> io::Result<()> {
+        match number.checked_sub(1).and_then(|number| self.categories.get(number)) {
+            Some(category) => category.write(self.documents.first_slot(), self.len() as u32, out),
+            None => self.columns.write(out),
+        }
+    }
+
+    /// Reads a section that [`write_section`](Self::write_section) has written, after the documents.
+    pub(crate) fn read_section(
+        &mut self,
+        number: usize,
+        input: &mut Input<'_>,
+    ) -> Result<(), Damaged> {
+        let (first, count) = (self.documents.first_slot(), self.documents.len() as u32);
+        match number.checked_sub(1).and_then(|number| self.categories.get_mut(number)) {
+            Some(category) => category.read(input, &self.hasher, first, count),
+            None => self.columns.read(input, first, count),
+        }
     }
 
     pub(crate) fn columns(&self) -> &Columns {

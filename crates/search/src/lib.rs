@@ -98,6 +98,7 @@ mod posting;
 mod preferences;
 mod query;
 mod record;
+mod records;
 mod restrict;
 mod scripts;
 mod search;

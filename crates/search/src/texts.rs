@@ -1,8 +1,10 @@
 //! The different texts of an attribute, each kept once.
 
+use crate::durable::{Damaged, Input, Output};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
+use std::io;
 use std::sync::OnceLock;
 
 /// Texts by numbers. Several texts of one document are one text here, with a character between
@@ -60,6 +62,23 @@ impl Texts {
             }
             ranks
         })
+    }
+
+    /// Writes the texts in the order of their numbers.
+    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.all.len() as u64)?;
+        self.all.iter().try_for_each(|text| out.text(text))
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(input: &mut Input<'_>) -> Result<Texts, Damaged> {
+        let mut texts = Texts::default();
+        for number in 0..input.count(4)? {
+            if texts.number_of(input.text()?) as usize != number {
+                return Err(Damaged);
+            }
+        }
+        Ok(texts)
     }
 
     /// Keeps only the texts whose numbers are among these, and changes the numbers to new ones.

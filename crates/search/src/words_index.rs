@@ -324,13 +324,14 @@ impl WordsIndex {
         count: u32,
     ) -> Result<(), Damaged> {
         let weight = &self.config.weight;
-        self.exact = Bundle::read(input, hasher, weight)?;
+        let documents = first..first.checked_add(count).ok_or(Damaged)?;
+        self.exact = Bundle::read(input, hasher, weight, documents.clone())?;
         let partial = input.u32()? == 1;
         if partial != self.partial.is_some() {
             return Err(Damaged);
         }
         if partial {
-            self.partial = Some(Bundle::read(input, hasher, weight)?);
+            self.partial = Some(Bundle::read(input, hasher, weight, documents)?);
         }
         self.similar.read(input)?;
         self.words_of = WordsOf::read(input, first, count, self.exact.len())?;
