@@ -2,6 +2,7 @@
 #![allow(dead_code)] // each test file uses its own part of this
 #![allow(clippy::unwrap_used)]
 
+pub(crate) mod browser;
 pub(crate) mod http;
 pub(crate) mod terminal;
 
