@@ -56,6 +56,14 @@ K.methods(SearchPage, {
   end,
 })
 
+-- A literal that names its index is opened where it stands, so that it says there what is wrong.
+local literal = SearchPage._meta._literal
+K.classMethod(SearchPage, "_literal", function(class, keys, values, n)
+  local page = literal(class, keys, values, n)
+  if page.i_index ~= nil then K.innerStore(page) end
+  return page
+end)
+
 K.nativeCombinator {
   name = "SearchStatistics", kind = "made:searchStatistics", super = K.classes.MappingStore,
   parts = over("page", "`#SearchStatistics{ page: site }`, where `site` is a SearchPage"),

@@ -120,9 +120,8 @@ fn normalized(query: &str) -> String {
         }
         normalized.extend(word.chars().flat_map(char::to_lowercase));
     }
-    match normalized.char_indices().nth(QUERY_CHARS) {
-        Some((end, _)) => normalized.truncate(end),
-        None => {}
+    if let Some((end, _)) = normalized.char_indices().nth(QUERY_CHARS) {
+        normalized.truncate(end);
     }
     normalized
 }

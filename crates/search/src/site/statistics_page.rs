@@ -42,7 +42,7 @@ pub(crate) fn page(title: &str, base: &str, now: u64, statistics: &Statistics) -
     list("Most chosen interpretations", "Categories", &statistics.chosen, &mut out);
     let _ = write!(
         out,
-        "<p><a href=\"{base}statistics.json\">All of it as JSON</a></p></main></body></html>\n"
+        "<p><a href=\"{base}statistics.json\">All of it as JSON</a></p></main></body></html>"
     );
     out
 }
