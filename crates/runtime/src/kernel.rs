@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 54] = files![
+const FILES: [(&str, &str); 56] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -59,12 +59,14 @@ const FILES: [(&str, &str); 54] = files![
     "connect.lua",
     "changes.lua",
     "live.lua",
+    "markup.lua",
     "element.lua",
     "element_attribute.lua",
     "rows.lua",
     "table.lua",
     "database.lua",
     "insert.lua",
+    "search.lua",
     "program.lua",
     "observe.lua",
     "routes.lua",
@@ -124,6 +126,12 @@ fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
         stack.set_element(kernel + 1, number + 1);
     }
     stack.set_field(kernel, "serverOptions");
+    // SAFETY: only the address is pushed; markup.lua calls it with what markup.rs asks for.
+    unsafe {
+        let escape: crate::markup::Escape = crate::markup::escape_into;
+        mlua::ffi::lua_pushlightuserdata(stack.0, escape as *mut std::ffi::c_void);
+    }
+    stack.set_field(kernel, "escapeMarkup");
     stack.pop(1);
 }
 

@@ -16,6 +16,7 @@ mod json;
 mod kernel;
 mod known;
 mod load;
+mod markup;
 mod native;
 mod natives;
 mod object;

@@ -9,7 +9,6 @@ use crate::fault::Fault;
 use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
-use crate::value::{TableKind, table_kind};
 use bytes::Bytes;
 use futures_util::Stream;
 use runnel_store::{Answer, Body, Content, Form, Result, Text};
@@ -124,23 +123,21 @@ thread_local! {
     static CLASS_NAME: Rc<str> = Rc::from(CLASS);
 }
 
-/// A page that is complete, as text: nothing of it is run, and nobody has to ask for its form.
+/// A page that is complete: `true` stands above it. Nothing of it is run, and nobody has to ask for
+/// its form.
 pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
-    if stack.kind(index) != Type::Table || table_kind(stack, index) != TableKind::Element {
+    if stack.top() <= index || stack.kind(index + 1) != Type::Boolean {
         return None;
     }
-    let index = stack.absolute(index);
-    let top = stack.top();
-    stack.field(index, "_marks");
-    stack.field(index, "_media");
-    stack.field(index, "_html");
-    let plain = stack.kind(-3) == Type::Nil && stack.kind(-2) == Type::Nil;
-    let text = (plain && stack.kind(-1) == Type::Text)
-        .then(|| Bytes::copy_from_slice(stack.bytes(-1)))
-        .and_then(|bytes| Text::from_utf8(bytes).ok());
-    stack.set_top(top);
+    let bytes = match stack.kind(index) {
+        Type::Text => Bytes::copy_from_slice(stack.bytes(index)),
+        Type::Table => crate::markup::handed_over(stack, index),
+        _ => return None,
+    };
+    // A program can make texts of any bytes.
+    let body = Text::from_utf8(bytes).map_or_else(Body::Bytes, Body::Text);
     let class = CLASS_NAME.with(Rc::clone);
-    let content = Content { body: Body::Text(text?), class: Some(class), ..Content::default() };
+    let content = Content { body, class: Some(class), ..Content::default() };
     Some(content.with_media_type("text/html"))
 }
 
@@ -220,6 +217,7 @@ impl Stream for Pieces {
                 match content.map(|content| content.body) {
                     Some(Body::Text(rest)) if rest.is_empty() => Poll::Ready(None),
                     Some(Body::Text(rest)) => Poll::Ready(Some(Ok(rest.into_bytes()))),
+                    Some(Body::Bytes(rest)) => Poll::Ready(Some(Ok(rest))),
                     Some(Body::Lazy(rest)) => match rest.encode(Form::Text) {
                         Answer::Ready(Ok(bytes)) if bytes.is_empty() => Poll::Ready(None),
                         Answer::Ready(result) => Poll::Ready(Some(result)),

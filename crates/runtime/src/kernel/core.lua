@@ -189,8 +189,9 @@ end
 -- Setters that only store: literals need not call them.
 K.plainSetters = setmetatable({}, { __mode = "k" })
 
--- Declares an instance variable with its accessors. The kind is a type name or nil.
-function K.ivar(class, name, kind)
+-- Declares an instance variable with its accessors, which may be given. The kind is a type name or
+-- nil.
+function K.ivar(class, name, kind, get, set)
   local key = "i_" .. gsub(name, "[^%w]", escape)
   nilKeys[key] = true
   for _, existing in ipairs(class._ivars) do
@@ -203,9 +204,9 @@ function K.ivar(class, name, kind)
   end
   declare(class)
   local getter, setter = mangle(name), mangle(K.setterName(name))
-  if rawget(class._own, getter) == nil then K.method(class, getter, function(self) return self[key] end) end
+  if rawget(class._own, getter) == nil then K.method(class, getter, get or function(self) return self[key] end) end
   if rawget(class._own, setter) == nil then
-    local set = function(self, value) self[key] = value end
+    set = set or function(self, value) self[key] = value end
     K.plainSetters[set] = true
     K.method(class, setter, set)
   end

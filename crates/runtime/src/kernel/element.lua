@@ -10,7 +10,7 @@
 local K = ...
 local type, rawget, rawset, setmetatable, rawequal = type, rawget, rawset, setmetatable, rawequal
 local find, gsub, sub = string.find, string.gsub, string.sub
-local throw, numberText = K.throw, K.numberText
+local throw = K.throw
 local NULL = K.NULL
 
 local Element = K.newClass("Element", K.classes.Object)
@@ -27,77 +27,14 @@ K.classMethod(K.classes.Object, "_isRaw", false)
 K.nilKeys._isRaw = true
 K.method(Raw, "_isRaw", true)
 
--- Text ------------------------------------------------------------------------------------------
-
-local escapes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;", ["'"] = "&#39;" }
-local function escape(text)
-  if not find(text, "[&<>\"']") then return text end
-  return (gsub(text, "[&<>\"']", escapes))
-end
-K.escapeHTML = escape
-
--- Looking a text up costs less than looking through it: what was escaped lately is remembered, in
--- two generations of at most MOST texts of at most LONGEST bytes each.
-local MOST, LONGEST = 4096, 200
-local young, old, count = {}, {}, 0
-local function escaped(text)
-  local out = old[text] or escape(text)
-  if #text <= LONGEST then
-    if count >= MOST then old, young, count = young, {}, 0 end
-    count = count + 1
-    young[text] = out
-  end
-  return out
-end
-
--- The texts of small numbers.
-local digits = {}
-for number = 0, 1023 do digits[number] = numberText(number) end
-
--- Buffers ---------------------------------------------------------------------------------------
-
-local newBuffer = require("string.buffer").new
-local sample = newBuffer()
-local put, reset, textOf, take = sample.put, sample.reset, sample.tostring, sample.get
-K.put = put
-
--- Buffers at rest, and the largest that is kept: it holds on to its memory.
-local POOL, KEPT = 32, 65536
-local pool, free = {}, 0
--- What is run when the markup is written, by buffer; buffers whose markup is being sent.
-local later = setmetatable({}, { __mode = "k" })
-local live = setmetatable({}, { __mode = "k" })
-
-local function open()
-  if free == 0 then return newBuffer() end
-  local buffer = pool[free]
-  pool[free] = nil
-  free = free - 1
-  return buffer
-end
-
-local function finished(buffer)
-  local text = textOf(buffer)
-  if free < POOL and #text <= KEPT then
-    reset(buffer)
-    free = free + 1
-    pool[free] = buffer
-  end
-  return text
-end
-
-local function closeWithMarks(buffer, media)
-  local marks = later[buffer]
-  later[buffer] = nil
-  return setmetatable({ _html = finished(buffer), _marks = marks, _media = media }, methods)
-end
+local put, putEscaped, putNumber, escape = K.put, K.putEscaped, K.putNumber, K.escapeHTML
+local open, finished, lengthOf = K.openMarkup, K.finished, K.markupLength
 
 local function close(buffer, media)
-  if later[buffer] then return closeWithMarks(buffer, media) end
-  return setmetatable({ _html = finished(buffer), _media = media }, methods)
+  local marks = buffer.marks or nil
+  return setmetatable({ _html = finished(buffer), _marks = marks, _media = media }, methods)
 end
-
-K.openMarkup, K.closeMarkup = open, close
+K.closeMarkup = close
 
 -- A literal without values.
 function K.markup(text, media) return setmetatable({ _html = text, _media = media }, methods) end
@@ -107,14 +44,14 @@ function K.page(write, media) return setmetatable({ _write = write, _media = med
 
 -- A block among the children is run whenever the element is written: at once while it is sent.
 local function runLater(buffer, write)
-  if live[buffer] then return write(buffer) end
-  local marks = later[buffer]
+  if buffer.live then return write(buffer) end
+  local marks = buffer.marks
   if not marks then
     marks = {}
-    later[buffer] = marks
+    buffer.marks = marks
   end
   local n = #marks
-  marks[n + 1], marks[n + 2] = #buffer, write
+  marks[n + 1], marks[n + 2] = lengthOf(buffer), write
 end
 K.laterMarkup = runLater
 
@@ -124,8 +61,7 @@ local function settle(element)
   if not write then return end
   local buffer = open()
   write(buffer)
-  element._marks = later[buffer]
-  later[buffer] = nil
+  element._marks = buffer.marks or nil
   element._html = finished(buffer)
   element._write = nil
 end
@@ -133,7 +69,7 @@ end
 local function append(buffer, element)
   local write = rawget(element, "_write")
   if write then
-    if live[buffer] then return write(buffer) end
+    if buffer.live then return write(buffer) end
     settle(element)
   end
   local text, marks = element._html, rawget(element, "_marks")
@@ -163,9 +99,9 @@ end
 local function child(buffer, value)
   local kind = type(value)
   if kind == "string" then
-    put(buffer, young[value] or escaped(value))
+    putEscaped(buffer, value)
   elseif kind == "number" then
-    put(buffer, digits[value] or numberText(value))
+    putNumber(buffer, value)
   elseif kind == "table" then
     return childOfTable(buffer, value)
   elseif kind == "function" then
@@ -231,7 +167,7 @@ end
 
 function K.item(list, i)
   local value = list[i]
-  if value == NULL then return nil end
+  if rawequal(value, NULL) then return nil end
   return value
 end
 
@@ -285,9 +221,9 @@ local function html(element)
   local text = element._html
   if rawget(element, "_marks") then
     local buffer = open()
-    live[buffer] = true
+    buffer.live = true
     append(buffer, element)
-    live[buffer] = nil
+    buffer.live = false
     text = finished(buffer)
   end
   if rawget(element, "_media") and not rawget(element, "_whole") then return DECLARATION .. text end
@@ -296,27 +232,38 @@ end
 K.html = html
 
 -- A page for a client: the buffer lies in `K.sending` while it is written, for Rust to send what is
--- there when writing waits. Answers an element of what was not sent.
+-- there when writing waits. What the compiler makes of a `get` begins and ends such a page itself.
 K.sending = {}
 local sending = K.sending
-function K.sendPage(element)
-  local media = rawget(element, "_media")
-  if not rawget(element, "_write") and not rawget(element, "_marks") then
-    if not media or rawget(element, "_whole") then return element end
-    return setmetatable({ _html = html(element), _media = media, _whole = true }, methods)
-  end
+local function beginPage(media)
   local buffer = open()
-  live[buffer] = true
+  buffer.live = true
   sending[1], sending[2] = buffer, media
   if media then put(buffer, DECLARATION) end
-  append(buffer, element)
+  return buffer
+end
+K.beginPage = beginPage
+
+-- The page, without what was sent of it.
+local function endPage(buffer, media)
   sending[1] = nil
-  live[buffer] = nil
+  if not media then return K.handOver(buffer) end
   return setmetatable({ _html = finished(buffer), _media = media, _whole = true }, methods)
 end
+K.endPage = endPage
 
--- For Rust: what the buffer holds, which is empty then.
-function K.takeMarkup(buffer) return take(buffer) end
+-- What a client gets of the value of a `get`; true beside what is a complete page.
+function K.sendPage(element)
+  local media = rawget(element, "_media")
+  if rawget(element, "_write") or rawget(element, "_marks") then
+    local buffer = beginPage(media)
+    append(buffer, element)
+    return endPage(buffer, media), not media
+  end
+  if not media then return element._html, true end
+  if rawget(element, "_whole") then return element end
+  return setmetatable({ _html = html(element), _media = media, _whole = true }, methods)
+end
 
 -- Messages ----------------------------------------------------------------------------------------
 
@@ -326,9 +273,9 @@ K.methods(Element, { ["stringValue"] = html, ["description"] = html, ["asHTML"] 
 K.methods(K.classes.Object, {
   ["asHTML"] = function(self)
     local buffer = open()
-    live[buffer] = true
+    buffer.live = true
     child(buffer, self)
-    live[buffer] = nil
+    buffer.live = false
     return finished(buffer)
   end,
   -- `self raw: '<b>x</b>'`: markup that is already safe.

@@ -3,7 +3,7 @@
 local K = ...
 local type, rawget = type, rawget
 local find, gsub, lower, match = string.find, string.gsub, string.lower, string.match
-local throw, put, escape, str = K.throw, K.put, K.escapeHTML, K.str
+local throw, put, putEscaped, escape, str = K.throw, K.put, K.putEscaped, K.escapeHTML, K.str
 local NULL = K.NULL
 
 local PLAIN, ADDRESS, CODE, WORD, CLASS, STYLE = 1, 2, 3, 4, 5, 6
@@ -107,7 +107,9 @@ local function slow(buffer, entry, value)
     return
   end
   if isRaw(value) then
-    put(buffer, entry[3], (gsub(value._text, '"', "&quot;")), '"')
+    put(buffer, entry[3])
+    put(buffer, (gsub(value._text, '"', "&quot;")))
+    put(buffer, '"')
     return
   end
   if kind == CODE then
@@ -126,14 +128,18 @@ local function slow(buffer, entry, value)
     throw("invalid", "`" .. name .. "` must not be an address that runs code",
       { i_hint = "write `#Raw[ … ]` where that is meant" })
   end
-  put(buffer, entry[3], escape(text), '"')
+  put(buffer, entry[3])
+  putEscaped(buffer, text)
+  put(buffer, '"')
 end
 
 -- Writes an attribute of HTML.
 function attribute(buffer, key, value)
   local entry = known[key] or learn(key)
   if type(value) == "string" and entry[1] == PLAIN then
-    put(buffer, entry[3], escape(value), '"')
+    put(buffer, entry[3])
+    putEscaped(buffer, value)
+    put(buffer, '"')
   else
     slow(buffer, entry, value)
   end
@@ -145,7 +151,9 @@ function K.xmlAttribute(buffer, key, value)
   if value == nil or value == NULL then return end
   local entry = known[key] or learn(key)
   local text = isRaw(value) and gsub(value._text, '"', "&quot;") or escape(words(value, " ") or "")
-  put(buffer, entry[3], text, '"')
+  put(buffer, entry[3])
+  put(buffer, text)
+  put(buffer, '"')
 end
 
 -- Elements whose name is a value ------------------------------------------------------------------
@@ -166,7 +174,7 @@ local function named(isXml)
       throw("invalid", "a script or a style is written as a literal: `#" .. folded .. "[ … ]`")
     end
     local buffer = K.openMarkup()
-    put(buffer, "<", tag)
+    put(buffer, "<" .. tag)
     if isDictionary(attributes) then
       local write = isXml and K.xmlAttribute or attribute
       attributes:keysAndValuesDo_(function(key, value) write(buffer, key, value) end)
@@ -179,7 +187,7 @@ local function named(isXml)
       return K.closeMarkup(buffer)
     end
     K.child(buffer, children)
-    put(buffer, "</", tag, ">")
+    put(buffer, "</" .. tag .. ">")
     return K.closeMarkup(buffer)
   end
 end

@@ -178,16 +178,18 @@ function K.hasPath(object)
   return class and class._subs and not routes(class).empty or false
 end
 
--- Asks an object's property paths: whether one answered, and its answer.
-function K.tryPath(object, verb, path, value, reference)
+-- Asks an object's property paths: whether one answered, and its answer. A `get` for a client may
+-- write its page where the client can get it piece by piece.
+function K.tryPath(object, verb, path, value, reference, client)
   local class = K.classOf(object)
   if not class or not class._subs then return false end
   local body, values, n = resolve(class, verb, path)
   if not body then return false, nil, values end
   reference = reference or K.pathReference(path)
-  if not values then return true, body(object, reference, value) end
-  if n == 1 then return true, body(object, reference, value, values[1]) end
-  return true, body(object, reference, value, unpack(values, 1, n))
+  if not values then return true, body(object, reference, value, client) end
+  if n == 1 then return true, body(object, reference, value, values[1], client) end
+  values[n + 1] = client
+  return true, body(object, reference, value, unpack(values, 1, n + 1))
 end
 
 -- The verbs that a path understands, as words; for 405 and OPTIONS.

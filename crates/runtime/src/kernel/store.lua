@@ -275,13 +275,14 @@ end
 function K.serve(object, verb, path, query, value)
   local reference = K.pathReference(query and path .. "?" .. query or path)
   if K.isObserved then K.tellPattern(object, verb, path) end
-  local found, answer = K.tryPath(object, verb, path, value, reference)
+  local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
   if not found then answer = otherwise[verb](object, path, value) end
   if verb == "delete" then
     K.tellWatchers(object, "deleted", path)
   elseif verb ~= "get" and verb ~= "list" then
     K.tellWatchers(object, "changed", path)
   end
+  if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
   if verb == "get" and type(answer) == "table" and answer._kind == 6 then return K.sendPage(answer) end
   if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
