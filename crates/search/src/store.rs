@@ -26,7 +26,7 @@ use keys::Keys;
 use parameters::Parameters;
 use runnel_store::{
     Answer, Body, Changes, Conditions, Content, Context, EntityTag, Entry, Error, Kind, Posted,
-    Records, Reference, Result, Store, Value, Verb, Verbs,
+    Query, Records, Reference, Result, Store, Value, Verb, Verbs,
 };
 use shared::Shared;
 use std::cell::RefCell;
@@ -261,9 +261,7 @@ impl Store for SearchStore {
             Ok((self.collection_at(Verb::Post, reference)?.clone(), columns))
         });
         match posted {
-            Ok((member, columns)) => {
-                bulk::post(member, columns, content).on(Verb::Post, reference)
-            }
+            Ok((member, columns)) => bulk::post(member, columns, content).on(Verb::Post, reference),
             Err(error) => error.on(Verb::Post, reference).into(),
         }
     }
@@ -307,6 +305,20 @@ impl Store for SearchStore {
             Ok(member) => bulk::insert(member.clone(), records).on(Verb::Post, reference),
             Err(error) => error.on(Verb::Post, reference).into(),
         }
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
+        // Documents are found by searching; what can be asked besides is how many there are.
+        let counted = query.count && query.filter.is_none() && query.limit.is_none();
+        if !counted || query.offset != 0 {
+            return Error::not_allowed(Verb::Query, reference).into();
+        }
+        let count = match self.collection_at(Verb::Query, reference) {
+            Ok(member) => member.collection().len(),
+            Err(_) if reference.relative_path().is_empty() => self.len(),
+            Err(error) => return error.into(),
+        };
+        Answer::ok(Content::value(Value::Int(count as i64)))
     }
 
     fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
