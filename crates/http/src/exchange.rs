@@ -1,6 +1,7 @@
 //! The request as a program sees it, and what a program says about the answer.
 
 use crate::form;
+use crate::forwarded::Shown;
 use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -75,7 +76,7 @@ impl Exchange for HttpExchange {
     }
 
     fn peer(&self) -> String {
-        self.peer.to_string()
+        Shown(self.peer).to_string()
     }
 
     fn query(&self, name: &str) -> Option<String> {

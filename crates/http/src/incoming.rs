@@ -1,10 +1,11 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
+use crate::unix::{SocketFile, accept_unix};
 use futures_util::FutureExt;
 use std::io;
 use std::net::SocketAddr;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::mpsc;
 
 /// A connection that another thread has accepted, and the address of its client.
@@ -24,6 +25,8 @@ pub(crate) enum Incoming {
     Listener(TcpListener),
     /// A socket on which others listen too: what waits at our end is left to them.
     Shared(TcpListener),
+    /// A Unix socket: our own, whose file goes with us, or one that others hold.
+    Unix(UnixListener, Option<SocketFile>),
     /// Handed over one by one.
     Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
 }
@@ -33,6 +36,7 @@ impl Incoming {
     pub(crate) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
         match self {
             Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
+            Incoming::Unix(listener, _) => taken(accept_unix(listener).await?),
             Incoming::Handed(receiver, _) => match receiver.recv().await {
                 Some(handed) => taken(handed),
                 None => std::future::pending().await,
@@ -44,7 +48,10 @@ impl Incoming {
     pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
         match self {
             Incoming::Listener(listener) => listener.accept().now_or_never()?.ok(),
-            Incoming::Shared(_) => None,
+            Incoming::Shared(_) | Incoming::Unix(_, None) => None,
+            Incoming::Unix(listener, Some(_)) => {
+                taken(accept_unix(listener).now_or_never()?.ok()?).ok()
+            }
             Incoming::Handed(receiver, leave) => {
                 if let Some(leave) = leave.take() {
                     leave();

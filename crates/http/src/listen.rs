@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpSocket};
 const BACKLOG: u32 = 4096;
 
 /// Listens on exactly this address, or says why not.
-pub(crate) fn listen(address: SocketAddr, reuse_port: bool) -> Result<TcpListener> {
-    open(address, reuse_port).map_err(|error| explain(error, address))
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener> {
+    open(address).map_err(|error| explain(error, address))
 }
 
 /// Opens a listening socket for others to serve on, such as [`crate::serve_on`]. Must be called
@@ -20,17 +20,13 @@ pub(crate) fn listen(address: SocketAddr, reuse_port: bool) -> Result<TcpListene
 /// # Errors
 /// Those of [`crate::serve`].
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
-    listen(address, false)?.into_std().map_err(|error| explain(error, address))
+    listen(address)?.into_std().map_err(|error| explain(error, address))
 }
 
-fn open(address: SocketAddr, reuse_port: bool) -> io::Result<TcpListener> {
+fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     // A restarted program must not wait for the old connections' TIME_WAIT to pass.
     socket.set_reuseaddr(true)?;
-    #[cfg(unix)]
-    socket.set_reuseport(reuse_port)?;
-    #[cfg(not(unix))]
-    let _ = reuse_port;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
@@ -63,23 +59,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_taken_port_is_named() {
-        let first = listen(([127, 0, 0, 1], 0).into(), false).unwrap();
+        let first = listen(([127, 0, 0, 1], 0).into()).unwrap();
         let address = first.local_addr().unwrap();
-        let error = listen(address, false).unwrap_err();
+        let error = listen(address).unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
         assert!(error.message.contains(&format!("port {} is taken", address.port())));
     }
 
     #[tokio::test]
-    async fn a_port_can_be_shared_when_both_ask_for_it() {
-        let first = listen(([127, 0, 0, 1], 0).into(), true).unwrap();
-        let address = first.local_addr().unwrap();
-        assert_eq!(listen(address, true).unwrap().local_addr().unwrap(), address);
-    }
-
-    #[tokio::test]
     async fn a_foreign_address_is_refused() {
-        let error = listen(([192, 0, 2, 1], 0).into(), false).unwrap_err();
+        let error = listen(([192, 0, 2, 1], 0).into()).unwrap_err();
         assert_eq!(error.kind, Kind::Invalid);
     }
 }

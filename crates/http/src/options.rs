@@ -1,7 +1,9 @@
 //! What a server can be told: where it listens, and every limit with its default.
 
+use crate::forwarded::TrustedProxy;
 use crate::observe::Observer;
 use crate::tls::Certificate;
+use crate::unix::UnixAddress;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
@@ -11,9 +13,8 @@ use std::time::Duration;
 pub struct Options {
     /// Where to listen; port 0 takes any free one. Default `127.0.0.1:51001`.
     pub address: SocketAddr,
-    /// Share the port with other listeners that ask for it too (`SO_REUSEPORT`): how several
-    /// workers of one program listen on one port. Default off.
-    pub reuse_port: bool,
+    /// A Unix socket to listen on instead. Default none.
+    pub socket: Option<UnixAddress>,
     /// The certificate for TLS. Default none: the server speaks HTTP without it.
     pub certificate: Option<Certificate>,
     /// Speak HTTP/2 with clients that ask for it. Default on.
@@ -32,7 +33,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
-            reuse_port: false,
+            socket: None,
             certificate: None,
             http2: true,
             limits: Limits::default(),
@@ -92,6 +93,9 @@ pub struct Limits {
     /// Pages of the origins that are named, and not only meant by `*`, may send cookies. Default
     /// off.
     pub credentials: bool,
+    /// The proxies that are believed what they say of their clients, in `X-Forwarded-For` and the
+    /// like. Where some are named, these fields of all others are taken away. Default none.
+    pub proxies: Vec<TrustedProxy>,
     /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
     pub connections: usize,
 }
@@ -115,6 +119,7 @@ impl Default for Limits {
             hosts: Vec::new(),
             origins: Vec::new(),
             credentials: false,
+            proxies: Vec::new(),
             pack_from: 1024,
             connections: 10_000,
         }

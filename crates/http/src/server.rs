@@ -9,6 +9,7 @@ use crate::options::{Limits, Options};
 use crate::protocols::Protocols;
 use crate::service::Requests;
 use crate::spin::Spin;
+use crate::unix::{SocketFile, UNIX_PEER, bind_unix};
 use runnel_store::{Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -73,13 +74,17 @@ struct Shared {
 /// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,
 /// [`Kind::Invalid`] when the address is not one of this machine.
 pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
-    let listener = listen(options.address, options.reuse_port)?;
+    if let Some(address) = &options.socket {
+        let (listener, file) = bind_unix(address)?;
+        return start_unix(listener, Some(file), root, options);
+    }
+    let listener = listen(options.address)?;
     let address = listener.local_addr().map_err(unusable)?;
     start(Incoming::Listener(listener), address, root, options)
 }
 
 /// Serves a store on a socket that listens already: one that a supervisor hands over. The
-/// address and the sharing of the port in the options do not count. At the end, connections that
+/// address in the options does not count. At the end, connections that
 /// wait on the socket are left to whoever else listens on it.
 ///
 /// # Errors
@@ -93,6 +98,29 @@ pub async fn serve_on(
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     start(Incoming::Shared(listener), address, root, options)
+}
+
+/// The same on a Unix socket.
+///
+/// # Errors
+/// Those of [`serve_on`].
+pub async fn serve_on_unix(
+    listener: std::os::unix::net::UnixListener,
+    root: Rc<dyn Store>,
+    options: Options,
+) -> Result<Server> {
+    start_unix(listener, None, root, options)
+}
+
+fn start_unix(
+    listener: std::os::unix::net::UnixListener,
+    file: Option<SocketFile>,
+    root: Rc<dyn Store>,
+    options: Options,
+) -> Result<Server> {
+    listener.set_nonblocking(true).map_err(unusable)?;
+    let listener = UnixListener::from_std(listener).map_err(unusable)?;
+    start(Incoming::Unix(listener, file), UNIX_PEER, root, options)
 }
 
 /// Serves a store on connections that another thread accepts on a port and hands over: how the
@@ -136,7 +164,7 @@ fn unusable(error: io::Error) -> Error {
 }
 
 impl Server {
-    /// Where it listens.
+    /// Where it listens; [`UNIX_PEER`] on a Unix socket.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -269,7 +297,9 @@ fn is_of_the_client(error: &io::Error) -> bool {
 /// Starts the conversation on a new connection.
 fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
     // Without it a small answer can wait 40 ms for an acknowledgement.
-    if let Err(error) = stream.set_nodelay(true) {
+    if peer != UNIX_PEER
+        && let Err(error) = stream.set_nodelay(true)
+    {
         tracing::debug!(%error, "a connection was closed before it began");
         return;
     }

@@ -2,6 +2,7 @@
 
 use crate::body::AnswerBody;
 use crate::exchange::{HttpExchange, Wishes};
+use crate::forwarded;
 use crate::head;
 use crate::meter::Meter;
 use crate::observe::{self, Observed, Observer};
@@ -40,19 +41,21 @@ impl Service<Request<Incoming>> for Requests {
     type Error = Infallible;
     type Future = Reply;
 
-    fn call(&self, request: Request<Incoming>) -> Reply {
+    fn call(&self, mut request: Request<Incoming>) -> Reply {
         let number = self.meter.begin();
+        let client = match &self.limits.proxies[..] {
+            [] => self.peer,
+            proxies => forwarded::client(proxies, self.peer, request.headers_mut()),
+        };
         let asked = Asked::by(&request, &self.limits);
         if let Some(spin) = &self.spin {
             spin.touch();
         }
         let reply = match &self.observer {
-            None => self.reply(request, None),
-            Some(observer) => {
-                observe::watched(observer, request, self.peer, |request, observed| {
-                    self.reply(request, Some(observed))
-                })
-            }
+            None => self.reply(request, client, None),
+            Some(observer) => observe::watched(observer, request, client, |request, observed| {
+                self.reply(request, client, Some(observed))
+            }),
         };
         let reply = match asked {
             None => reply,
@@ -72,18 +75,24 @@ impl Service<Request<Incoming>> for Requests {
 }
 
 impl Requests {
-    fn reply(&self, request: Request<Incoming>, observed: Option<Rc<Observed>>) -> Reply {
+    fn reply(
+        &self,
+        request: Request<Incoming>,
+        client: SocketAddr,
+        observed: Option<Rc<Observed>>,
+    ) -> Reply {
         let meter = match self.multiplexed {
             true => Meter::stream_of(&self.meter),
             false => self.meter.clone(),
         };
-        self.answer(request, observed, &meter)
+        self.answer(request, client, observed, &meter)
             .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
     fn answer(
         &self,
         request: Request<Incoming>,
+        client: SocketAddr,
         observed: Option<Rc<Observed>>,
         meter: &Rc<Meter>,
     ) -> Result<Reply, Problem> {
@@ -115,7 +124,7 @@ impl Requests {
                 method: parts.method,
                 uri: parts.uri,
                 headers: parts.headers,
-                peer: self.peer,
+                peer: client,
                 body: None,
                 wishes: Wishes::default(),
                 observed,

@@ -4,7 +4,7 @@
 mod helper;
 
 use helper::{run, start};
-use runnel_http::{ClientOptions, client};
+use runnel_http::{ClientOptions, Options, Server, UnixAddress, client, serve};
 use runnel_store::{Content, Context, Kind, Memory, Reference, Store};
 use std::path::Path;
 use std::rc::Rc;
@@ -90,5 +90,69 @@ fn a_redirect_does_not_leave_the_socket() {
         let error = store(&socket).get(&at("a"), &Context::default()).await.err().unwrap();
         assert_eq!(error.kind, Kind::Failed, "{error}");
         assert!(error.to_string().contains("another host"), "{error}");
+    });
+}
+
+async fn serving(path: &Path, mode: u32) -> runnel_store::Result<Server> {
+    let root = helper::site(&[("/hi", "Hello World!")]).await;
+    let address = UnixAddress { path: path.into(), mode };
+    serve(root, Options { socket: Some(address), ..Options::default() }).await
+}
+
+async fn hello(path: &Path) -> String {
+    let found = store(path).get(&at("hi"), &Context::default()).await.unwrap().unwrap();
+    String::from_utf8(found.read(100).await.unwrap().to_vec()).unwrap()
+}
+
+#[test]
+fn a_server_listens_on_a_socket() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("server.sock");
+        let server = serving(&socket, 0o640).await.unwrap();
+        let facts = std::fs::metadata(&socket).unwrap();
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&facts.permissions()) & 0o777, 0o640);
+        assert_eq!(hello(&socket).await, "Hello World!");
+        // One connection that asks twice, and goes away in the middle of a third request.
+        let mut stream = tokio::net::UnixStream::connect(&socket).await.unwrap();
+        for _ in 0..2 {
+            stream.write_all(b"GET /hi HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
+            let mut answer = vec![0; 4096];
+            let read = helper::soon("an answer", stream.read(&mut answer)).await.unwrap();
+            let answer = String::from_utf8_lossy(&answer[..read]);
+            assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("World!"), "{answer}");
+        }
+        stream.write_all(b"GET /hi HT").await.unwrap();
+        drop(stream);
+        helper::soon("it stops", server.stop(std::time::Duration::from_secs(5))).await;
+        assert!(!socket.exists());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    });
+}
+
+#[test]
+fn what_a_dead_program_left_is_replaced_and_a_living_one_is_not() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("server.sock");
+        drop(UnixListener::bind(&socket).unwrap());
+        assert!(socket.exists());
+        let server = serving(&socket, 0o600).await.unwrap();
+        assert_eq!(hello(&socket).await, "Hello World!");
+        let taken = serving(&socket, 0o600).await.err().unwrap();
+        assert_eq!(taken.kind, Kind::Conflict, "{taken}");
+        assert!(taken.message.contains("another program listens on"), "{taken}");
+        assert_eq!(hello(&socket).await, "Hello World!");
+        // A file that somebody else has put there stays at our end.
+        std::fs::remove_file(&socket).unwrap();
+        std::fs::write(&socket, "mine").unwrap();
+        server.stop(std::time::Duration::from_secs(5)).await;
+        assert_eq!(std::fs::read_to_string(&socket).unwrap(), "mine");
+        let taken = serving(&socket, 0o600).await.err().unwrap();
+        assert!(taken.kind == Kind::Conflict && taken.message.contains("no socket"), "{taken}");
+        let none = serving(Path::new("/no/such/folder/x.sock"), 0o600).await.err().unwrap();
+        assert_eq!(none.kind, Kind::NotFound, "{none}");
+        let long = folder.path().join("x".repeat(200));
+        assert_eq!(serving(&long, 0o600).await.err().unwrap().kind, Kind::Invalid);
     });
 }
