@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The built-in schemes.
-pub(crate) const SCHEMES: [&str; 13] = [
+pub(crate) const SCHEMES: [&str; 14] = [
     "env",
     "file",
     "http",
@@ -22,6 +22,7 @@ pub(crate) const SCHEMES: [&str; 13] = [
     "redis",
     "rediss",
     "s3",
+    "search",
     "sh",
     "sqlite",
 ];
@@ -31,6 +32,7 @@ pub(crate) struct Schemes {
     made: RefCell<HashMap<&'static str, Rc<dyn Store>>>,
     databases: Databases,
     postgres: Rc<runnel_sql::PostgresScheme>,
+    search: Rc<runnel_search::SearchScheme>,
     environment: Rc<Environment>,
 }
 
@@ -39,8 +41,8 @@ type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
 impl Schemes {
     /// The schemes of a program with this environment.
     pub(crate) fn new(environment: Rc<Environment>) -> Self {
-        let (made, databases, postgres) = Default::default();
-        Schemes { made, databases, postgres, environment }
+        let (made, databases, postgres, search) = Default::default();
+        Schemes { made, databases, postgres, search, environment }
     }
 
     /// The store of a scheme; `None` for one that is not built in.
@@ -74,6 +76,7 @@ impl Schemes {
                 variable: self.variable(),
                 ..runnel_s3::S3Options::default()
             }),
+            "search" => self.search.clone(),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
             "sqlite" => Rc::new(SqliteScheme { databases: self.databases.clone() }),
             _ => return None,
@@ -94,6 +97,21 @@ impl Schemes {
     /// A store of another machine that a program describes.
     pub(crate) fn remote(&self, kind: &str, options: &Value) -> Result<Rc<dyn Store>, Error> {
         crate::remote_stores::make(kind, options, self.variable())
+    }
+
+    /// A store that a program makes of others: an index, of none; a search, of indexes; pages.
+    pub(crate) fn composed(
+        &self,
+        kind: &str,
+        options: &Value,
+        sources: &[(String, Rc<dyn Store>)],
+    ) -> Result<Rc<dyn Store>, Error> {
+        let stores: Vec<_> = sources.iter().map(|(_, store)| store.clone()).collect();
+        match kind {
+            "searchIndex" => Ok(self.search.define(options)?),
+            "search" => Ok(self.search.define_several(options, &stores)?),
+            _ => crate::search_pages::make(kind, options, sources),
+        }
     }
 
     /// Opens a database by the scheme and the path of its reference.

@@ -154,7 +154,7 @@ impl Host for World {
         options: &Value,
         sources: &[(String, Rc<dyn Store>)],
     ) -> Result<Rc<dyn Store>, Error> {
-        crate::search_pages::make(kind, options, sources)
+        self.schemes.composed(kind, options, sources)
     }
 
     fn server_options(&self) -> &'static [&'static str] {
@@ -172,8 +172,8 @@ impl Host for World {
         let (environment, place) = (self.environment.clone(), self.place.clone());
         Answer::later(async move {
             let observing = observing::begin(settings, &environment, &mut options).await?;
-            let server = place.serve(Watched::of(store), options).await?;
-            let server = WatchedServer::new(server, observing);
+            let (server, held) = place.serve(Watched::of(store), options).await?;
+            let server = WatchedServer::new(server, held, observing);
             Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
         })
     }

@@ -1,6 +1,11 @@
 //! Telling people at a terminal how far something long is.
 
 use crate::isolate::Isolate;
+use bytes::Bytes;
+use futures_util::Stream;
+use runnel_store::{ByteStream, Result};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 /// Between two lines.
@@ -53,5 +58,39 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// A stream that tells how much of it has been read.
+pub(crate) struct Told {
+    stream: ByteStream,
+    length: Option<u64>,
+    read: u64,
+    progress: Progress,
+}
+
+impl Told {
+    pub(crate) fn new(stream: ByteStream, length: Option<u64>, progress: Progress) -> Self {
+        Told { stream, length, read: 0, progress }
+    }
+}
+
+impl Stream for Told {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = self.stream.as_mut().poll_next(context);
+        if let Poll::Ready(Some(Ok(bytes))) = &next {
+            self.read += bytes.len() as u64;
+            let (read, length) = (self.read, self.length);
+            self.progress.say(|| match length {
+                Some(all) if all > 0 => {
+                    let percent = read.saturating_mul(100) / all;
+                    format!("{} of {} kB, {percent} %", read / 1000, all / 1000)
+                }
+                _ => format!("{} kB", read / 1000),
+            });
+        }
+        next
     }
 }

@@ -7,7 +7,7 @@
 use crate::isolate::Isolate;
 use crate::object::ScriptObject;
 use crate::raw::{Stack, Type};
-use runnel_store::{Body, Content, EntityTag, Error, Kind, Lazy, Store, Value};
+use runnel_store::{Answer, Body, Content, EntityTag, Error, Kind, Lazy, Store, Value};
 use std::any::Any;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -186,10 +186,22 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
         }
         Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<ScriptObject>() {
             Some(object) if object.belongs_to(isolate) => object.push(stack),
-            _ => {
+            object => {
+                // Plain data that is at hand, such as a document, is what it stands for.
+                if object.is_none()
+                    && class.is_none()
+                    && lazy.is_settled()
+                    && let Answer::Ready(Ok(value)) = lazy.value()
+                {
+                    return push_value(isolate, stack, &value);
+                }
                 stack.push_kept(isolate.slots().make_lazy);
                 stack.push_native(Rc::new(NativeLazy { lazy, tag: content.entity_tag }));
-                if !stack.protected_call(1, 1) {
+                match class {
+                    Some(class) => stack.push_bytes(class.as_bytes()),
+                    None => stack.push_nil(),
+                }
+                if !stack.protected_call(2, 1) {
                     stack.pop(1);
                     stack.push_nil();
                 }

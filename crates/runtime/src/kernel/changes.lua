@@ -92,7 +92,10 @@ K.methods(Changes, {
     if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
     if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
     local deliver
-    if type(target) == "table" and target._isStore then
+    local index = K.searchTarget(target)
+    if index then
+      deliver = K.searchFollower(self, index)
+    elseif type(target) == "table" and target._isStore then
       deliver = function(change) change:applyTo_(target) end
     elseif type(target) == "table" and target._isDictionary then
       local store = K.asStore(target)

@@ -157,7 +157,9 @@ local function insertColumns(self, columns)
   return native.insertColumns(self._native, "", nil, K.array(names), count, unpack(list, 1, #list))
 end
 
-K.methods(Table, {
+K.insertAll = insertAll
+
+local inserters = {
   ["insertAll:"] = insertAll, ["addAll:"] = insertAll, ["writeAll:"] = insertAll,
   -- `table insertAll: (1 to: 1000) collect: { :i | #Task{ … } }`: no more than a batch is in memory.
   ["insertAll:collect:"] = function(self, source, block)
@@ -173,14 +175,17 @@ K.methods(Table, {
   ["insertCSV:"] = function(self, source) return fromReference(self, source, "text/csv") end,
   ["insertJSON:"] = function(self, source) return fromReference(self, source, "application/json") end,
   ["insertJSONLines:"] = function(self, source) return fromReference(self, source, "application/x-ndjson") end,
-})
+}
+K.methods(Table, inserters)
+K.inserters = inserters
 
 -- `ref:file:books.csv → table`, `records → table`: all of them at once. To other targets these
 -- connect as they always do.
 local connection = {
   ["connect:"] = function(self, target)
-    if type(target) ~= "table" or not target._isTable then return nil end
-    insertAll(target, self)
+    local into = type(target) == "table" and target._isTable and target or K.searchTarget(target)
+    if not into then return nil end
+    insertAll(into, self)
     return self
   end,
 }

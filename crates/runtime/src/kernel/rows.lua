@@ -15,8 +15,10 @@ K.method(Rows, "_isRows", true)
 K.method(Rows, "_isCollection", true)
 local methods = Rows._methods
 
--- For Rust: content of a store that is lazy.
-function K.makeLazy(inner)
+-- For Rust: content of a store that is lazy, perhaps of a class of its own.
+function K.makeLazy(inner, name)
+  local class = name and K.classes[name]
+  if class and class._methods._isRows then return setmetatable({ _native = inner }, class._methods) end
   return setmetatable({ _native = inner }, methods)
 end
 

@@ -5,7 +5,7 @@ use super::stores::{any_store, attempt, inner_call, reference, reference_at};
 use crate::columns::{Column, Columns};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use crate::progress::Progress;
+use crate::progress::{Progress, Told};
 use crate::rows::Reader;
 use runnel_store::{
     Answer, Body, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records, Reference, Store, Value,
@@ -232,21 +232,28 @@ fn columns(isolate: &Isolate, arguments: Arguments) -> Reply {
 }
 
 /// `(store to, its path, its scheme or nil, store from, its path, its scheme or nil, media type or
-/// nil)`: posts what is at a reference to a collection, without reading it into memory where it is
-/// a stream.
+/// nil, query of where it goes or nil)`: posts what is at a reference to a collection, without
+/// reading it into memory where it is a stream.
 fn post_from(isolate: &Isolate, arguments: Arguments) -> Reply {
     let to = attempt!(any_store(isolate, arguments, 1));
-    let target = reference_at(arguments, 2, 3);
+    let mut target = reference_at(arguments, 2, 3);
+    if !arguments.is_nil(8) {
+        target = target.with_query(arguments.text(8));
+    }
     let from = attempt!(any_store(isolate, arguments, 4));
     let source = reference_at(arguments, 5, 6);
     let media_type = (!arguments.is_nil(7)).then(|| arguments.text(7));
     let call = inner_call(isolate);
+    let progress = Progress::new(isolate, None);
     let content = from.get(&source, &call);
     Reply::later(async move {
         let missing = || Error::new(Kind::NotFound, format!("there is nothing at {source}"));
         let mut content = content.await?.ok_or_else(missing)?;
         if let Some(media_type) = media_type {
             content.media_type = Some(media_type.into());
+        }
+        if let Body::Stream(stream, length) = content.body {
+            content.body = Body::Stream(Box::pin(Told::new(stream, length, progress)), length);
         }
         post(to, target, content, call).await
     })

@@ -1,0 +1,271 @@
+-- Search: `#SearchIndex{ … }` defines an index, `#Search{ … }` searches several at once, and an answer
+-- knows its `total`, `allocations` and `ids`. What a definition says is only carried from here: the
+-- command around the program reads it, and says what is wrong with it.
+local K = ...
+local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
+local native, throw = K.native, K.throw
+local classes = K.classes
+
+for _, key in ipairs { "_isSearch", "_definition", "_searchOption" } do K.nilKeys[key] = true end
+
+-- Definitions as plain data ------------------------------------------------------------------------
+
+-- The name of the class of a literal, among its options.
+local CLASS = "#"
+local DEEPEST = 20
+
+local plain
+
+local function record(class, keys, values, n, depth)
+  local names, map, count = {}, {}, 0
+  if class then
+    count = 1
+    names[1], map[CLASS] = CLASS, class
+  end
+  for i = 1, n do
+    local key, value = K.str(keys[i]), values[i]
+    if value == nil then throw("nilValue", key .. " of a " .. (class or "Dictionary") .. " is nil in its literal") end
+    if map[key] == nil then
+      count = count + 1
+      names[count] = key
+    end
+    map[key] = plain(value, depth)
+  end
+  return K.dictionary(names, map, count)
+end
+
+function plain(value, depth)
+  if depth > DEEPEST then throw("invalid", "this definition is nested too deeply") end
+  if type(value) ~= "table" then return value end
+  if K.isClass(value) then return record(value._name, {}, {}, 0, depth) end
+  local option = value._searchOption and value._definition
+  if option then return record(value._searchOption, option.keys, option.values, option.n, depth + 1) end
+  if value._isDictionary then
+    local keys, values, n = {}, {}, 0
+    value:keysAndValuesDo_(function(key, one)
+      n = n + 1
+      keys[n], values[n] = key, one
+    end)
+    return record(nil, keys, values, n, depth + 1)
+  end
+  if value._isArray then
+    local list = {}
+    for i = 1, #value do list[i] = plain(value[i], depth + 1) end
+    return K.array(list, #value)
+  end
+  return value
+end
+
+-- Parts of a definition. They only keep what their literal says. A program may have classes of these
+-- names; the longer names still mean these.
+for _, name in ipairs {
+  "Category", "Near", "Place", "Attribute", "Tokenizer", "Substring", "Postfix", "Infix", "DoubleMetaphone",
+  "Metaphone", "Soundex", "Logarithmic", "Constant",
+} do
+  local class = K.newClass(name, classes.Object)
+  class._plainName = true
+  K.alias("Search" .. name, class)
+  K.method(class, "_searchOption", name)
+  K.classMethod(class, "_literal", function(self, keys, values, n)
+    return setmetatable({ _definition = { keys = keys, values = values, n = n } }, self._methods)
+  end)
+end
+
+-- Indexes ------------------------------------------------------------------------------------------
+
+-- What its literal says is handed on as it is; `without` is the option that has the stores.
+local function told(without)
+  return function(self, add)
+    local definition = self._definition
+    if not definition then return end
+    for i = 1, definition.n do
+      local key, value = K.str(definition.keys[i]), definition.values[i]
+      if value == nil then throw("nilValue", key .. " of a " .. K.nameOf(self) .. " is nil in its literal") end
+      if key ~= without then add(key, plain(value, 0)) end
+    end
+  end
+end
+
+-- A literal opens what it defines: what is wrong with it is said where it stands.
+local function literal(class, keys, values, n)
+  local object = class:new()
+  object._definition = { keys = keys, values = values, n = n }
+  K.innerStore(object)
+  return K.connected(object)
+end
+
+local Index = K.nativeCombinator {
+  name = "SearchIndex", kind = "made:searchIndex", super = classes.MappingStore,
+  parts = function() return {}, {} end, more = told(nil),
+}
+local Search = K.nativeCombinator {
+  name = "Search", kind = "made:search", super = classes.MappingStore, more = told("indexes"),
+  parts = function(self)
+    local definition, list = self._definition, nil
+    for i = 1, definition and definition.n or 0 do
+      if K.str(definition.keys[i]) == "indexes" then list = definition.values[i] end
+    end
+    if type(list) ~= "table" or K.isClass(list) or not list._isArray then
+      throw("typeError", "`indexes` of a Search must be an array of indexes",
+        { i_hint = "write `#Search{ indexes: [ books, films ] }`" })
+    end
+    local stores, names = {}, {}
+    for i = 1, #list do stores[i], names[i] = K.asStore(list[i]), "index" end
+    return stores, names
+  end,
+}
+K.alias("SearchSeveral", Search)
+
+local function escaped(text)
+  return (string.gsub(K.str(text), "[^%w%-._~]", function(letter) return string.format("%%%02X", string.byte(letter)) end))
+end
+
+local function search(self, text, ids, offset)
+  local query = "?query=" .. escaped(text)
+  if ids then query = query .. "&ids=" .. K.str(ids) end
+  if offset then query = query .. "&offset=" .. K.str(offset) end
+  return K.storeGet(self, query)
+end
+
+for _, class in ipairs { Index, Search } do
+  K.classMethod(class, "_literal", literal)
+  K.method(class, "_isSearch", true)
+  K.methods(class, {
+    ["search:"] = search,
+    ["search:ids:"] = search,
+    ["search:ids:offset:"] = search,
+    ["count"] = function(self)
+      K.innerStore(self)
+      return native.query(self._native, "", nil, nil, nil, nil, nil, nil, true)
+    end,
+  })
+end
+for _, selector in ipairs { "size", "length" } do K.method(Index, selector, Index._methods.count) end
+
+-- Answers ------------------------------------------------------------------------------------------
+
+local Answer = K.newClass("SearchAnswer", classes.Rows)
+local loaded = classes.Rows._methods.asArray
+local function field(name)
+  return function(self) return loaded(self):at_(name) end
+end
+-- All of one element of the allocations, one after the other.
+local function gathered(position)
+  return function(self)
+    local allocations, all, n = loaded(self):at_("allocations"), {}, 0
+    for i = 1, #allocations do
+      local list = allocations[i][position]
+      for j = 1, type(list) == "table" and #list or 0 do
+        n = n + 1
+        all[n] = list[j]
+      end
+    end
+    return K.array(all, n)
+  end
+end
+K.methods(Answer, {
+  ["total"] = field("total"), ["allocations"] = field("allocations"), ["offset"] = field("offset"),
+  ["duration"] = field("duration"), ["facets"] = field("facets"),
+  ["ids"] = gathered(5), ["documents"] = gathered(6),
+  ["at:"] = function(self, key) return loaded(self):at_(key) end,
+  ["value"] = loaded, ["asDictionary"] = loaded,
+  ["description"] = function(self) return K.json(loaded(self)) end,
+  ["stringValue"] = function(self) return K.json(loaded(self)) end,
+})
+
+-- Loading and following ----------------------------------------------------------------------------
+
+-- What records can be put into: an index, or `search:books`, which reads as an empty answer.
+function K.searchTarget(target)
+  if type(target) ~= "table" or K.isClass(target) then return nil end
+  if target._isSearch then
+    K.innerStore(target)
+    return target
+  end
+  if K.isKind(target, Answer) and rawget(target, "_found") then
+    return K.relativeStore(K.makeStore(target._store), target._path, target._scheme)
+  end
+  return nil
+end
+
+-- The field that has the identifier of a record.
+local function keyOf(index)
+  local definition = index._definition
+  for i = 1, definition and definition.n or 0 do
+    if K.str(definition.keys[i]) == "key" then return K.str(definition.values[i]) end
+  end
+  return "id"
+end
+
+-- Makes an index the same as a source that answers all of its records.
+local function reload(index, source)
+  local records = source:value()
+  local there = {}
+  if records ~= nil then
+    if records._isRows then records = records:asArray() end
+    local key = keyOf(index)
+    for i = 1, #records do
+      local id = K.property(records[i], key)
+      if id ~= nil then there[K.str(id)] = true end
+    end
+    K.insertAll(index, records)
+  end
+  local names = K.storeList(index, "")
+  for i = 1, names and #names or 0 do
+    if not there[names[i]] then K.storeDelete(index, names[i]) end
+  end
+end
+
+-- Repeats changes of a source in an index: each by what follows the path of the source.
+function K.searchFollower(changes, index)
+  local source = changes._watched
+  local base = (string.gsub((K.splitPath(source._path)), "^/+", ""))
+  base = string.gsub(base, "/+$", "")
+  return function(change)
+    local path = (string.gsub(change.i_path, "^/+", ""))
+    if base ~= "" and string.sub(path, 1, #base) == base then path = string.sub(path, #base + 1) end
+    path = (string.gsub(path, "^/+", ""))
+    if change.i_kind == "lost" or path == "" then return reload(index, source) end
+    local value = change:value()
+    if value == nil then K.storeDelete(index, path) else K.storePutAt(index, path, value) end
+  end
+end
+
+K.methods(Index, K.inserters)
+K.methods(Index, {
+  -- Loads what is there and repeats what changes from then on.
+  ["follow:"] = function(self, source)
+    local changes = source:changes()
+    reload(self, source)
+    return changes:connect_(self)
+  end,
+})
+
+-- `ref:file:books.csv records → books`, `ref:file:plain.csv records: [ 'id', 'title' ]` where the table
+-- has no line with the names.
+local Source = K.newClass("RecordSource", classes.Object)
+for _, key in ipairs { "_from", "_columns" } do K.nilKeys[key] = true end
+local function recordsOf(reference, columns)
+  if columns ~= nil and (type(columns) ~= "table" or not columns._isArray) then
+    throw("typeError", "records: expects an array of names, got " .. K.nameOf(columns))
+  end
+  return setmetatable({ _from = reference, _columns = columns }, Source._methods)
+end
+K.methods(classes.Reference, { ["records"] = recordsOf, ["records:"] = recordsOf })
+K.methods(Source, {
+  ["connect:"] = function(self, target)
+    local index = K.searchTarget(target)
+    if index then
+      local from, query = self._from, nil
+      local columns = self._columns
+      for i = 1, columns and #columns or 0 do
+        query = (query and query .. "," or "columns=") .. escaped(columns[i])
+      end
+      local store = K.nativeStore(rawget(from, "_store") or K.schemeNamed(from._scheme))
+      native.postFrom(index._native, "", nil, store, from._path, from._scheme, columns and "text/csv", query)
+      return self
+    end
+    if self._columns == nil then return self._from:connect_(target) end
+    return nil
+  end,
+})
