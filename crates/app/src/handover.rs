@@ -3,18 +3,20 @@
 //!
 //! A supervisor listens on a Unix socket in a folder of its own, which only its user can enter.
 //! `RUNNEL_SUPERVISOR=pid:path` leads there. A program opens a connection for each socket that it
-//! needs (`listen ADDRESS NUMBER`), and gets the socket with the answer (`SCM_RIGHTS`, unix(7));
+//! needs (`listen ADDRESS NUMBER`, or `socket MODE PATH`), and gets the socket with the answer (`SCM_RIGHTS`, unix(7));
 //! and one that it keeps (`program PID`), on which it says `ready` (and which files it `reads` and
 //! `writes`, where it is watched) and is told `leave`. When
 //! that one ends, the supervisor is gone, and the program stops.
 
 use crate::{notify, signals};
+use runnel_http::UnixAddress;
 use runnel_store::{Error, Kind, Result};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{BufRead, BufReader, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
-use std::os::unix::net::UnixStream;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +31,8 @@ const ANSWER: Duration = Duration::from_secs(10);
 
 /// The sockets that systemd gave.
 static GIVEN: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
+/// Those of them that are Unix sockets.
+static GIVEN_UNIX: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
 /// The connection to the supervisor that is kept.
 static SUPERVISOR: Mutex<Option<UnixStream>> = Mutex::new(None);
 /// Another program takes over.
@@ -42,7 +46,13 @@ pub(crate) fn begin() {
         match given.take_tcp_listener(at) {
             Ok(Some(listener)) => sockets.push(listener),
             Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "a socket from systemd is none that listens"),
+            Err(_) => match given.take_unix_listener(at) {
+                Ok(Some(listener)) => {
+                    GIVEN_UNIX.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "a socket from systemd is none that listens"),
+            },
         }
     }
 }
@@ -54,6 +64,15 @@ pub(crate) fn given(address: SocketAddr) -> Option<TcpListener> {
         |socket: &&TcpListener| socket.local_addr().is_ok_and(|own| own.port() == address.port());
     let only = (sockets.len() == 1).then(|| sockets.first()).flatten();
     sockets.iter().find(fits).or(only)?.try_clone().ok()
+}
+
+/// The Unix socket that systemd gave for this path.
+pub(crate) fn given_unix(path: &Path) -> Option<UnixListener> {
+    let sockets = GIVEN_UNIX.lock().unwrap_or_else(PoisonError::into_inner);
+    let fits = |socket: &&UnixListener| {
+        socket.local_addr().is_ok_and(|own| own.as_pathname() == Some(path))
+    };
+    sockets.iter().find(fits)?.try_clone().ok()
 }
 
 /// The socket of an admin port that others hold: one with this port and no other, because what is
@@ -88,13 +107,30 @@ fn supervisor() -> Option<PathBuf> {
 /// The supervisor could not open it.
 pub(crate) fn listener(address: SocketAddr, number: usize) -> Result<Option<TcpListener>> {
     let Some(path) = supervisor() else { return Ok(given(address)) };
+    let asked = ask(path, &format!("listen {address} {number}"), &address.to_string())?;
+    Ok(Some(asked.into()))
+}
+
+/// The same for a Unix socket.
+///
+/// # Errors
+/// The supervisor could not open it.
+pub(crate) fn unix_listener(address: &UnixAddress) -> Result<Option<UnixListener>> {
+    let Some(path) = supervisor() else { return Ok(given_unix(&address.path)) };
+    let shown = address.path.display().to_string();
+    let wanted = format!("socket {} {}", address.mode, serde_json::Value::from(shown.as_str()));
+    Ok(Some(ask(path, &wanted, &shown)?.into()))
+}
+
+/// Asks the supervisor for a socket.
+fn ask(path: PathBuf, wanted: &str, address: &str) -> Result<OwnedFd> {
     let broken = |error: std::io::Error| {
         Error::new(Kind::Failed, format!("the supervisor has no socket for {address}"))
             .with_detail(error.to_string())
     };
     let mut stream = UnixStream::connect(path).map_err(broken)?;
     stream.set_read_timeout(Some(ANSWER)).map_err(broken)?;
-    writeln!(stream, "listen {address} {number}").map_err(broken)?;
+    writeln!(stream, "{wanted}").map_err(broken)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut passed = RecvAncillaryBuffer::new(&mut space);
     let mut said = vec![0; 4096];
@@ -105,11 +141,12 @@ pub(crate) fn listener(address: SocketAddr, number: usize) -> Result<Option<TcpL
         if let RecvAncillaryMessage::ScmRights(mut sockets) = message
             && let Some(socket) = sockets.next()
         {
-            return Ok(Some(socket.into()));
+            return Ok(socket);
         }
     }
     let said = String::from_utf8_lossy(&said[..received.bytes]).trim().to_string();
-    let kind = if said.contains("is taken") { Kind::Conflict } else { Kind::Failed };
+    let is_taken = said.contains("is taken") || said.contains("another program listens");
+    let kind = if is_taken { Kind::Conflict } else { Kind::Failed };
     Err(match said.is_empty() {
         true => broken(std::io::ErrorKind::UnexpectedEof.into()),
         false => Error::new(kind, said),

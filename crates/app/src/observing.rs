@@ -1,9 +1,11 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
+use crate::workers::Held;
 use runnel_observe::{
     LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
 };
 use runnel_store::{Environment, Error, Kind, Store, Value};
+use std::cell::RefCell;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -153,12 +155,18 @@ fn headers(text: &str) -> Vec<(String, String)> {
 /// A running HTTP server, and what watches it.
 pub(crate) struct WatchedServer {
     server: runnel_http::Server,
+    /// Its place, until it has stopped.
+    held: RefCell<Option<Held>>,
     observing: Option<Observing>,
 }
 
 impl WatchedServer {
-    pub(crate) fn new(server: runnel_http::Server, observing: Option<Observing>) -> Self {
-        WatchedServer { server, observing }
+    pub(crate) fn new(
+        server: runnel_http::Server,
+        held: Held,
+        observing: Option<Observing>,
+    ) -> Self {
+        WatchedServer { server, held: RefCell::new(Some(held)), observing }
     }
 
     pub(crate) fn server(&self) -> &runnel_http::Server {
@@ -190,6 +198,7 @@ impl WatchedServer {
             Some(grace) => self.server.leave(grace, patience).await,
             None => self.server.stop(patience).await,
         };
+        self.held.take();
         if let Some(observing) = &self.observing {
             observing.end().await;
         }

@@ -1,7 +1,7 @@
 //! What `#HTTPServer{ … }` can be told: each option by its name, read into the server's own terms.
 
 use crate::observing;
-use runnel_http::{Certificate, Options};
+use runnel_http::{Certificate, Options, TrustedProxy, UnixAddress};
 use runnel_observe::Settings;
 use runnel_store::{Error, Kind, Value};
 use std::net::IpAddr;
@@ -22,6 +22,24 @@ const OPTIONS: &[(&str, Read)] = &[
     ("address", |options, value| {
         let address: Option<IpAddr> = value.as_str().and_then(|text| text.parse().ok());
         options.address.set_ip(address.ok_or("an address such as 127.0.0.1")?);
+        Ok(())
+    }),
+    ("socket", |options, value| {
+        let path = value.as_str().filter(|path| !path.is_empty()).ok_or("the path of a file")?;
+        socket(options).path = std::path::absolute(path).map_err(|_| "the path of a file")?;
+        Ok(())
+    }),
+    ("socketMode", |options, value| {
+        let mode = value.as_str().and_then(|text| u32::from_str_radix(text, 8).ok());
+        let mode = mode.filter(|mode| *mode <= 0o777);
+        socket(options).mode = mode.ok_or("who may connect, as in '660'")?;
+        Ok(())
+    }),
+    ("trustedProxies", |options, value| {
+        const WRONG: &str = "an array of addresses such as '10.0.0.0/8', or 'unix:'";
+        let texts = texts(value).map_err(|_| WRONG)?;
+        let proxies = texts.iter().map(|text| TrustedProxy::parse(text));
+        options.limits.proxies = proxies.collect::<Option<_>>().ok_or(WRONG)?;
         Ok(())
     }),
     ("certificate", |options, value| {
@@ -117,7 +135,16 @@ pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
         let message = "a certificate and its key belong together: name both files";
         return Err(Error::new(Kind::Invalid, message));
     }
+    if options.socket.as_ref().is_some_and(|socket| socket.path.as_os_str().is_empty()) {
+        let message = "the option socketMode of a server belongs to a socket: name its path";
+        return Err(Error::new(Kind::Invalid, message));
+    }
     Ok((options, settings))
+}
+
+/// The Unix socket of the options, which its owner and its group may use unless told otherwise.
+fn socket(options: &mut Options) -> &mut UnixAddress {
+    options.socket.get_or_insert(UnixAddress { path: PathBuf::new(), mode: 0o660 })
 }
 
 fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {

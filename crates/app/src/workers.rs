@@ -10,10 +10,11 @@ mod door;
 
 use crate::console::Console;
 use crate::{handover, signals, status};
+use door::Entrance;
 use runnel_http::{Options, Server};
 use runnel_store::{Result, Store};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -28,16 +29,22 @@ pub(crate) struct Place {
     count: usize,
     /// How many servers with port 0 there were.
     anywhere: Cell<usize>,
+    /// Where servers of this worker listen, as long as they do.
+    held: RefCell<Vec<(door::Name, Weak<()>)>>,
 }
+
+/// A place where a server listens, until it is dropped. The socket itself may be another's, who
+/// would hand it out twice.
+pub(crate) struct Held(#[expect(dead_code, reason = "its end says so")] Rc<()>);
 
 impl Place {
     /// The only worker, or the first.
     pub(crate) fn first(count: usize) -> Place {
-        Place { number: 0, count, anywhere: Cell::new(0) }
+        Place::other(0, count)
     }
 
     fn other(number: usize, count: usize) -> Place {
-        Place { number, count, anywhere: Cell::new(0) }
+        Place { number, count, anywhere: Cell::new(0), held: RefCell::default() }
     }
 
     /// Standard input and the prompt are the first worker's.
@@ -46,22 +53,64 @@ impl Place {
     }
 
     /// Serves a store: on the port of this process, of its supervisor, or of systemd.
-    pub(crate) async fn serve(&self, store: Rc<dyn Store>, options: Options) -> Result<Server> {
+    pub(crate) async fn serve(
+        &self,
+        store: Rc<dyn Store>,
+        options: Options,
+    ) -> Result<(Server, Held)> {
         let address = options.address;
-        let again =
-            if address.port() == 0 { self.anywhere.replace(self.anywhere.get() + 1) } else { 0 };
+        let is_anywhere = address.port() == 0 && options.socket.is_none();
+        let again = if is_anywhere { self.anywhere.replace(self.anywhere.get() + 1) } else { 0 };
+        let name = match &options.socket {
+            Some(socket) => (socket.path.display().to_string(), 0),
+            None => (format!("port {} of {}", address.port(), address.ip()), again),
+        };
+        let held = self.hold(&name)?;
+        let server = self.serve_at(name, store, options).await?;
+        Ok((server, held))
+    }
+
+    async fn serve_at(
+        &self,
+        name: door::Name,
+        store: Rc<dyn Store>,
+        options: Options,
+    ) -> Result<Server> {
+        let (address, again) = (options.address, name.1);
+        let theirs = match &options.socket {
+            Some(socket) => handover::unix_listener(socket)?.map(|one| Entrance::Unix(one, None)),
+            None => handover::listener(address, again)?.map(Entrance::Port),
+        };
         if self.count > 1 {
-            let open = || match handover::listener(address, again)? {
-                Some(listener) => Ok(listener),
-                None => runnel_http::bind(address),
+            let socket = options.socket.clone();
+            let open = || match (theirs, socket) {
+                (Some(entrance), _) => Ok(entrance),
+                (None, None) => runnel_http::bind(address).map(Entrance::Port),
+                (None, Some(socket)) => runnel_http::bind_unix(&socket)
+                    .map(|(listener, file)| Entrance::Unix(listener, Some(file))),
             };
-            let (share, address) = door::join((address, again), self.number, open)?;
+            let (share, address) = door::join(name, self.number, open)?;
             return runnel_http::serve_handed(share, address, store, options).await;
         }
-        match handover::listener(address, again)? {
-            Some(listener) => runnel_http::serve_on(listener, store, options).await,
+        match theirs {
+            Some(Entrance::Port(listener)) => runnel_http::serve_on(listener, store, options).await,
+            Some(Entrance::Unix(listener, _)) => {
+                runnel_http::serve_on_unix(listener, store, options).await
+            }
             None => runnel_http::serve(store, options).await,
         }
+    }
+
+    /// Takes a place for a server, once.
+    fn hold(&self, name: &door::Name) -> Result<Held> {
+        let mut held = self.held.borrow_mut();
+        held.retain(|(_, token)| token.strong_count() > 0);
+        if held.iter().any(|(known, _)| known == name) {
+            return Err(door::taken(&name.0));
+        }
+        let token = Rc::new(());
+        held.push((name.clone(), Rc::downgrade(&token)));
+        Ok(Held(token))
     }
 }
 

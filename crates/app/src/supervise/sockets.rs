@@ -3,6 +3,7 @@
 
 use super::Event;
 use crate::handover::{self, LINE};
+use runnel_http::{SocketFile, UnixAddress};
 use runnel_store::{Error, Kind};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::cell::RefCell;
@@ -10,8 +11,9 @@ use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixListener as StdUnixListener;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -27,6 +29,7 @@ pub(super) struct Sockets {
     path: PathBuf,
     asked: UnixListener,
     held: RefCell<BTreeMap<(SocketAddr, usize), TcpListener>>,
+    held_unix: RefCell<BTreeMap<PathBuf, (StdUnixListener, Option<SocketFile>)>>,
 }
 
 impl Sockets {
@@ -41,7 +44,13 @@ impl Sockets {
         let failed = |error: std::io::Error| format!("{} cannot be made: {error}", path.display());
         std::fs::DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?;
         let asked = UnixListener::bind(&path).map_err(failed)?;
-        Ok(Sockets { folder, path: path.clone(), asked, held: RefCell::default() })
+        Ok(Sockets {
+            folder,
+            path: path.clone(),
+            asked,
+            held: RefCell::default(),
+            held_unix: RefCell::default(),
+        })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -77,14 +86,16 @@ impl Sockets {
                 let (Ok(address), Ok(number)) = (address.parse(), number.parse()) else {
                     return Ok(());
                 };
-                let stream = stream.into_inner();
-                match self.socket(address, number) {
-                    Ok(socket) => {
-                        stream.writable().await?;
-                        pass(&stream, &socket)
-                    }
-                    Err(error) => say(stream, &format!("{}\n", error.message)).await,
-                }
+                give(stream.into_inner(), self.socket(address, number).map(OwnedFd::from)).await
+            }
+            ["socket", mode, ..] => {
+                // The path may have spaces in it.
+                let path =
+                    first.splitn(3, ' ').nth(2).and_then(|text| serde_json::from_str(text).ok());
+                let (Ok(mode), Some(path)) = (mode.parse(), path) else { return Ok(()) };
+                let path: String = path;
+                let address = UnixAddress { path: path.into(), mode };
+                give(stream.into_inner(), self.unix_socket(&address).map(OwnedFd::from)).await
             }
             ["program", process] => {
                 let Ok(process) = process.parse() else { return Ok(()) };
@@ -144,6 +155,29 @@ impl Sockets {
         held.insert((address, number), socket);
         Ok(copy)
     }
+
+    /// The same for a Unix socket, whose file goes with us.
+    fn unix_socket(&self, address: &UnixAddress) -> runnel_store::Result<StdUnixListener> {
+        let mut held = self.held_unix.borrow_mut();
+        let shown = address.path.display();
+        let failed = |error: std::io::Error| {
+            Error::new(Kind::Failed, format!("the socket {shown} cannot be used: {error}"))
+        };
+        if let Some((socket, _)) = held.get(&address.path) {
+            return socket.try_clone().map_err(failed);
+        }
+        if held.len() >= MOST {
+            let message = format!("a supervisor holds at most {MOST} sockets");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        let (socket, file) = match handover::given_unix(&address.path) {
+            Some(socket) => (socket, None),
+            None => runnel_http::bind_unix(address).map(|(socket, file)| (socket, Some(file)))?,
+        };
+        let copy = socket.try_clone().map_err(failed)?;
+        held.insert(address.path.clone(), (socket, file));
+        Ok(copy)
+    }
 }
 
 impl Drop for Sockets {
@@ -171,12 +205,23 @@ async fn line(stream: &mut BufReader<UnixStream>) -> std::io::Result<String> {
     Ok(line.trim_end().to_string())
 }
 
+/// Gives a socket away, or says why not.
+async fn give(stream: UnixStream, socket: runnel_store::Result<OwnedFd>) -> std::io::Result<()> {
+    match socket {
+        Ok(socket) => {
+            stream.writable().await?;
+            pass(&stream, &socket)
+        }
+        Err(error) => say(stream, &format!("{}\n", error.message)).await,
+    }
+}
+
 async fn say(mut stream: UnixStream, text: &str) -> std::io::Result<()> {
     stream.write_all(text.as_bytes()).await
 }
 
 /// Gives a socket away, with one byte, because it cannot travel alone.
-fn pass(stream: &UnixStream, socket: &TcpListener) -> std::io::Result<()> {
+fn pass(stream: &UnixStream, socket: &OwnedFd) -> std::io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut passed = SendAncillaryBuffer::new(&mut space);
     let sockets = [socket.as_fd()];

@@ -6,10 +6,11 @@
 //! share by more than a fifth about half of the time. In turn, no two differ by more than one.
 
 use futures_util::future::join_all;
-use runnel_http::{Handed, Share};
+use runnel_http::{Handed, Share, SocketFile, UNIX_PEER};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -23,7 +24,57 @@ const WAITING: usize = 64;
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Which port: the address as the program gives it, and the how many-th of port 0 it is.
-pub(crate) type Name = (SocketAddr, usize);
+pub(crate) type Name = (String, usize);
+
+/// A socket that listens.
+pub(crate) enum Entrance {
+    Port(TcpListener),
+    /// With its file, where it is ours.
+    Unix(UnixListener, Option<SocketFile>),
+}
+
+impl Entrance {
+    fn address(&self) -> std::io::Result<SocketAddr> {
+        match self {
+            Entrance::Port(listener) => listener.local_addr(),
+            Entrance::Unix(..) => Ok(UNIX_PEER),
+        }
+    }
+}
+
+/// The same within an event loop.
+enum Accepting {
+    Port(tokio::net::TcpListener),
+    Unix(
+        tokio::net::UnixListener,
+        #[expect(dead_code, reason = "goes with it")] Option<SocketFile>,
+    ),
+}
+
+impl Accepting {
+    fn of(entrance: Entrance) -> std::io::Result<Accepting> {
+        Ok(match entrance {
+            Entrance::Port(listener) => {
+                listener.set_nonblocking(true)?;
+                Accepting::Port(tokio::net::TcpListener::from_std(listener)?)
+            }
+            Entrance::Unix(listener, file) => {
+                listener.set_nonblocking(true)?;
+                Accepting::Unix(tokio::net::UnixListener::from_std(listener)?, file)
+            }
+        })
+    }
+
+    async fn next(&self) -> std::io::Result<Handed> {
+        match self {
+            Accepting::Port(listener) => {
+                let (stream, peer) = listener.accept().await?;
+                Ok((stream.into_std()?, peer))
+            }
+            Accepting::Unix(listener, _) => runnel_http::accept_unix(listener).await,
+        }
+    }
+}
 
 /// The ports of this process that have a door.
 static DOORS: Mutex<BTreeMap<Name, Arc<Door>>> = Mutex::new(BTreeMap::new());
@@ -55,7 +106,7 @@ impl Member {
 pub(crate) fn join(
     name: Name,
     worker: usize,
-    open: impl FnOnce() -> Result<TcpListener>,
+    open: impl FnOnce() -> Result<Entrance>,
 ) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let leaves = Arc::new(AtomicBool::new(false));
@@ -71,20 +122,19 @@ pub(crate) fn join(
     if let Some(door) = doors.get(&name) {
         let mut workers = door.workers.lock().unwrap_or_else(PoisonError::into_inner);
         if workers.get(&worker).is_some_and(|other| !other.is_gone()) {
-            let message = format!("port {} is taken by this program itself", name.0.port());
-            return Err(Error::new(Kind::Conflict, message));
+            return Err(taken(&name.0));
         }
         workers.insert(worker, member);
         door.changed.notify_one();
         return Ok((share(door.clone()), door.address));
     }
     let listener = open()?;
-    let address = listener.local_addr().map_err(|error| unusable(&error))?;
+    let address = listener.address().map_err(|error| unusable(&error))?;
     let workers = Mutex::new(BTreeMap::from([(worker, member)]));
-    let door = Arc::new(Door { name, address, workers, changed: Notify::new() });
+    let door = Arc::new(Door { name: name.clone(), address, workers, changed: Notify::new() });
     let kept = door.clone();
     std::thread::Builder::new()
-        .name(format!("port {}", address.port()))
+        .name("port".to_string())
         .spawn(move || match crate::run::block_on(door.keep(listener)) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(%error, "no connection can be accepted"),
@@ -95,15 +145,20 @@ pub(crate) fn join(
     Ok((share(kept), address))
 }
 
+/// The error of a program that listens twice at one place.
+pub(crate) fn taken(place: &str) -> Error {
+    let message = format!("{place} is taken by this program itself: choose another place");
+    Error::new(Kind::Conflict, message)
+}
+
 fn unusable(error: &std::io::Error) -> Error {
     Error::new(Kind::Failed, "the listening socket cannot be used").with_detail(error.to_string())
 }
 
 impl Door {
     /// Accepts until no worker is left.
-    async fn keep(&self, listener: TcpListener) -> std::io::Result<()> {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
+    async fn keep(&self, entrance: Entrance) -> std::io::Result<()> {
+        let entrance = Accepting::of(entrance)?;
         let mut turn = 0;
         loop {
             let workers: Vec<_> = {
@@ -116,11 +171,8 @@ impl Door {
                 return Ok(());
             }
             tokio::select! {
-                accepted = listener.accept(), if !workers.is_empty() => match accepted {
-                    Ok((stream, peer)) => {
-                        let Ok(stream) = stream.into_std() else { continue };
-                        self.hand_over(&workers, &mut turn, (stream, peer)).await;
-                    }
+                accepted = entrance.next(), if !workers.is_empty() => match accepted {
+                    Ok(handed) => self.hand_over(&workers, &mut turn, handed).await,
                     Err(error) => {
                         tracing::debug!(%error, "a connection could not be accepted");
                         tokio::time::sleep(PAUSE).await;
