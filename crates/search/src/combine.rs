@@ -179,7 +179,12 @@ impl<'a> Combiner<'a, '_> {
         if words.config().grid.is_some() {
             return;
         }
-        let text = self.lookup_text(token).to_owned();
+        // Words are compared as the category has them.
+        let text = self.lookup_text(token);
+        let text = match words.stemmer() {
+            Some(stemmer) => stemmer.stem(text).into_owned(),
+            None => text.to_owned(),
+        };
         let bundle = words.bundle(token.partial);
         for entry in nearest(bundle, &text, self.typos, self.work) {
             let text = self.store(entry.word());

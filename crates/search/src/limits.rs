@@ -82,5 +82,12 @@ pub const MAX_SYNONYMS: usize = 20_000;
 /// Most synonyms of one word that are looked up; later ones are dropped.
 pub const MAX_SYNONYMS_OF_WORD: usize = 32;
 
+/// Most text that is looked through for matches to mark in one answer, in bytes; the rest is shown
+/// without marks.
+pub const MAX_HIGHLIGHTED_BYTES: usize = 512 << 10;
+
+/// Most words of a snippet.
+pub const MAX_SNIPPET_WORDS: usize = 200;
+
 /// Most attributes to sort by at once.
 pub const MAX_ORDER_KEYS: usize = 4;

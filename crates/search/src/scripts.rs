@@ -1,5 +1,7 @@
 //! Words in scripts of all kinds, those that are written without spaces among them.
 
+use std::ops::Range;
+
 /// Whether a letter is of a script that has no spaces between words: Chinese and Japanese
 /// characters, kana, Thai, Lao, Burmese, Khmer (blocks of the Unicode Standard).
 pub(crate) fn is_unspaced(character: char) -> bool {
@@ -63,24 +65,66 @@ pub(crate) fn each_query_word(text: &str, mut each: impl FnMut(&str)) {
 /// Calls `each` with the runs of one kind of script. Runs without spaces become pairs, and with
 /// `last` their last letter too.
 fn each_part(word: &str, last: bool, each: &mut impl FnMut(&str)) {
-    let mut rest = word;
-    while let Some(first) = rest.chars().next() {
+    each_place(word, last, &mut |place| each(&word[place]));
+}
+
+/// The same with their places.
+fn each_place(word: &str, last: bool, each: &mut impl FnMut(Range<usize>)) {
+    let mut start = 0;
+    while let Some(first) = word[start..].chars().next() {
         let unspaced = is_unspaced(first);
-        let end = rest.find(|other| is_unspaced(other) != unspaced).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        rest = after;
-        if !unspaced {
-            each(run);
-            continue;
+        let length = word[start..].find(|other| is_unspaced(other) != unspaced);
+        let end = length.map_or(word.len(), |length| start + length);
+        if unspaced {
+            let letters = word[start..end].char_indices().map(|(at, _)| start + at);
+            let starts: Vec<usize> = letters.chain([end]).collect();
+            starts.windows(3).for_each(|pair| each(pair[0]..pair[2]));
+            if last || starts.len() == 2 {
+                each(starts[starts.len() - 2]..end);
+            }
+        } else {
+            each(start..end);
         }
-        let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([end]).collect();
-        for pair in starts.windows(3) {
-            each(&run[pair[0]..pair[2]]);
-        }
-        if last || starts.len() == 2 {
-            each(&run[starts[starts.len() - 2]..]);
-        }
+        start = end;
     }
+}
+
+/// Calls `each` with the places of what is between spaces.
+pub(crate) fn each_chunk(text: &str, mut each: impl FnMut(Range<usize>)) {
+    let mut at = 0;
+    for chunk in text.split(char::is_whitespace) {
+        if !chunk.is_empty() {
+            each(at..at + chunk.len());
+        }
+        at += chunk.len();
+        at += text[at..].chars().next().map_or(0, char::len_utf8);
+    }
+}
+
+/// Calls `each` with the places of the words within a place, in the order of
+/// [`each_word`].
+pub(crate) fn each_piece(text: &str, place: Range<usize>, mut each: impl FnMut(Range<usize>)) {
+    let chunk = &text[place.clone()];
+    let mut at = place.start;
+    for word in chunk.split(|character| !is_in_word(character)) {
+        each_place(word, true, &mut |inside| each(at + inside.start..at + inside.end));
+        at += word.len();
+        at += text[at..place.end].chars().next().map_or(0, char::len_utf8);
+    }
+}
+
+/// A place without the punctuation at its ends, unless there is nothing else.
+pub(crate) fn without_punctuation(text: &str, place: Range<usize>) -> Range<usize> {
+    let is_punctuation = |character: char| {
+        matches!(character, '.' | ',' | ';' | ':' | '!' | '?' | '(' | ')' | '[' | ']' | '{' | '}')
+            || matches!(character, '"' | '\'' | '\u{2010}'..='\u{203a}' | '\u{ab}' | '\u{bb}')
+            || matches!(character, '\u{bf}' | '\u{a1}' | '\u{3001}'..='\u{3003}')
+    };
+    let chunk = &text[place.clone()];
+    let trimmed = chunk.trim_start_matches(is_punctuation);
+    let start = place.end - trimmed.len();
+    let trimmed = trimmed.trim_end_matches(is_punctuation);
+    if trimmed.is_empty() { place } else { start..start + trimmed.len() }
 }
 
 #[cfg(test)]

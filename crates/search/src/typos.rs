@@ -23,8 +23,19 @@ fn allowed(length: usize, most: usize) -> usize {
     by_length.min(most)
 }
 
+/// Which letters a word has, as bits. Letters may share a bit.
+fn letters_of(word: &str) -> u64 {
+    if word.is_ascii() {
+        return word.bytes().fold(0, |bits, byte| bits | 1 << (byte % 64));
+    }
+    word.chars().fold(0, |bits, letter| bits | 1 << (u32::from(letter) % 64))
+}
+
 /// The words of a dictionary that are nearest to a word: only those with the fewest typos, and of
-/// these the ones that most documents have.
+/// these the ones that weigh most.
+///
+/// All words are looked at, most of them only as far as their length and their letters: a typo takes
+/// one letter at most from a word and gives it one.
 pub(crate) fn nearest<'a>(
     bundle: &'a Bundle,
     word: &str,
@@ -36,12 +47,18 @@ pub(crate) fn nearest<'a>(
     if limit == 0 || letters.len() > MAX_PHONETIC_CHARS || !work.spend(bundle.len()) {
         return Vec::new();
     }
+    let bits = letters_of(word);
     let mut found: Vec<Entry<'_>> = Vec::new();
     let mut other = Vec::new();
     for entry in bundle.iter() {
         // The number of bytes tells of most words that they have too many or too few characters.
         let bytes = entry.word().len();
         if bytes + limit < letters.len() || bytes > (letters.len() + limit) * 4 {
+            continue;
+        }
+        let other_bits = letters_of(entry.word());
+        let [missing, more] = [bits & !other_bits, other_bits & !bits].map(u64::count_ones);
+        if missing.max(more) as usize > limit {
             continue;
         }
         other.clear();
@@ -61,7 +78,10 @@ pub(crate) fn nearest<'a>(
         }
         found.push(entry);
     }
-    found.sort_by_key(|entry| std::cmp::Reverse(entry.posting().len()));
+    found.sort_by(|left, right| {
+        let by_weight = right.weight().order(left.weight());
+        by_weight.then(right.posting().len().cmp(&left.posting().len()))
+    });
     found.truncate(WORDS_TAKEN);
     found
 }
@@ -72,6 +92,7 @@ mod tests {
     use crate::posting::End;
     use crate::weight::Weight;
     use hashbrown::DefaultHashBuilder;
+    use std::collections::BTreeSet;
 
     #[test]
     fn only_the_nearest_words_are_taken() {
@@ -93,5 +114,31 @@ mod tests {
         assert_eq!(near("histogrm", 1), "histogram");
         assert_eq!(near("histroy", 0), "");
         assert_eq!(near("his", 2), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn nothing_nearer_is_passed_over(
+            words in proptest::collection::btree_set("[a-d\u{e4}\u{4eac}]{2,11}", 1..40),
+            word in "[a-e\u{e4}\u{4eac}]{4,10}",
+        ) {
+            let hasher = DefaultHashBuilder::default();
+            let mut bundle = Bundle::default();
+            for (slot, word) in (0..).zip(&words) {
+                bundle.add(&hasher, word, slot, End::Back, &Weight::default());
+            }
+            let letters = |word: &str| word.chars().collect::<Vec<_>>();
+            let most = allowed(letters(&word).len(), 2);
+            let typos = |other: &String| distance::typos(&letters(&word), &letters(other), most);
+            let fewest = words.iter().filter_map(typos).min();
+            let nearest_words: BTreeSet<&str> = words
+                .iter()
+                .filter(|other| fewest.is_some() && typos(other) == fewest)
+                .map(String::as_str)
+                .collect();
+            let found = nearest(&bundle, &word, 2, &mut Work::new());
+            proptest::prop_assert_eq!(found.len(), nearest_words.len().min(WORDS_TAKEN));
+            proptest::prop_assert!(found.iter().all(|entry| nearest_words.contains(entry.word())));
+        }
     }
 }

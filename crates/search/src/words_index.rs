@@ -81,6 +81,10 @@ impl WordsIndex {
         &self.name_json
     }
 
+    pub(crate) fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
     pub(crate) fn stemmer(&self) -> Option<Stemmer> {
         self.tokenizer.stemmer()
     }
