@@ -2,8 +2,9 @@
 
 use crate::command_store::CommandStore;
 use crate::database_options;
+use futures_util::StreamExt;
 use runnel_store::{
-    Answer, Context, Disk, Environment, Error, Memory, Reference, Store, Value, Verb,
+    Answer, Change, Context, Disk, Environment, Error, Memory, Reference, Store, Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -279,7 +280,17 @@ impl Store for SqliteScheme {
     }
 
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<runnel_store::Changes> {
-        self.with(Verb::Watch, reference, |database, inner| database.watch(inner, context))
+        // Told by the names that paths have here: the file first.
+        let file = Reference::from_path(Self::split(reference.path()).0.to_string());
+        self.with(Verb::Watch, reference, |database, inner| {
+            database.watch(inner, context).map(|changes| {
+                let named = changes.map(move |change| {
+                    let below = |reference: Reference| file.join(reference.relative_path());
+                    change.map(|change| Change { reference: below(change.reference), ..change })
+                });
+                Box::pin(named) as runnel_store::Changes
+            })
+        })
     }
 
     fn begin(

@@ -236,6 +236,9 @@ K.methods(Index, {
   -- Loads what is there and repeats what changes from then on.
   ["follow:"] = function(self, source)
     local changes = source:changes()
+    if source:value() == nil then
+      throw("notFound", "there is nothing to follow at " .. source:stringValue())
+    end
     reload(self, source)
     return changes:connect_(self)
   end,
