@@ -101,10 +101,10 @@ fn begin(axis: &Axis<'_>, series: &[Series<'_>], out: &mut String) -> f64 {
 }
 
 fn rounded(number: f64) -> String {
-    if number >= 100.0 || number.fract() == 0.0 {
-        format!("{number:.0}")
-    } else {
-        format!("{number:.1}")
+    match number {
+        _ if number >= 100.0 || number.fract() == 0.0 => format!("{number:.0}"),
+        1.0.. => format!("{number:.1}"),
+        _ => format!("{number:.3}"),
     }
 }
 
