@@ -1,13 +1,21 @@
-//! The slowest queries: hostile ones, and random ones, on small and large indexes.
+//! The slowest queries: hostile ones, and random ones, on small and large indexes, by CPU time and by
+//! the share of the work that a query may be. The argument is the number of documents of the largest
+//! index.
 //!
 //! The library of 540 books lies outside of the project; without it only made-up documents are
 //! used.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod catalogue;
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use runnel_search::{Answer, Document, Index, MAX_QUERY_CHARS, Request, Search, SearchConfig};
+use catalogue::{Book, Catalogue};
+use runnel_search::{
+    Answer, Attribute, AttributeType, Category, Document, Id, Index, IndexConfig, MAX_CATEGORIES,
+    MAX_QUERY_CHARS, MAX_WORK, Partial, Request, Search, SearchConfig, Similarity,
+};
+use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
 
 /// Queries made to be slow.
@@ -34,6 +42,13 @@ fn hostile() -> Vec<String> {
         format!("a a a a a a a a {}:a", ["t"; 480].join(",")),
         repeat("a"),
         repeat("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa~ "),
+        "a zzzzy !s* !t* !e* !a*".to_owned(),
+        repeat("!a* "),
+        repeat("bananab|annanax|historyx|peterson "),
+        repeat("0\u{2026}9 "),
+        repeat("a*\u{2026}zzzz*|"),
+        "s* t* e*".to_owned(),
+        "a*|e*|i*|o*|u*|s*|t* a*|e*|i*|o*|u*|s*|t* 19*".to_owned(),
         "a* b* c* d* e* f* g* h* i* j* k* l* m* n* o* p* q* r* s* t* u* v* w* x* y* z*".to_owned(),
         "e* n* i* r* a* t* o* s* e n i r a t o s".to_owned(),
     ]
@@ -57,62 +72,133 @@ fn random(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Documents of words that are as unevenly common as those of a language.
-fn made_up(count: i64) -> impl Iterator<Item = Document> {
-    let mut state = 88_172_645_463_325_252_u64;
-    let mut word = move || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let rank = (50_000.0 * ((state % 10_000) as f64 / 10_000.0).powi(3)) as u64;
-        let letters = b"etaoinshrd".map(char::from);
-        rank.to_string().bytes().map(|digit| letters[usize::from(digit - b'0')]).collect::<String>()
+/// The index of made-up books with everything that makes queries slow.
+fn books(count: i64, catalogue: &Catalogue) -> Index {
+    let all = || Partial::substring(1, -1);
+    let category = |name: &str, qualifier: &str| {
+        Category::new(name).partial(all()).qualifiers([name, qualifier])
     };
-    (0..count).map(move |id| {
-        let mut words = |count: usize| (0..count).map(|_| word()).collect::<Vec<_>>().join(" ");
-        Document::new(id)
-            .with("title", words(8))
-            .with("author", words(2))
-            .with("year", (1900 + id % 120).to_string())
-    })
+    let config = IndexConfig::new("books")
+        .category(category("title", "t").similarity(Similarity::DoubleMetaphone(3)))
+        .category(category("author", "a").similarity(Similarity::Soundex(3)))
+        .category(Category::new("year").partial(Partial::None))
+        .category(category("publisher", "p").partial(Partial::Infix { min: 3, max: -1 }))
+        .category(category("subjects", "s").similarity(Similarity::Metaphone(3)))
+        .attribute(Attribute::new("year", AttributeType::Integer));
+    let mut index = Index::new(config).unwrap();
+    let document = |book: Book| {
+        Document::new(book.id)
+            .with("title", book.title)
+            .with("author", book.author)
+            .with("year", book.year)
+            .with("publisher", book.publisher)
+            .with("subjects", book.subjects)
+    };
+    index.load(catalogue.books(count).map(document));
+    index
 }
 
-fn measure(name: &str, search: &Search) {
+/// As many categories as there may be, over few words.
+fn wide(count: i64, catalogue: &Catalogue) -> Index {
+    let config = (0..MAX_CATEGORIES).fold(IndexConfig::new("wide"), |config, number| {
+        let field = ["title", "author", "subjects"][number % 3];
+        config.category(
+            Category::new(format!("c{number}")).from(field).partial(Partial::substring(1, -1)),
+        )
+    });
+    let mut index = Index::new(config).unwrap();
+    index.load(catalogue.books(count).map(|book| {
+        Document::new(book.id)
+            .with("title", book.title)
+            .with("author", book.author)
+            .with("subjects", book.subjects)
+    }));
+    index
+}
+
+/// CPU time of this thread: other processes do not make a query slow.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+fn measure(name: &str, search: &Search, request: &Request<'_>) {
     let mut answer = Answer::new();
     let mut json = Vec::new();
-    let request = Request::new();
     for (kind, queries) in [("hostile", hostile()), ("random", random(3_000))] {
-        let mut times: Vec<(Duration, String)> = queries
+        let mut times: Vec<(Duration, String, u64)> = queries
             .into_iter()
             .map(|query| {
-                let started = Instant::now();
+                let started = cpu_time();
                 json.clear();
-                search.search_into(&query, &request, &mut answer);
+                search.search_into(&query, request, &mut answer);
                 answer.write_json(&mut json);
-                (started.elapsed(), query)
+                (cpu_time() - started, query, answer.work())
             })
             .collect();
         times.sort();
         let middle = times[times.len() / 2].0;
         println!("{name}, {kind}: median {middle:?}, slowest:");
-        for (time, query) in times.iter().rev().take(4) {
-            println!("  {time:>12?}  {:?}", query.chars().take(48).collect::<String>());
+        for (time, query, work) in times.iter().rev().take(5) {
+            let share = *work as f64 / MAX_WORK as f64 * 100.0;
+            println!(
+                "  {time:>12?} {share:>4.0} % {:?}",
+                query.chars().take(48).collect::<String>()
+            );
         }
     }
 }
 
-fn main() {
-    if let Some(library) = support::library() {
-        for name in ["books_range2", "five", "books_unassigned", "books_plainsearch", "weights"] {
-            measure(name, &support::search(name, &library));
+/// The slowest facets.
+fn facets(name: &str, search: &Search) {
+    let mut times = Vec::new();
+    for query in [None, Some(""), Some("a"), Some("a* s*"), Some("a* s* t*"), Some("a*|s*|t*|e*")] {
+        for category in ["title", "author", "year"] {
+            let started = cpu_time();
+            let values = search.facets(category, query, 1).unwrap().len();
+            times.push((cpu_time() - started, query, category, values));
         }
     }
-    let mut index = Index::new(support::books()).unwrap();
+    times.sort();
+    println!("{name}, facets, slowest:");
+    for (time, query, category, values) in times.iter().rev().take(3) {
+        println!("  {time:>12?} {query:?} by {category}: {values} values");
+    }
+}
+
+fn main() {
+    let number = |argument: String| argument.parse().ok();
+    let count: i64 = std::env::args().skip(1).find_map(number).unwrap_or(100_000);
+    let request = Request::new();
+    if let Some(library) = support::library() {
+        for name in ["books_range2", "five", "books_unassigned", "books_plainsearch", "weights"] {
+            measure(name, &support::search(name, &library), &request);
+        }
+    }
+    let catalogue = Catalogue::new();
+    let config = || SearchConfig::new().typos(2).exclusion('!');
+    let shared = |index| Arc::new(RwLock::new(index));
+    let several = (0..8).map(|_| shared(books(count / 20, &catalogue))).collect();
+    measure("8 indexes", &Search::new(several, config()).unwrap(), &request);
+    let wide = wide(count / 20, &catalogue);
+    measure("64 categories", &Search::over(wide, config()).unwrap(), &request);
     let started = Instant::now();
-    index.load(made_up(100_000));
-    println!("100,000 documents indexed in {:?}", started.elapsed());
+    let mut index = books(count, &catalogue);
+    println!("{count} documents indexed in {:?}", started.elapsed());
     let started = Instant::now();
-    made_up(1_000).for_each(|document| index.replace(&document));
+    for book in catalogue.books(1_000) {
+        index.replace(&Document::new(book.id).with("title", book.title).with("year", book.year));
+    }
     println!("1,000 documents replaced in {:?}", started.elapsed());
-    measure("large", &Search::over(index, SearchConfig::new()).unwrap());
+    let search = Search::over(index, config()).unwrap();
+    measure("large", &search, &request);
+    let plain = Search::new(search.indexes().to_vec(), SearchConfig::new()).unwrap();
+    measure("large, once", &plain, &request.unique(true));
+    let order = plain.order("-year").unwrap();
+    measure("large, one list in order", &plain, &request.flat(true).order(&order));
+    let compare = |left: &Id, right: &Id| right.cmp(left);
+    measure("large, sorted", &plain, &request.sort_by(&compare));
+    let filter = plain.filter("year>1950 and not year=1999").unwrap();
+    measure("large, filtered", &plain, &request.filter(&filter));
+    facets("large", &plain);
 }
