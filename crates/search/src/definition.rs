@@ -16,6 +16,7 @@ use crate::limits::MAX_CATEGORIES;
 use options::{Options, invalid};
 use runnel_store::{Error, Value};
 use std::path::PathBuf;
+use tokenizer::Use;
 
 /// The field of a record that has the name of its class. No option has this name.
 pub const CLASS: &str = "#";
@@ -63,15 +64,14 @@ impl SearchDefinition {
     /// [`runnel_store::Kind::Invalid`] for what is missing, not known or wrong, with its name.
     pub fn read(value: &Value) -> Result<SearchDefinition, Error> {
         let what = "a SearchIndex";
-        let known: Vec<&str> =
-            [&OWN[..], &tokenizer::OPTIONS, &searching::OPTIONS].concat();
+        let known: Vec<&str> = [&OWN[..], &tokenizer::OPTIONS, &searching::OPTIONS].concat();
         let Value::Record(fields) = value else {
             return Err(invalid(format!("{what} is defined by a literal with its options")));
         };
-        let (members, own): (Vec<_>, Vec<_>) =
-            fields.iter().cloned().partition(|(name, value)| {
-                !known.contains(&name.as_str()) && category::is_one(value)
-            });
+        let (members, own): (Vec<_>, Vec<_>) = fields
+            .iter()
+            .cloned()
+            .partition(|(name, value)| !known.contains(&name.as_str()) && category::is_one(value));
         let own = Value::Record(own);
         let options = Options::new(&own, what, &known)?;
         let name = read_name(&options)?;
@@ -83,13 +83,16 @@ impl SearchDefinition {
         }
         let key_format = read_key_format(&options)?;
         index = index.key_format(key_format).tokenizer(match options.record("tokenizer")? {
-            Some(value) => tokenizer::read(value, &format!("the tokenizer of {what}"))?,
-            None => tokenizer::of(&options)?,
+            Some(value) => {
+                tokenizer::read(value, &format!("the tokenizer of {what}"), Use::Documents)?
+            }
+            None => tokenizer::of(&options, Use::Documents)?,
         });
         let fidelity = match options.flag("original")? {
             Some(true) => Fidelity::Original,
             _ => Fidelity::Corrected,
         };
+        index = index.phrases(searching::phrases(&options)?);
         index = index.fidelity(fidelity).fixed(options.flag("fixed")?.unwrap_or(false));
         let more = options.record("categories")?.and_then(Value::as_record).unwrap_or_default();
         let more = more.iter().filter(|(name, _)| name != CLASS);
@@ -106,9 +109,11 @@ impl SearchDefinition {
         }
         let search = searching::of(&options)?.fidelity(fidelity);
         let search = match options.record("searching")? {
-            Some(value) => {
-                search.tokenizer(tokenizer::read(value, &format!("`searching` of {what}"))?)
-            }
+            Some(value) => search.tokenizer(tokenizer::read(
+                value,
+                &format!("`searching` of {what}"),
+                Use::Queries,
+            )?),
             None => search.tokenizer(tokenizer::for_queries(&options)?),
         };
         let folder = options.text("path")?.map(PathBuf::from);
@@ -149,8 +154,8 @@ impl SearchesDefinition {
             search = search.fidelity(Fidelity::Original);
         }
         search = search.tokenizer(match options.record("searching")? {
-            Some(value) => tokenizer::read(value, "`searching` of a Search")?,
-            None => tokenizer::of(&options)?,
+            Some(value) => tokenizer::read(value, "`searching` of a Search", Use::Queries)?,
+            None => tokenizer::of(&options, Use::Queries)?,
         });
         Ok(SearchesDefinition { name, search })
     }
@@ -159,10 +164,7 @@ impl SearchesDefinition {
 /// The name of an index is a part of paths and of the scheme `search:`.
 fn read_name(options: &Options<'_>) -> Result<String, Error> {
     let Some(name) = options.text("name")? else {
-        return Err(invalid(format!(
-            "{} needs its `name`, such as 'books'",
-            options.what()
-        )));
+        return Err(invalid(format!("{} needs its `name`, such as 'books'", options.what())));
     };
     let odd = |character: char| character == '/' || character == '?' || character.is_control();
     if name.is_empty() || name.len() > MAX_NAME_BYTES || name.contains(odd) {

@@ -216,6 +216,15 @@ fn source_words(words: &WordsIndex, text: &str) -> Vec<SourceWord> {
     let mut chunks = Vec::new();
     scripts::each_chunk(text, |place| chunks.push(place));
     let whole = chunks.len() == 1;
+    // A field that is not taken apart is one word, spaces included.
+    if !whole
+        && text.len() <= MAX_WORD_CHARS
+        && split(tokenizer, text, true, &mut made) == 1
+        && made.iter().next().is_some_and(|word| word.contains(char::is_whitespace))
+    {
+        let word = made.iter().next().map(|word| stored(words, word));
+        return vec![SourceWord { place: 0..text.len(), stored: word }];
+    }
     for chunk in chunks {
         let count = split(tokenizer, &text[chunk.clone()], whole, &mut made);
         let first = made.iter().next().map(|word| stored(words, word));

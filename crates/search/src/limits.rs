@@ -13,9 +13,13 @@ pub const MAX_ALTERNATIVES: usize = 32;
 /// more, those with the highest sums of weights stay.
 pub const MAX_INTERPRETATIONS: usize = 4_096;
 
-/// Most bytes of combinations in one answer. Queries with very many or very long words keep fewer
+/// Most bytes of combinations of one index in an answer. Queries with very many or very long words keep fewer
 /// interpretations than [`MAX_INTERPRETATIONS`] because of it.
 pub const MAX_COMBINATION_BYTES: usize = 1 << 20;
+
+/// Most bytes of combinations of all indexes in one answer; [`MAX_COMBINATION_BYTES`] are those of
+/// one index. Once they are used up, further indexes have their best interpretation only.
+pub const MAX_COMBINATION_BYTES_OF_INDEXES: usize = 4 << 20;
 
 /// Most work of one query, in elementary steps (a list element looked at, 256 bits of sets
 /// compared) of a few nanoseconds each. When it is used up, ranges and alternatives end early and
@@ -85,6 +89,9 @@ pub const MAX_SYNONYMS_OF_WORD: usize = 32;
 /// Most text that is looked through for matches to mark in one answer, in bytes; the rest is shown
 /// without marks.
 pub const MAX_HIGHLIGHTED_BYTES: usize = 512 << 10;
+
+/// Most documents of one answer in which matches are marked; later ones are shown without.
+pub const MAX_HIGHLIGHTED_DOCUMENTS: usize = 1_000;
 
 /// Most words of a snippet.
 pub const MAX_SNIPPET_WORDS: usize = 200;

@@ -4,6 +4,7 @@ use crate::answer::{Answer, Identifier};
 use crate::combine::Combiner;
 use crate::error::{ConfigError, RequestError};
 use crate::filter::Filter;
+use crate::highlight::Markers;
 use crate::id::Id;
 use crate::index::{Fidelity, Index};
 use crate::limits::MAX_INDEXES;
@@ -45,6 +46,7 @@ pub struct SearchConfig {
     exclusions: Vec<char>,
     phrases: bool,
     synonyms: Synonyms,
+    markers: Markers,
     fidelity: Fidelity,
 }
 
@@ -144,6 +146,17 @@ impl SearchConfig {
     pub fn synonyms(mut self, synonyms: Synonyms) -> SearchConfig {
         self.synonyms = synonyms;
         self
+    }
+
+    /// What is written around matches where texts are shown with them.
+    pub fn mark_with(mut self, markers: Markers) -> SearchConfig {
+        self.markers = markers;
+        self
+    }
+
+    /// What is written around matches.
+    pub fn markers(&self) -> &Markers {
+        &self.markers
     }
 
     pub(crate) fn reading(&self, last_partial: bool) -> Reading<'_> {

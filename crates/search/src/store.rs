@@ -2,6 +2,7 @@
 
 mod bulk;
 mod content;
+mod highlights;
 mod incoming;
 mod json;
 mod keys;
@@ -17,6 +18,8 @@ pub use scheme::{MAX_SEARCHES, SearchScheme};
 use crate::answer::Answer as Found;
 use crate::collection::Collection;
 use crate::definition::{SearchDefinition, SearchesDefinition};
+use crate::highlight::Highlighter;
+use crate::highlight::Markers;
 use crate::id::Id;
 use crate::search::{Request, Search};
 use crate::site::PageSource;
@@ -32,7 +35,7 @@ use shared::Shared;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Most documents of a listing.
 pub const MAX_LISTED: usize = 1 << 20;
@@ -43,7 +46,8 @@ const ANSWER_CLASS: &str = "SearchAnswer";
 /// An index with its documents as a store, or several that are searched together.
 ///
 /// - A get of the root searches. Its query has `query`, `ids` (20 without), `offset`, `unique`,
-///   `filter`, `sort`, `flat`, `documents`, `facets` and `at_least`; names not listed here are
+///   `filter`, `sort`, `flat`, `documents`, `highlight`, `positions`, `snippet`, `words`, `facets` and
+///   `at_least`; names not listed here are
 ///   ignored. `ids` and `offset` are read as the integer they begin with, so `5abc` is 5 and `x` is
 ///   0. Without a query the answer is empty. The answer is JSON as [`Found::write_json`] writes it,
 ///   and has a weak entity tag, which stays the same until something is written.
@@ -125,6 +129,11 @@ impl SearchStore {
             // Neither constructor makes a store without members.
             (None, None) => unreachable!("a search store has an index"),
         }
+    }
+
+    /// What is written around matches.
+    fn markers(&self) -> &Markers {
+        self.searching().config.markers()
     }
 
     /// The number of documents.
@@ -377,6 +386,13 @@ impl PageSource for SearchStore {
 
     fn document(&self, index: usize, id: &Id) -> Option<Bytes> {
         self.members.get(index)?.collection().document(id)
+    }
+
+    fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
+        if let Some(member) = self.members.get(index) {
+            let index = member.collection().index().read().unwrap_or_else(PoisonError::into_inner);
+            look(&Highlighter::new(&index, answer));
+        }
     }
 
     fn is_several(&self) -> bool {

@@ -73,7 +73,11 @@ fn plain(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
         let whole = Splitter::Literal(NO_SEPARATOR.into());
         category = category.tokenizer(Tokenizer::new().splits(whole).case_sensitive(true));
     } else if let Some(value) = options.record("tokenizer")? {
-        category = category.tokenizer(tokenizer::read(value, &format!("the tokenizer of {what}"))?);
+        category = category.tokenizer(tokenizer::read(
+            value,
+            &format!("the tokenizer of {what}"),
+            tokenizer::Use::Documents,
+        )?);
     }
     Ok(category.exact_first(options.flag("exactFirst")?.unwrap_or(false)))
 }

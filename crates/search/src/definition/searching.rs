@@ -1,13 +1,15 @@
 //! How an index is searched, or several together.
 
 use super::CLASS;
-use super::options::{Options, engine_number, invalid};
+use super::options::{Options, engine_number, invalid, texts_of};
+use crate::highlight::Markers;
 use crate::preferences::Boost;
 use crate::search::SearchConfig;
+use crate::synonyms::Synonyms;
 use runnel_store::{Error, Value};
 
 /// What a search is told.
-pub(super) const OPTIONS: [&str; 8] = [
+pub(super) const OPTIONS: [&str; 11] = [
     "boosts",
     "maxAllocations",
     "terminateEarly",
@@ -16,6 +18,9 @@ pub(super) const OPTIONS: [&str; 8] = [
     "ignoreUnassigned",
     "typos",
     "exclusion",
+    "phrases",
+    "synonyms",
+    "marks",
 ];
 
 /// Most boosts, and most lists of `ignore` and `only`.
@@ -26,6 +31,12 @@ const MOST: i64 = 1_000_000;
 
 /// Most typos of a word that can be forgiven.
 const MAX_TYPOS: i64 = 4;
+
+/// What excludes words where a language is named.
+const EXCLUSIONS: &str = "-!";
+
+/// Most characters that exclude words.
+const MAX_EXCLUSIONS: usize = 4;
 
 /// The search of options that may have others besides; without its tokenizer.
 pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
@@ -58,14 +69,52 @@ pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
     }
     search = search.ignore_unassigned(options.flag("ignoreUnassigned")?.unwrap_or(false));
     search = search.typos(options.count("typos", 0, MAX_TYPOS)?.unwrap_or_default() as usize);
-    if let Some(text) = options.text("exclusion")? {
-        let mut characters = text.chars();
-        let (Some(marker), None) = (characters.next(), characters.next()) else {
-            return Err(options.wrong("exclusion", "one character such as '!'"));
-        };
+    let natural = options.get("language").map_or("", |_| EXCLUSIONS);
+    let exclusions = options.text("exclusion")?.unwrap_or(natural);
+    let usable = |letter: char| letter.is_ascii_punctuation() && !"\"*~:|,".contains(letter);
+    if exclusions.len() > MAX_EXCLUSIONS || !exclusions.chars().all(usable) {
+        return Err(options.wrong("exclusion", "one or a few punctuation marks such as '-!'"));
+    }
+    for marker in exclusions.chars() {
         search = search.exclusion(marker);
     }
-    Ok(search)
+    if let Some([before, after]) = options.texts("marks")?.as_deref() {
+        let markers = Markers { before: before.clone(), after: after.clone(), html: true };
+        search = search.mark_with(markers);
+    } else if options.get("marks").is_some() {
+        return Err(options.wrong("marks", "two texts such as [ '<b>', '</b>' ]"));
+    }
+    Ok(search.phrases(phrases(options)?).synonyms(synonyms(options)?))
+}
+
+/// Whether there are phrases: where a language is named, unless it is said otherwise.
+pub(super) fn phrases(options: &Options<'_>) -> Result<bool, Error> {
+    Ok(options.flag("phrases")?.unwrap_or(options.get("language").is_some()))
+}
+
+/// `[ [ 'tv', 'television' ], #{ 'nyc': [ 'new york' ] } ]`: lists of texts that all find each
+/// other, and dictionaries from a text to others that it finds. A dictionary can stand alone.
+fn synonyms(options: &Options<'_>) -> Result<Synonyms, Error> {
+    let name = "synonyms";
+    let wrong = || options.wrong(name, "a list of lists of texts, or a dictionary to such lists");
+    let elements = match options.get(name) {
+        None => return Ok(Synonyms::new()),
+        Some(Value::List(elements)) => elements.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+    };
+    let mut synonyms = Synonyms::new();
+    for element in elements {
+        match element {
+            Value::Record(fields) => {
+                for (text, finds) in fields.iter().filter(|(text, _)| text != CLASS) {
+                    synonyms = synonyms.one_way(text, texts_of(finds).ok_or_else(wrong)?);
+                }
+            }
+            Value::List(_) => synonyms = synonyms.set(texts_of(element).ok_or_else(wrong)?),
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(synonyms)
 }
 
 /// `#{ 'title author': 3 }`: category names with spaces between them, and what they add.

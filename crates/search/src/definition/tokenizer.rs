@@ -2,14 +2,17 @@
 
 use super::CLASS;
 use super::options::{Options, invalid};
+use crate::language::Language;
 use crate::pattern::Pattern;
 use crate::stem::Stemmer;
 use crate::substitute::Substitution;
+use crate::suggest::nearest_name;
 use crate::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
 /// What a tokenizer is told.
-pub(super) const OPTIONS: [&str; 9] = [
+pub(super) const OPTIONS: [&str; 10] = [
+    "language",
     "substitutes",
     "removes",
     "stopwords",
@@ -26,6 +29,10 @@ const MAX_PAIRS: usize = 1_024;
 
 /// Most words that can be kept or asked to be rejected by length.
 const MOST: i64 = 1_000_000;
+
+/// Two names of splitting into words of letters and digits, and pairs of letters of scripts without
+/// spaces.
+const WORDS: [&str; 2] = ["words", "bigrams"];
 
 const STEMMERS: [(&str, Stemmer); 18] = [
     ("arabic", Stemmer::Arabic),
@@ -48,19 +55,26 @@ const STEMMERS: [(&str, Stemmer); 18] = [
     ("turkish", Stemmer::Turkish),
 ];
 
+/// What a tokenizer takes apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    Documents,
+    Queries,
+}
+
 /// A literal of a tokenizer.
-pub(super) fn read(value: &Value, what: &str) -> Result<Tokenizer, Error> {
+pub(super) fn read(value: &Value, what: &str, of_what: Use) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
-    of(&Options::new(value, what, &known)?)
+    of(&Options::new(value, what, &known)?, of_what)
 }
 
 /// The tokenizer of options that may have others besides.
-pub(super) fn of(options: &Options<'_>) -> Result<Tokenizer, Error> {
-    let mut tokenizer = for_queries(options)?;
+pub(super) fn of(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+    let mut tokenizer = changed(options, of_what)?;
     if let Some(pattern) = options.pattern("removes")? {
         tokenizer = tokenizer.removes(pattern);
     }
-    if let Some(text) = options.text("splits")? {
+    if let Some(text) = options.text("splits")?.filter(|text| !WORDS.contains(text)) {
         tokenizer = tokenizer.splits(if text.starts_with('/') && text.len() > 1 {
             let refused = |error| options.refused("splits", &error);
             Splitter::Pattern(Pattern::parse(text).map_err(refused)?)
@@ -88,9 +102,39 @@ pub(super) fn of(options: &Options<'_>) -> Result<Tokenizer, Error> {
 /// What of the tokenizer of an index also suits queries, where nothing is said about these: not
 /// removing and splitting, since queries have marks that documents have not.
 pub(super) fn for_queries(options: &Options<'_>) -> Result<Tokenizer, Error> {
-    let mut tokenizer = Tokenizer::new();
-    let substitutions =
-        [("west european", Substitution::WestEuropean), ("polish", Substitution::Polish)];
+    changed(options, Use::Queries)
+}
+
+/// The tokenizer of a language if one is named, with what changes texts and words.
+fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+    let mut tokenizer = match options.text("language")? {
+        None => Tokenizer::new(),
+        Some(name) => {
+            let Some(language) = Language::named(name) else {
+                let hint = nearest_name(name, Language::names(), "there are none");
+                let what = options.what();
+                return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
+            };
+            match of_what {
+                Use::Documents => language.indexing(),
+                Use::Queries => language.searching(),
+            }
+        }
+    };
+    if options.text("splits")?.is_some_and(|text| WORDS.contains(&text)) {
+        tokenizer = tokenizer.splits(match of_what {
+            Use::Documents => Splitter::Words,
+            Use::Queries => Splitter::QueryWords,
+        });
+    }
+    let substitutions = [
+        ("west european", Substitution::WestEuropean),
+        ("polish", Substitution::Polish),
+        ("accents", Substitution::Accents),
+        ("german", Substitution::German),
+        ("russian", Substitution::Russian),
+        ("widths", Substitution::Widths),
+    ];
     if let Some(substitution) = options.choice("substitutes", &substitutions)? {
         tokenizer = tokenizer.substitutes(substitution);
     }

@@ -38,6 +38,13 @@ impl SearchStore {
         } else {
             found.write_json(&mut out);
         }
+        if !(asked.highlight.is_empty() && asked.snippet.is_empty()) {
+            // Inside the object, at its end.
+            out.pop();
+            out.extend_from_slice(b",\"highlights\":");
+            self.write_highlights(asked, found, &mut out);
+            out.push(b'}');
+        }
         if !asked.facets.is_empty() {
             // Inside the object, at its end.
             out.pop();
@@ -91,6 +98,21 @@ impl SearchStore {
             out.push(b']');
         }
         out.extend_from_slice(rest);
+        if let Some(flat) = &found.flat {
+            // The documents of one list, as one list.
+            out.pop();
+            out.extend_from_slice(b",\"documents\":[");
+            for (number, (index, id)) in flat.ids.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                match self.document(usize::from(*index), id) {
+                    Some(document) => out.extend_from_slice(&document),
+                    None => out.extend_from_slice(b"null"),
+                }
+            }
+            out.extend_from_slice(b"]}");
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a search is asked in the query of a reference.
 
 use crate::id::leading_integer;
+use crate::limits::MAX_SNIPPET_WORDS;
 use percent_encoding::percent_decode;
 use runnel_store::{Error, Kind, Result};
 use std::borrow::Cow;
@@ -10,6 +11,9 @@ pub const MAX_IDS: i64 = 100_000;
 
 /// Most parameters of a search, and most facets.
 pub const MAX_SEARCH_PARAMETERS: usize = 64;
+
+/// How many words a snippet has, where nothing is said.
+const SNIPPET_WORDS: usize = 30;
 
 /// What a search is asked.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,6 +26,11 @@ pub(super) struct Parameters<'a> {
     pub(super) sort: Option<Cow<'a, str>>,
     pub(super) flat: bool,
     pub(super) documents: bool,
+    pub(super) highlight: Vec<String>,
+    pub(super) positions: bool,
+    pub(super) snippet: Vec<String>,
+    /// About how many words a snippet has.
+    pub(super) words: usize,
     pub(super) facets: Vec<String>,
     pub(super) at_least: usize,
 }
@@ -38,6 +47,10 @@ impl<'a> Parameters<'a> {
             sort: None,
             flat: false,
             documents: false,
+            highlight: Vec::new(),
+            positions: false,
+            snippet: Vec::new(),
+            words: SNIPPET_WORDS,
             facets: Vec::new(),
             at_least: 1,
         };
@@ -51,6 +64,13 @@ impl<'a> Parameters<'a> {
                 "unique" => parameters.unique = flag(name, &value()?)?,
                 "flat" => parameters.flat = flag(name, &value()?)?,
                 "documents" => parameters.documents = flag(name, &value()?)?,
+                "highlight" => parameters.highlight = names(&value()?)?,
+                "positions" => parameters.positions = flag(name, &value()?)?,
+                "snippet" => parameters.snippet = names(&value()?)?,
+                "words" => {
+                    let words = leading_integer(&value()?).clamp(1, MAX_SNIPPET_WORDS as i64);
+                    parameters.words = words as usize;
+                }
                 "filter" => parameters.filter = Some(value()?).filter(|text| !text.is_empty()),
                 "sort" => parameters.sort = Some(value()?).filter(|text| !text.is_empty()),
                 "facets" => parameters.facets = names(&value()?)?,
