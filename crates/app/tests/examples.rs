@@ -44,9 +44,16 @@ const SERVING: [Serving; 8] = [
 ];
 
 /// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
-/// and where figures are read, `database.rs`.
-const ELSEWHERE: [&str; 5] =
-    ["http-fixture", "insert", "insert-columns", "memory-server", "shared-tasks"];
+/// where figures are read, `database.rs`, and where searches are compared, `search.rs`.
+const ELSEWHERE: [&str; 7] = [
+    "books",
+    "catalogue",
+    "http-fixture",
+    "insert",
+    "insert-columns",
+    "memory-server",
+    "shared-tasks",
+];
 
 fn names() -> BTreeSet<String> {
     std::fs::read_dir(examples())
