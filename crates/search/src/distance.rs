@@ -24,10 +24,11 @@ pub(crate) fn typos(left: &[char], right: &[char], limit: usize) -> Option<usize
     if left.len().abs_diff(right.len()) > limit {
         return None;
     }
-    let mut before: Vec<usize> = Vec::new();
+    let mut before: Vec<usize> = Vec::with_capacity(right.len() + 1);
     let mut row: Vec<usize> = (0..=right.len()).collect();
+    let mut next = Vec::with_capacity(row.len());
     for (number, letter) in left.iter().enumerate() {
-        let mut next = Vec::with_capacity(row.len());
+        next.clear();
         next.push(number + 1);
         for (column, other) in right.iter().enumerate() {
             let replaced = row[column] + usize::from(letter != other);
@@ -44,7 +45,8 @@ pub(crate) fn typos(left: &[char], right: &[char], limit: usize) -> Option<usize
         if next.iter().all(|distance| *distance > limit) {
             return None;
         }
-        before = std::mem::replace(&mut row, next);
+        std::mem::swap(&mut before, &mut row);
+        std::mem::swap(&mut row, &mut next);
     }
     row.last().copied().filter(|distance| *distance <= limit)
 }

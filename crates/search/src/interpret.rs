@@ -1,7 +1,7 @@
 //! Interpretations: every way to choose one combination per word, best first.
 
 use crate::combine::{COMPARED_LISTS, Combination};
-use crate::limits::{MAX_COMBINATION_BYTES, MAX_INTERPRETATIONS};
+use crate::limits::{MAX_COMBINATION_BYTES, MAX_COMBINATION_BYTES_OF_INDEXES, MAX_INTERPRETATIONS};
 use crate::number::Number;
 use crate::preferences::{NO_NAME, Name, Node, Preferences};
 use crate::work::{CHOSEN, Work};
@@ -46,12 +46,15 @@ pub(crate) struct Interpretations {
     pub(crate) all: Vec<Interpretation>,
     /// The combinations of each word in one index.
     pub(crate) places: Vec<Range<u32>>,
+    /// About how long the interpretations are in the answer.
+    bytes: usize,
 }
 
 impl Interpretations {
     pub(crate) fn clear(&mut self) {
         self.choices.clear();
         self.all.clear();
+        self.bytes = 0;
     }
 
     /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about
@@ -64,21 +67,24 @@ impl Interpretations {
         bytes: usize,
         work: &mut Work,
     ) {
-        let mut limit = (MAX_COMBINATION_BYTES / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
+        let left = MAX_COMBINATION_BYTES_OF_INDEXES.saturating_sub(self.bytes);
+        let most_bytes = left.min(MAX_COMBINATION_BYTES);
+        let mut limit = (most_bytes / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
         let mut level = NONE..NONE;
         for place in 0..self.places.len() {
             let place = self.places[place].clone();
             level = self.choose(level, place, combinations, preferences);
+            if !work.spend(level.len() * CHOSEN) {
+                limit = limit.min(LIMIT_WITHOUT_WORK);
+            }
             if level.len() > limit {
-                if !work.spend(level.len() * CHOSEN) {
-                    limit = limit.min(LIMIT_WITHOUT_WORK);
-                }
                 level = self.keep_best(level, limit);
             }
         }
         if self.places.is_empty() {
             return;
         }
+        self.bytes = self.bytes.saturating_add(level.len() * bytes);
         for choice in level {
             let Choice { score, node, .. } = self.choices[choice as usize];
             if let Some(boost) = preferences.boost(node) {

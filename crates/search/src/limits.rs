@@ -13,8 +13,8 @@ pub const MAX_ALTERNATIVES: usize = 32;
 /// more, those with the highest sums of weights stay.
 pub const MAX_INTERPRETATIONS: usize = 4_096;
 
-/// Most bytes of combinations of one index in an answer. Queries with very many or very long words keep fewer
-/// interpretations than [`MAX_INTERPRETATIONS`] because of it.
+/// Most bytes of combinations of one index in an answer. Queries with very many or very long words
+/// keep fewer interpretations than [`MAX_INTERPRETATIONS`] because of it.
 pub const MAX_COMBINATION_BYTES: usize = 1 << 20;
 
 /// Most bytes of combinations of all indexes in one answer; [`MAX_COMBINATION_BYTES`] are those of

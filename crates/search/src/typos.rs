@@ -10,8 +10,11 @@ use crate::work::Work;
 /// How many words are taken for one that is not known, in each category.
 const WORDS_TAKEN: usize = 3;
 
-/// How many steps it is to compare two words of similar length.
-const COMPARED: usize = 40;
+/// How many steps it is to see that a word of a dictionary is too long, too short or of other letters.
+const LOOKED_AT: usize = 6;
+
+/// How many steps it is to compare two words of similar length and letters.
+const COMPARED: usize = 80;
 
 /// How many typos a word of this length may have: shorter ones are too often other words.
 fn allowed(length: usize, most: usize) -> usize {
@@ -44,16 +47,14 @@ pub(crate) fn nearest<'a>(
 ) -> Vec<Entry<'a>> {
     let letters: Vec<char> = word.chars().take(MAX_PHONETIC_CHARS + 1).collect();
     let mut limit = allowed(letters.len(), most);
-    if limit == 0 || letters.len() > MAX_PHONETIC_CHARS || !work.spend(bundle.len()) {
+    if limit == 0 || letters.len() > MAX_PHONETIC_CHARS || !work.spend(bundle.len() * LOOKED_AT) {
         return Vec::new();
     }
     let bits = letters_of(word);
     let mut found: Vec<Entry<'_>> = Vec::new();
     let mut other = Vec::new();
     for entry in bundle.iter() {
-        // The number of bytes tells of most words that they have too many or too few characters.
-        let bytes = entry.word().len();
-        if bytes + limit < letters.len() || bytes > (letters.len() + limit) * 4 {
+        if entry.word().chars().count().abs_diff(letters.len()) > limit {
             continue;
         }
         let other_bits = letters_of(entry.word());
@@ -63,9 +64,6 @@ pub(crate) fn nearest<'a>(
         }
         other.clear();
         other.extend(entry.word().chars());
-        if other.len().abs_diff(letters.len()) > limit {
-            continue;
-        }
         if !work.spend(COMPARED) {
             break;
         }

@@ -24,7 +24,7 @@ pub(crate) const ORDERED: usize = 8;
 pub(crate) const ORDERED_BY_FUNCTION: usize = 40;
 
 /// How many steps it is to form a choice and to see whether it is among the best.
-pub(crate) const CHOSEN: usize = 4;
+pub(crate) const CHOSEN: usize = 12;
 
 /// What a query may still do.
 #[derive(Debug)]
