@@ -13,7 +13,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 56] = files![
+const FILES: [(&str, &str); 57] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -65,6 +65,7 @@ const FILES: [(&str, &str); 56] = files![
     "rows.lua",
     "table.lua",
     "database.lua",
+    "cells.lua",
     "insert.lua",
     "search.lua",
     "program.lua",

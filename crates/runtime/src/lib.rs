@@ -5,6 +5,7 @@
 //!
 //! Reading order: `isolate`, `fiber`, `native`, `value`, then `kernel/core.lua`.
 
+mod cells;
 mod columns;
 mod combined;
 mod date;

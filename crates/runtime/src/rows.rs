@@ -15,7 +15,7 @@ pub(crate) struct Reader {
     /// Where the values lie: keys of the objects, or of the map of a dictionary.
     keys: Vec<Slot>,
     /// The field of the key where it is left out: no later record may have one.
-    left_out: Option<Slot>,
+    left_out: Option<(String, Slot)>,
     /// The metatable of the first record: all others must be of that class.
     class: usize,
     dictionaries: bool,
@@ -84,7 +84,10 @@ impl Reader {
             stack.keep()
         };
         let keys = fields.iter().map(|name| keep(name)).collect();
-        let left_out = left_out.map(|name| keep(&name));
+        let left_out = left_out.map(|name| {
+            let slot = keep(&name);
+            (name, slot)
+        });
         let class = metatable(stack, first);
         let isolate = isolate.clone();
         Ok(Reader { isolate, fields: fields.into(), keys, left_out, class, dictionaries })
@@ -94,16 +97,20 @@ impl Reader {
         self.fields.clone()
     }
 
-    /// The values of the elements of an array between two positions, both included.
+    /// The name of the key where it is left out.
+    pub(crate) fn left_out(&self) -> Option<&str> {
+        self.left_out.as_ref().map(|(name, _)| name.as_str())
+    }
+
+    /// The values of the first elements of an array. So many records came before.
     pub(crate) fn read(
         &self,
         isolate: &Isolate,
         stack: Stack,
         array: c_int,
-        from: usize,
-        to: usize,
+        count: usize,
+        before: usize,
     ) -> Result<Vec<Value>, Error> {
-        let count = (to + 1).saturating_sub(from);
         let mut values = Vec::with_capacity((count * self.keys.len()).min(2 * RECORDS_BATCH));
         let top = stack.top();
         if !stack.reserve(2 * self.keys.len() as c_int + 16) {
@@ -113,9 +120,9 @@ impl Reader {
             stack.push_kept(*key);
         }
         let mut outcome = Ok(());
-        for position in from..=to {
+        for position in 1..=count {
             stack.get_element(array, position);
-            outcome = self.record(isolate, stack, top, position, &mut values);
+            outcome = self.record(isolate, stack, top, before + position, &mut values);
             stack.set_top(top + self.keys.len() as c_int);
             if outcome.is_err() {
                 break;
@@ -161,8 +168,8 @@ impl Reader {
                 );
                 return Err(Error::new(Kind::Invalid, message));
             }
-        } else if let Some(key) = self.left_out {
-            stack.push_kept(key);
+        } else if let Some((_, key)) = &self.left_out {
+            stack.push_kept(*key);
             stack.get_raw(record);
             if stack.kind(-1) != Type::Nil {
                 let message = format!("record {position} has a key and the first one has none");
@@ -176,9 +183,18 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let stack = self.isolate.stack();
-        for key in self.keys.iter().chain(&self.left_out) {
+        let left_out = self.left_out.iter().map(|(_, key)| key);
+        for key in self.keys.iter().chain(left_out) {
             stack.release(*key);
         }
+    }
+}
+
+/// A text of the program as a field: it may have any bytes.
+pub(crate) fn text(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Value::Text(text.into()),
+        Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(bytes)),
     }
 }
 
@@ -189,13 +205,7 @@ fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
         Type::Nil => return Ok(Value::Nil),
         Type::Boolean => return Ok(Value::Bool(stack.boolean(-1))),
         Type::Number => return Ok(number(stack.number(-1))),
-        Type::Text => {
-            let bytes = stack.bytes(-1);
-            return Ok(match std::str::from_utf8(bytes) {
-                Ok(text) => Value::Text(text.into()),
-                Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(bytes)),
-            });
-        }
+        Type::Text => return Ok(text(stack.bytes(-1))),
         _ => {}
     }
     let index = stack.top();

@@ -1,7 +1,7 @@
 -- Inserting many rows at once: `table insertAll: tasks`. All or none of them are there afterwards.
 -- The store works on one batch while the program makes the next one.
 local K = ...
-local type, rawget, setmetatable, floor = type, rawget, setmetatable, math.floor
+local type, rawget, rawequal, setmetatable, floor = type, rawget, rawequal, setmetatable, math.floor
 local native, throw, try, error = K.native, K.throw, K.try, error
 local NULL = K.NULL
 local Table = K.classes.Table
@@ -18,31 +18,61 @@ local function rowsOfBatch(self, first)
 end
 
 -- An insertion that begins with the first record: its fields are those of all.
-local Insertion = { }
-Insertion.__index = Insertion
-
 local function insertion(self, expected)
-  return setmetatable({ table = self, expected = expected, batch = {}, n = 0, rows = 1, count = 0 }, Insertion)
+  return { table = self, expected = expected, batch = {}, n = 0, rows = 1, count = 0 }
+end
+
+local function begin(self, first)
+  if first == nil then throw("nilValue", "nil is no record to insert") end
+  local class = self.table.i_class
+  local begun = native.insertBegin(self.table._native, "", nil, { first }, class and class:instanceVariables(), "id",
+    self.expected)
+  self.rows = rowsOfBatch(self.table, first)
+  local fields = native.insertFields(begun)
+  self.cells = K.cells(first, fields[1], fields[2], self.rows)
+  self.native = begun
+end
+
+-- Passes the records in the cells on.
+local function flushCells(self)
+  local cells = self.cells
+  if not cells or cells.at == 0 then return end
+  local records = cells.at / cells.width
+  cells.at = 0
+  native.insertCells(self.native, cells.address, records)
+  self.count = self.count + records
 end
 
 local function flush(self)
+  flushCells(self)
   if self.n == 0 then return end
-  if not self.native then
-    local class, place = self.table.i_class, self.table
-    self.native = native.insertBegin(place._native, "", nil, self.batch, class and class:instanceVariables(), "id",
-      self.expected)
-  end
-  native.insertBatch(self.native, self.batch, 1, self.n)
+  native.insertBatch(self.native, self.batch, self.n, self.count)
   self.count, self.n = self.count + self.n, 0
 end
 
-local function add(self, record)
-  local n = self.n + 1
-  if n == 1 and self.count == 0 then self.rows = rowsOfBatch(self.table, record) end
+-- A record that cannot be written into cells: it waits with those that follow, for Rust to read.
+local function addObject(self, record)
   if record == nil then throw("nilValue", "nil is no record to insert") end
+  if self.n == 0 then flushCells(self) end
+  local n = self.n + 1
   self.batch[n] = record
   self.n = n
   if n >= self.rows then flush(self) end
+end
+
+local function add(self, record)
+  if not self.native then begin(self, record) end
+  local cells = self.cells
+  if cells and self.n == 0 then
+    local at = cells.at
+    if cells.write(cells.memory, at, cells.texts, record) then
+      at = at + cells.width
+      cells.at = at
+      if at == cells.size then flushCells(self) end
+      return
+    end
+  end
+  addObject(self, record)
 end
 
 -- Runs a producer that adds records; ends the insertion, or gives it up when the producer fails.
@@ -54,6 +84,7 @@ local function inserting(self, expected, produce, source, block)
     ok, last = try(flush, into)
     if ok then
       if not into.native then return 0 end
+      if into.cells then K.releaseCells(into.cells) end
       return native.insertEnd(into.native)
     end
     failure = last
@@ -62,16 +93,11 @@ local function inserting(self, expected, produce, source, block)
   error(failure, 0)
 end
 
--- The elements of an array lie there already: they are read from it, batch by batch.
 local function fromArray(into, list)
-  local n = #list
-  if n == 0 then return end
-  into.batch, into.n = list, 0
-  local class = into.table.i_class
-  into.native = native.insertBegin(into.table._native, "", nil, list, class and class:instanceVariables(), "id", n)
-  local size = rowsOfBatch(into.table, list[1])
-  for from = 1, n, size do
-    native.insertBatch(into.native, list, from, math.min(n, from + size - 1))
+  for i = 1, #list do
+    local record = list[i]
+    if rawequal(record, NULL) then record = nil end
+    add(into, record)
   end
 end
 
@@ -82,7 +108,7 @@ local function each(into, source, block)
   elseif source._isArray then
     for i = 1, #source do
       local value = source[i]
-      if value == NULL then value = nil end
+      if rawequal(value, NULL) then value = nil end
       add(into, block(value))
     end
   else

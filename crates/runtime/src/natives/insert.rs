@@ -17,9 +17,11 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-pub(crate) const NATIVES: [(&str, Native); 7] = [
+pub(crate) const NATIVES: [(&str, Native); 9] = [
     ("insertBegin", begin),
+    ("insertFields", fields),
     ("insertBatch", batch),
+    ("insertCells", cells),
     ("insertEnd", end),
     ("insertAbort", abort),
     ("insertColumns", columns),
@@ -154,13 +156,36 @@ fn insertion(arguments: Arguments) -> Result<Rc<Insertion>, Error> {
         .ok_or_else(|| Error::new(Kind::Invalid, "an insertion is expected here"))
 }
 
-/// `(insertion, array, from, to)`: the elements of the array between two positions, counted from 1,
-/// both included; at most a batch.
+/// `(insertion)`: the fields of its records, and the key where it is left out.
+fn fields(_: &Isolate, arguments: Arguments) -> Reply {
+    let insertion = attempt!(insertion(arguments));
+    let reader = &insertion.reader;
+    let names = reader.fields().iter().cloned().map(Value::Text).collect();
+    let left_out = reader.left_out().map_or(Value::Nil, Value::from);
+    Reply::Now(Given::Value(Value::List(vec![Value::List(names), left_out])))
+}
+
+/// `(insertion, array, number, number before)`: the first elements of the array, at most a batch, and
+/// how many records came before them.
 fn batch(isolate: &Isolate, arguments: Arguments) -> Reply {
     let insertion = attempt!(insertion(arguments));
-    let (from, to) = (arguments.number(3) as usize, arguments.number(4) as usize);
-    let values = attempt!(insertion.reader.read(isolate, arguments.0, 2, from, to));
-    insertion.progress.borrow_mut().add((to + 1 - from) as u64);
+    let (count, before) = (arguments.number(3) as usize, arguments.number(4) as usize);
+    let values = attempt!(insertion.reader.read(isolate, arguments.0, 2, count, before));
+    deliver(insertion, values, count)
+}
+
+/// `(insertion, address, number)`: so many records in cells.
+fn cells(_: &Isolate, arguments: Arguments) -> Reply {
+    let insertion = attempt!(insertion(arguments));
+    let count = arguments.number(3) as usize;
+    let width = insertion.reader.fields().len();
+    let values = crate::cells::values(arguments.0, 2, count * width);
+    deliver(insertion, values, count)
+}
+
+/// Passes a batch on.
+fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Reply {
+    insertion.progress.borrow_mut().add(records as u64);
     {
         let mut queue = insertion.queue.borrow_mut();
         queue.batches.push_back(values);
