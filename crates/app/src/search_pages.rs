@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use runnel_search::{
-    Answer as Found, Id, PageOptions, PageSource, PageTemplate, Request, SearchPage, SearchStore,
+    Answer as Found, Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchPage,
+    SearchStore,
 };
 use runnel_store::{Answer, Body, Context, Error, Kind, Reference, Store, Value};
 use std::rc::Rc;
@@ -68,6 +69,12 @@ impl PageSource for IndexOf {
 
     fn document(&self, index: usize, id: &Id) -> Option<Bytes> {
         self.store()?.document(index, id)
+    }
+
+    fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
+        if let Some(store) = self.store() {
+            store.highlight(index, answer, look);
+        }
     }
 
     fn is_several(&self) -> bool {

@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use runnel_search::{
-    Answer, Category, Document, Id, Index, IndexConfig, KeyFormat, PageOptions, PageSource,
-    Request, Search, SearchConfig, SearchPage,
+    Answer, Category, Document, Highlighter, Id, Index, IndexConfig, KeyFormat, PageOptions,
+    PageSource, Request, Search, SearchConfig, SearchPage,
 };
 use runnel_store::{Content, Context, Exchange, Reference, Result, Store, Text, Value, json};
 use std::cell::RefCell;
@@ -25,6 +25,10 @@ impl PageSource for Books {
     fn document(&self, _: usize, id: &Id) -> Option<Bytes> {
         self.documents.get(id).cloned()
     }
+
+    fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
+        look(&Highlighter::new(&self.search.indexes()[index].read().unwrap(), answer));
+    }
 }
 
 fn books(rows: &[(i64, String, String)]) -> Rc<Books> {
@@ -35,8 +39,9 @@ fn books(rows: &[(i64, String, String)]) -> Rc<Books> {
     let mut index = Index::new(config).unwrap();
     let mut documents = HashMap::new();
     for (id, title, author) in rows {
-        index
-            .append(&Document::new(*id).with("title", title.as_str()).with("author", author.as_str()));
+        index.append(
+            &Document::new(*id).with("title", title.as_str()).with("author", author.as_str()),
+        );
         let record =
             Value::record([("title", title.as_str().into()), ("author", author.as_str().into())]);
         documents.insert(Id::Integer(*id), json::text(&record).into());
@@ -104,7 +109,7 @@ fn a_page_is_whole_without_javascript() {
     assert!(first.contains("45 results</p>"), "{first}");
     assert!(first.contains("value=\"alan\""), "{first}");
     assert_eq!(between(&first, "<a href=\"/book/", "\"").len(), 20);
-    assert_eq!(between(&first, "<h3>", "</h3>")[0], "<a href=\"/book/1\">Alan 1</a>");
+    assert_eq!(between(&first, "<h3>", "</h3>")[0], "<a href=\"/book/1\"><mark>Alan</mark> 1</a>");
     assert_eq!(between(&first, "<p class=\"subtitle\">", "</p>")[0], "Jane");
     assert!(first.contains("<span>Page 1 of 3</span>"), "{first}");
     assert_eq!(between(&first, "rel=\"next\" href=\"", "\""), ["?q=alan&amp;page=2"]);
@@ -199,6 +204,19 @@ fn whatever_is_in_a_document_or_a_query_stays_text() {
 }
 
 #[test]
+fn matches_are_marked() {
+    let long = format!("{} <b> Alan </b>\u{0} {}", "word ".repeat(100), "more ".repeat(100));
+    let rows = [(1, long, "Jane & Alan".to_owned())];
+    let page = page(books(&rows), "marked", &[("text", "title".into())]);
+    let text = get(&page, "/?q=ala");
+    let shown = between(&text, "<p class=\"text\">", "</p>")[0];
+    assert!(shown.contains("&lt;b&gt; <mark>Alan</mark> &lt;/b&gt;\u{fffd} more"), "{shown}");
+    assert!(shown.starts_with("\u{2026} word") && shown.ends_with("more \u{2026}"), "{shown}");
+    assert!(shown.split(' ').count() < 50, "{shown}");
+    assert!(text.contains("Jane &amp; <mark>Alan</mark>"), "{text}");
+}
+
+#[test]
 fn live_counts_and_full_has_the_results() {
     let page = page(library(), "json", &[]);
     let live: Value = json::parse(get(&page, "/live?query=alan&ids=5").as_bytes()).unwrap();
@@ -214,7 +232,8 @@ fn live_counts_and_full_has_the_results() {
     let rows = full.get("allocations").unwrap().as_list().unwrap();
     let last = |row: usize| rows[row].as_list().unwrap()[5].as_list().unwrap().to_vec();
     assert_eq!(rows[0].as_list().unwrap()[4], Value::List(vec![Value::Int(30)]));
-    let html = "<h3><a href=\"/book/30\">Alan 30</a></h3><p class=\"subtitle\">Alan Poe</p>";
+    let html = "<h3><a href=\"/book/30\"><mark>Alan</mark> 30</a></h3>\
+                <p class=\"subtitle\"><mark>Alan</mark> Poe</p>";
     assert_eq!(last(0), [Value::from(html)]);
     assert_eq!((last(1).len(), full.get("offset")), (1, Some(&Value::Int(29))));
     for odd in ["ids=-1", "ids=99999999999999999999", "offset=-5", "offset=x&ids=", "ids=1000"] {

@@ -2,7 +2,7 @@
 
 use super::form::parameter;
 use super::found::hits;
-use super::options::MAX_PAGE_DOCUMENTS;
+use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
 use crate::{Answer, Request, leading_integer};
@@ -48,8 +48,14 @@ impl Asked {
 }
 
 /// The documents of all interpretations, in order.
-pub(crate) fn all_hits(source: &dyn PageSource, answer: &Answer) -> Vec<Hit> {
-    let of = |allocation: crate::Allocation<'_>| hits(source, allocation.index(), allocation.ids());
+pub(crate) fn all_hits(
+    source: &dyn PageSource,
+    options: &PageOptions,
+    answer: &Answer,
+) -> Vec<Hit> {
+    let of = |allocation: crate::Allocation<'_>| {
+        hits(source, options, answer, allocation.index(), allocation.ids())
+    };
     answer.allocations().flat_map(of).collect()
 }
 

@@ -2,9 +2,9 @@
 
 use super::choice::{Choice, Excluded, Meaning, choices};
 use super::options::PageOptions;
-use super::result::Hit;
+use super::result::{Hit, write};
 use super::source::PageSource;
-use crate::{Answer, Id, Request};
+use crate::{Answer, Highlighter, Id, Request};
 use runnel_store::{Value, json};
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ pub(crate) fn find(
         page,
         pages: answer.total().div_ceil(options.documents).min(MAX_PAGE),
         total: answer.total(),
-        groups: groups(source, &answer, offset),
+        groups: groups(source, options, &answer, offset),
         choices: Vec::new(),
         excluded: Excluded::of(&answer, query),
         interpretations: answer.considered(),
@@ -75,7 +75,12 @@ pub(crate) fn find(
     found
 }
 
-fn groups(source: &dyn PageSource, answer: &Answer, offset: usize) -> Vec<Group> {
+fn groups(
+    source: &dyn PageSource,
+    options: &PageOptions,
+    answer: &Answer,
+    offset: usize,
+) -> Vec<Group> {
     let mut first = offset + 1;
     let mut groups = Vec::new();
     for allocation in answer.allocations() {
@@ -83,7 +88,7 @@ fn groups(source: &dyn PageSource, answer: &Answer, offset: usize) -> Vec<Group>
             continue;
         }
         let meaning = Meaning::of(&allocation, source.is_several());
-        let hits = hits(source, allocation.index(), allocation.ids());
+        let hits = hits(source, options, answer, allocation.index(), allocation.ids());
         let next = first + hits.len();
         groups.push(Group { meaning, first, hits });
         first = next;
@@ -91,13 +96,33 @@ fn groups(source: &dyn PageSource, answer: &Answer, offset: usize) -> Vec<Group>
     groups
 }
 
-/// The documents of these identifiers.
-pub(crate) fn hits(source: &dyn PageSource, index: usize, ids: &[Id]) -> Vec<Hit> {
+/// The documents of these identifiers, as they are shown.
+pub(crate) fn hits(
+    source: &dyn PageSource,
+    options: &PageOptions,
+    answer: &Answer,
+    index: usize,
+    ids: &[Id],
+) -> Vec<Hit> {
     let hit = |id: &Id| {
         let text = source.document(index, id);
         // What was put was an object; anything else is shown as if there was nothing.
         let document = text.and_then(|text| json::parse(&text).ok());
-        Hit { id: id.clone(), document: document.filter(|value| matches!(value, Value::Record(_))) }
+        let document = document.filter(|value| matches!(value, Value::Record(_)));
+        Hit { id: id.clone(), document, html: String::new() }
     };
-    ids.iter().map(hit).collect()
+    let mut hits: Vec<Hit> = ids.iter().map(hit).collect();
+    if options.template.is_some() {
+        return hits;
+    }
+    let mut show = |matches: Option<&Highlighter<'_>>| {
+        for hit in &mut hits {
+            if hit.html.is_empty() {
+                write(&hit.id, hit.document.as_ref(), options, matches, &mut hit.html);
+            }
+        }
+    };
+    source.highlight(index, answer, &mut |matches| show(Some(matches)));
+    show(None);
+    hits
 }

@@ -1,17 +1,26 @@
 //! Text in HTML.
 
+use std::borrow::Cow;
+
+/// A text in which U+FFFD stands for control characters that HTML does not allow.
+pub(crate) fn without_controls(text: &str) -> Cow<'_, str> {
+    let odd = |character: char| character.is_control() && !matches!(character, '\n' | '\t' | '\r');
+    match text.contains(odd) {
+        true => text.replace(odd, "\u{fffd}").into(),
+        false => text.into(),
+    }
+}
+
 /// Appends text so that it is text in an element and in an attribute with double quotes. Control
 /// characters that HTML does not allow become U+FFFD.
 pub(crate) fn write(text: &str, out: &mut String) {
-    for character in text.chars() {
+    for character in without_controls(text).chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            '\n' | '\t' | '\r' => out.push(character),
-            _ if character.is_control() => out.push('\u{fffd}'),
             _ => out.push(character),
         }
     }

@@ -2,11 +2,13 @@
 
 use super::markup;
 use super::options::PageOptions;
-use crate::Id;
+use crate::{Highlighter, Id, Markers};
 use runnel_store::{Value, json};
 
 /// Characters of a text that are shown.
 const TEXT_CHARS: usize = 300;
+/// Words of a text that are shown around matches.
+const SNIPPET_WORDS: usize = 40;
 /// Characters of a heading, and of a field of the subtitle, that are shown.
 const FIELD_CHARS: usize = 200;
 /// Fields that are shown where nobody has said which.
@@ -18,6 +20,8 @@ pub(crate) struct Hit {
     pub(crate) id: Id,
     /// Nothing where the index keeps no documents.
     pub(crate) document: Option<Value>,
+    /// How it is shown, unless the program shows it.
+    pub(crate) html: String,
 }
 
 /// A value as people read it; nothing for what has nothing to read.
@@ -46,16 +50,19 @@ pub(crate) fn id_text(id: &Id) -> String {
     }
 }
 
+/// A field that is shown: its name and its text.
+type Field = (String, String);
+
 /// The fields that are shown of a document.
 struct Shown {
-    heading: Option<String>,
-    subtitle: Vec<String>,
-    text: Option<String>,
+    heading: Option<Field>,
+    subtitle: Vec<Field>,
+    text: Option<Field>,
 }
 
 impl Shown {
     fn of(document: &Value, options: &PageOptions) -> Shown {
-        let field = |name: &String| document.get(name).and_then(plain);
+        let field = |name: &String| Some((name.clone(), document.get(name).and_then(plain)?));
         let named =
             options.heading.is_some() || !options.subtitle.is_empty() || options.text.is_some();
         if named {
@@ -67,18 +74,24 @@ impl Shown {
         }
         let fields = document.as_record().unwrap_or_default().iter();
         let fields = fields.filter(|(name, _)| name != "id");
-        let mut texts = fields.filter_map(|(_, value)| plain(value)).take(USUAL_FIELDS);
+        let texts = fields.filter_map(|(name, value)| Some((name.clone(), plain(value)?)));
+        let mut texts = texts.take(USUAL_FIELDS);
         Shown { heading: texts.next(), subtitle: texts.collect(), text: None }
     }
 }
 
-/// Appends a document as HTML.
-pub(crate) fn write(hit: &Hit, options: &PageOptions, out: &mut String) {
-    let id = id_text(&hit.id);
-    let nothing = Value::Nil;
-    let document = hit.document.as_ref().unwrap_or(&nothing);
+/// Appends a document as HTML, with its matches marked where somebody can find them.
+pub(crate) fn write(
+    id: &Id,
+    document: Option<&Value>,
+    options: &PageOptions,
+    matches: Option<&Highlighter<'_>>,
+    out: &mut String,
+) {
+    let id = id_text(id);
+    let document = document.unwrap_or(&Value::Nil);
     let shown = Shown::of(document, options);
-    let heading = shown.heading.unwrap_or_else(|| id.clone());
+    let heading = shown.heading.unwrap_or_else(|| (String::new(), id.clone()));
     out.push_str("<h3>");
     let link = options.link.as_ref().and_then(|link| link.of(&id, document));
     if let Some(address) = &link {
@@ -86,21 +99,41 @@ pub(crate) fn write(hit: &Hit, options: &PageOptions, out: &mut String) {
         markup::write(address, out);
         out.push_str("\">");
     }
-    markup::write(&cut(&heading, FIELD_CHARS), out);
+    write_field(&heading, matches, out);
     out.push_str(if link.is_some() { "</a></h3>" } else { "</h3>" });
     if !shown.subtitle.is_empty() {
         out.push_str("<p class=\"subtitle\">");
-        for (number, text) in shown.subtitle.iter().enumerate() {
+        for (number, field) in shown.subtitle.iter().enumerate() {
             out.push_str(if number > 0 { " \u{b7} " } else { "" });
-            markup::write(&cut(text, FIELD_CHARS), out);
+            write_field(field, matches, out);
         }
         out.push_str("</p>");
     }
-    if let Some(text) = &shown.text {
+    if let Some((name, text)) = &shown.text {
         out.push_str("<p class=\"text\">");
-        markup::write(&cut(text, TEXT_CHARS), out);
+        match matches {
+            Some(matches) => {
+                let text = markup::without_controls(text);
+                out.push_str(&matches.snippet(name, &text, SNIPPET_WORDS, &markers()));
+            }
+            None => markup::write(&cut(text, TEXT_CHARS), out),
+        }
         out.push_str("</p>");
     }
+}
+
+fn write_field((name, text): &Field, matches: Option<&Highlighter<'_>>, out: &mut String) {
+    let text = markup::without_controls(text);
+    let text = cut(&text, FIELD_CHARS);
+    let marked = matches.and_then(|matches| matches.mark(name, &text, &markers()));
+    match marked {
+        Some(marked) => out.push_str(&marked),
+        None => markup::write(&text, out),
+    }
+}
+
+fn markers() -> Markers {
+    Markers { before: "<mark>".to_owned(), after: "</mark>".to_owned(), html: true }
 }
 
 /// A text of at most so many characters, cut after a word where there is one.
@@ -118,9 +151,10 @@ mod tests {
 
     fn html(options: &[(&str, &str)], json: &str) -> String {
         let options = Value::record(options.iter().map(|(name, text)| (*name, (*text).into())));
-        let hit = Hit { id: Id::Integer(7), document: json::parse(json.as_bytes()).ok() };
+        let document = json::parse(json.as_bytes()).ok();
+        let options = PageOptions::read(&options).unwrap();
         let mut out = String::new();
-        write(&hit, &PageOptions::read(&options).unwrap(), &mut out);
+        write(&Id::Integer(7), document.as_ref(), &options, None, &mut out);
         out
     }
 

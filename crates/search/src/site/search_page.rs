@@ -6,7 +6,7 @@ use super::event::{Event, Kind};
 use super::form::parameter;
 use super::found::{Found, MAX_PAGE, find};
 use super::options::PageOptions;
-use super::result::{self, Hit, id_text};
+use super::result::{Hit, id_text};
 use super::source::PageSource;
 use super::statistics_store::{SearchStatistics, is_statistics};
 use super::{Journal, front, headers, moment};
@@ -91,7 +91,7 @@ impl SearchPage {
         let asked = Asked::of(reference.query(), inner.options.documents);
         let answer = asked.search(&*inner.source);
         inner.tell(Kind::Full, &asked.query, &answer);
-        let hits = all_hits(&*inner.source, &answer);
+        let hits = all_hits(&*inner.source, &inner.options, &answer);
         inner.results(hits).map(move |results| Some(json(with_results(&answer, &results))))
     }
 }
@@ -100,12 +100,7 @@ impl Inner {
     /// Documents as markup: by their fields, or as the program says.
     fn results(self: &Rc<Self>, hits: Vec<Hit>) -> StoreAnswer<Vec<String>> {
         let Some(template) = self.options.template.clone() else {
-            let html = |hit: &Hit| {
-                let mut out = String::new();
-                result::write(hit, &self.options, &mut out);
-                out
-            };
-            return StoreAnswer::ok(hits.iter().map(html).collect());
+            return StoreAnswer::ok(hits.into_iter().map(|hit| hit.html).collect());
         };
         StoreAnswer::later(async move {
             let mut results = Vec::with_capacity(hits.len());

@@ -1,6 +1,6 @@
 //! What a search page searches.
 
-use crate::{Answer, Id, Request};
+use crate::{Answer, Highlighter, Id, Request};
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Value};
 use std::rc::Rc;
@@ -13,6 +13,12 @@ pub trait PageSource {
     /// A document as it was put: the text of a JSON object. The index is that of the interpretation
     /// ([`crate::Allocation::index`]).
     fn document(&self, index: usize, id: &Id) -> Option<Bytes>;
+
+    /// Shows `look` what finds the matches of an answer in the documents of an index. A source that
+    /// has nothing of this kind does nothing.
+    fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
+        let _ = (index, answer, look);
+    }
 
     /// Whether there are several indexes, so that interpretations say which one they are of.
     fn is_several(&self) -> bool {
