@@ -1,14 +1,15 @@
 //! A collection: an index together with the documents that were put into it.
 
 use crate::answer::Answer;
+use crate::durable::{Folder, Log, Shape, Steps, Wanted, put};
 use crate::id::{Id, KeyFormat};
 use crate::index::{Index, IndexConfig};
+use crate::limits::MAX_DOCUMENTS;
 use crate::loader::Loader;
 use crate::pending::Pending;
 use crate::record;
 use crate::search::{Request, Search, SearchConfig, SharedIndex};
 use bytes::Bytes;
-use hashbrown::HashMap;
 use runnel_store::{Error, Kind, Reference, Watchers};
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -37,6 +38,10 @@ impl Definition {
     }
 }
 
+/// What goes into the fingerprint of a definition besides itself: another number whenever the same
+/// documents and definition would be indexed differently.
+const GENERATION: u32 = 1;
+
 /// An index and its documents, searched by all threads while some write.
 pub struct Collection {
     name: String,
@@ -44,7 +49,8 @@ pub struct Collection {
     index: SharedIndex,
     key_format: KeyFormat,
     stored: bool,
-    records: RwLock<HashMap<Id, Bytes>>,
+    /// Nothing for a collection in memory.
+    log: Option<Log>,
     /// Held by whoever writes, so that writes happen in one order.
     writing: Mutex<()>,
     version: AtomicU64,
@@ -54,22 +60,45 @@ pub struct Collection {
 impl Collection {
     /// Opens a collection, or makes an empty one.
     ///
+    /// One in a folder is as it was left: with every document that was acknowledged, and perhaps
+    /// with some that were not. If the definition has changed, its documents are indexed anew.
+    ///
     /// # Errors
-    /// [`Kind::Invalid`] for a definition that cannot be.
+    /// [`Kind::Invalid`] for a definition that cannot be, [`Kind::Conflict`] for a folder in use and
+    /// for a changed definition whose documents were not kept, [`Kind::Unsupported`] for files of
+    /// another version, [`Kind::Failed`] for damaged files. Messages name the file.
     pub fn open(definition: Definition) -> Result<Arc<Collection>, Error> {
+        Collection::open_with(definition, Steps::default())
+    }
+
+    pub(crate) fn open_with(
+        definition: Definition,
+        steps: Steps,
+    ) -> Result<Arc<Collection>, Error> {
         let invalid = |error: crate::ConfigError| Error::new(Kind::Invalid, error.message());
-        let key_format = definition.index.format();
-        let index = Index::new(definition.index).map_err(invalid)?;
-        let name = index.name().to_owned();
-        let index = Arc::new(RwLock::new(index));
-        let search = Search::new(vec![index.clone()], definition.search).map_err(invalid)?;
+        let Definition { index: config, search, stored, folder } = definition;
+        let key_format = config.format();
+        let (index, log) = match folder {
+            None => (Arc::new(RwLock::new(Index::new(config).map_err(invalid)?)), None),
+            Some(path) => {
+                // A definition that cannot be leaves no folder behind.
+                Index::new(config.clone()).map_err(invalid)?;
+                let folder = Arc::new(Folder::open(&path, steps)?);
+                let fingerprint = fingerprint(&config);
+                let shape = Shape { index: config, stored, fingerprint };
+                let (index, log) = Log::open(folder, shape)?;
+                (index, Some(log))
+            }
+        };
+        let name = read(&index).name().to_owned();
+        let search = Search::new(vec![index.clone()], search).map_err(invalid)?;
         Ok(Arc::new(Collection {
             name,
             search,
             index,
             key_format,
-            stored: definition.stored,
-            records: RwLock::default(),
+            stored,
+            log,
             writing: Mutex::default(),
             // Versions of different openings do not meet.
             version: AtomicU64::new(RandomState::new().hash_one(0) >> 1),
@@ -92,20 +121,24 @@ impl Collection {
     pub fn put(&self, id: Id, record: &[u8]) -> Result<Pending, Error> {
         let id = self.key_format.apply(id);
         let document = record::document(id.clone(), record)?;
+        // Made before anybody has to wait for it.
+        let kept = self.stored.then(|| Bytes::copy_from_slice(record));
         let _writing = self.write_lock();
+        self.check()?;
         let mut index = write(&self.index);
-        if index.contains(id.clone()) {
-            index.replace(&document);
-        } else {
-            index.append(&document);
+        if index.len() >= MAX_DOCUMENTS && !index.contains(id.clone()) {
+            let message = format!("the index {} is full: {MAX_DOCUMENTS} documents", self.name);
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        let number = self.log.as_ref().map_or(0, |log| log.append(&id, Some(record)));
+        put(&mut index, &document);
+        if let Some(kept) = kept {
+            index.documents_mut().set_record(&id, number, kept);
         }
         drop(index);
-        if self.stored {
-            write(&self.records).insert(id.clone(), Bytes::copy_from_slice(record));
-        }
         self.written();
         self.watchers.changed(&Reference::from_path(id.to_string()));
-        Ok(Pending::ready())
+        Ok(self.pending(number))
     }
 
     /// Removes a document and says whether it was there.
@@ -115,13 +148,66 @@ impl Collection {
     pub fn remove(&self, id: &Id) -> Result<(bool, Pending), Error> {
         let id = self.key_format.apply(id.clone());
         let _writing = self.write_lock();
-        let was_there = write(&self.index).remove(id.clone());
-        write(&self.records).remove(&id);
-        if was_there {
-            self.written();
-            self.watchers.deleted(&Reference::from_path(id.to_string()));
+        if !read(&self.index).contains(id.clone()) {
+            // It may have been removed just now, which is then still to become durable.
+            let last = self.log.as_ref().map_or(0, Log::last);
+            return Ok((false, self.pending(last)));
         }
-        Ok((was_there, Pending::ready()))
+        self.check()?;
+        let mut index = write(&self.index);
+        let number = self.log.as_ref().map_or(0, |log| log.append(&id, None));
+        index.remove(id.clone());
+        drop(index);
+        self.written();
+        self.watchers.deleted(&Reference::from_path(id.to_string()));
+        Ok((true, self.pending(number)))
+    }
+
+    /// Waits until all writes so far are durable, blocking the thread.
+    ///
+    /// # Errors
+    /// The log could not be written.
+    pub fn flush(&self) -> Result<(), Error> {
+        match &self.log {
+            Some(log) => Ok(log.progress().wait(log.last())?),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a snapshot now, so that the next opening has no log to read; blocks until it is done.
+    /// Nothing happens to a collection in memory.
+    ///
+    /// # Errors
+    /// It could not be written; the log is kept then, and nothing is lost.
+    pub fn snapshot(&self) -> Result<(), Error> {
+        let Some(log) = &self.log else { return Ok(()) };
+        Ok(log.snapshot()?)
+    }
+
+    /// Asks for a snapshot if the log is long enough to be worth one.
+    pub(crate) fn loaded(&self) {
+        if let Some(log) = &self.log {
+            log.ask_for_snapshot(Wanted::IfWorthIt);
+        }
+    }
+
+    /// Waits while too much waits for the disk.
+    pub(crate) fn wait_for_room(&self) -> Result<(), Error> {
+        match &self.log {
+            Some(log) if log.is_full() => self.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.log.as_ref().map_or(Ok(()), |log| Ok(log.check()?))
+    }
+
+    fn pending(&self, write: u64) -> Pending {
+        match &self.log {
+            Some(log) => Pending::of(log.progress().clone(), write),
+            None => Pending::ready(),
+        }
     }
 
     /// Loads many documents.
@@ -131,7 +217,7 @@ impl Collection {
 
     /// The document of an identifier, as it was put. Nothing if documents are not kept.
     pub fn document(&self, id: &Id) -> Option<Bytes> {
-        read(&self.records).get(&self.key_format.apply(id.clone())).cloned()
+        read(&self.index).documents().record(&self.key_format.apply(id.clone()))
     }
 
     /// Whether there is a document of this identifier.
@@ -198,6 +284,15 @@ impl fmt::Debug for Collection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Collection").field("name", &self.name).finish_non_exhaustive()
     }
+}
+
+/// What tells definitions apart: that of an index changes it, that of a search does not.
+fn fingerprint(index: &IndexConfig) -> u64 {
+    let text = format!("{GENERATION} {index:?}");
+    // FNV-1a, which is the same everywhere and always.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {

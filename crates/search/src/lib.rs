@@ -128,6 +128,7 @@ pub use category::Category;
 pub use collection::{Collection, Definition};
 pub use definition::{CLASS, SearchDefinition, SearchesDefinition};
 pub use document::{Document, Field};
+pub use durable::{MAX_WAITING_BYTES, MIN_LOG_BYTES};
 pub use error::{ConfigError, RequestError};
 pub use filter::Filter;
 pub use grid::Grid;

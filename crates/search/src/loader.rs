@@ -5,8 +5,11 @@ use crate::id::Id;
 use runnel_store::Error;
 use std::sync::Arc;
 
-/// Fills a collection: documents are put in their order, in batches so short that searches
-/// hardly wait, and are durable together when [`finish`](Loader::finish) has answered.
+/// How many documents come between two calls of the function that is told of progress.
+const TOLD_EVERY: u64 = 1_000;
+
+/// Fills a collection: documents are put in their order and are durable together when
+/// [`finish`](Loader::finish) has answered. Searches wait for one document at most.
 ///
 /// Loading may be interrupted by other writes, which are not mixed up with it.
 pub struct Loader {
@@ -29,7 +32,7 @@ impl Loader {
         Loader { collection, progress: Progress::default(), callback: None }
     }
 
-    /// Calls a function after every batch, and at the end.
+    /// Calls a function after every thousand documents, and at the end.
     pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Loader {
         self.callback = Some(Box::new(callback));
         self
@@ -40,20 +43,32 @@ impl Loader {
     /// # Errors
     /// As [`Collection::put`]; the document is left out then, and loading can go on.
     pub fn put(&mut self, id: Id, record: &[u8]) -> Result<(), Error> {
+        self.collection.wait_for_room()?;
+        // All of them are waited for at the end.
         let _ = self.collection.put(id, record)?;
         self.progress.documents += 1;
         self.progress.bytes += record.len() as u64;
+        if self.progress.documents.is_multiple_of(TOLD_EVERY) {
+            self.tell();
+        }
         Ok(())
     }
 
-    /// Ends loading: blocks until all documents are visible and durable.
+    /// Ends loading: blocks until all documents are durable. A snapshot of them is made behind it,
+    /// so that they need not be indexed again at the next opening.
     ///
     /// # Errors
     /// The log could not be written.
     pub fn finish(mut self) -> Result<Progress, Error> {
+        self.collection.flush()?;
+        self.collection.loaded();
+        self.tell();
+        Ok(self.progress)
+    }
+
+    fn tell(&mut self) {
         if let Some(callback) = &mut self.callback {
             callback(self.progress);
         }
-        Ok(self.progress)
     }
 }

@@ -1,35 +1,63 @@
 //! Waiting for a write to be durable.
 
+use crate::durable::Progress;
 use runnel_store::Error;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A write that is visible to searches and not yet known to survive a crash.
 ///
-/// As a future it is ready when the write is durable. Dropping it takes nothing back.
+/// As a future it is ready when the write is durable; the error says why it cannot be, and then no
+/// further write is taken until the collection is opened again. Dropping it takes nothing back.
 #[derive(Debug)]
 #[must_use = "only a write whose Pending has answered survives a crash"]
-pub struct Pending(());
+pub struct Pending {
+    /// Nothing for a collection in memory.
+    log: Option<Arc<Progress>>,
+    write: u64,
+    /// Whether somebody was left to be woken.
+    waits: bool,
+}
 
 impl Pending {
-    /// What is durable already, or as durable as it ever gets.
+    /// What is as durable as it ever gets.
     pub(crate) fn ready() -> Pending {
-        Pending(())
+        Pending { log: None, write: 0, waits: false }
     }
 
-    /// Waits for it, blocking the thread.
+    /// A write by its number.
+    pub(crate) fn of(log: Arc<Progress>, write: u64) -> Pending {
+        Pending { log: Some(log), write, waits: false }
+    }
+
+    /// Waits, blocking the thread.
     ///
     /// # Errors
-    /// As those of the future: the log could not be written.
+    /// The log could not be written.
     pub fn wait(self) -> Result<(), Error> {
-        Ok(())
+        match &self.log {
+            None => Ok(()),
+            Some(log) => Ok(log.wait(self.write)?),
+        }
     }
 }
 
 impl Future for Pending {
     type Output = Result<(), Error>;
 
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Self::Output> {
-        Poll::Ready(Ok(()))
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(log) = &self.log else { return Poll::Ready(Ok(())) };
+        let polled = log.poll(self.write, context.waker());
+        self.waits = polled.is_pending();
+        polled.map_err(Error::from)
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let Some(log) = self.log.as_ref().filter(|_| self.waits) {
+            log.forget(self.write);
+        }
     }
 }

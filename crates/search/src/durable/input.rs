@@ -19,6 +19,11 @@ impl<'a> Input<'a> {
         self.left.is_empty()
     }
 
+    /// All that is left.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.left)
+    }
+
     pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Damaged> {
         let (taken, left) = self.left.split_at_checked(length).ok_or(Damaged)?;
         self.left = left;

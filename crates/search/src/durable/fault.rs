@@ -1,0 +1,62 @@
+//! What can go wrong with the files of a collection.
+
+use runnel_store::{Error, Kind};
+use std::io;
+use std::path::Path;
+
+/// A failure that can pass from thread to thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Fault {
+    kind: Kind,
+    message: String,
+    detail: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Fault {
+        Fault { kind, message: message.into(), detail: None }
+    }
+
+    /// A failure of the file system while doing something with a file.
+    pub(crate) fn of_file(doing: &str, path: &Path, error: &io::Error) -> Fault {
+        use io::ErrorKind as Io;
+        let (kind, cause) = match error.kind() {
+            Io::StorageFull | Io::QuotaExceeded => (Kind::Unavailable, "the disk is full"),
+            Io::PermissionDenied => (Kind::Denied, "permission is denied"),
+            Io::ReadOnlyFilesystem => (Kind::Denied, "the file system cannot be written"),
+            Io::NotFound => (Kind::Failed, "it is not there"),
+            Io::NotADirectory => (Kind::Conflict, "a part of the path is not a folder"),
+            _ => (Kind::Failed, "the file system reports an error"),
+        };
+        let message = format!("{doing} {} failed: {cause}", path.display());
+        Fault { kind, message, detail: Some(error.to_string()) }
+    }
+
+    /// A file whose content cannot be what was written.
+    pub(crate) fn damaged(path: &Path, offset: u64, what: &str) -> Fault {
+        let message = format!(
+            "{} is damaged at byte {offset}: {what}; put the folder back from a copy, or remove \
+             it and load the documents again",
+            path.display()
+        );
+        Fault::new(Kind::Failed, message)
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        self.detail.as_deref().unwrap_or_default()
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        let error = Error::new(fault.kind, fault.message);
+        match fault.detail {
+            Some(detail) => error.with_detail(detail),
+            None => error,
+        }
+    }
+}

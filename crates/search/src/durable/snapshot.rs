@@ -1,0 +1,264 @@
+//! A snapshot: an index with its records in one file.
+//!
+//! The file begins with a header, goes on with sections, and ends with a table of the sections and
+//! a footer that says where the table is. It is written under another name, flushed, and only then
+//! gets its own.
+
+use crate::durable::fault::Fault;
+use crate::durable::folder::Folder;
+use crate::durable::frame::{VERSION, unknown_version};
+use crate::durable::input::{Damaged, Input};
+use crate::durable::map::map;
+use crate::durable::output::Output;
+use crate::durable::steps::Step;
+use crate::id::KeyFormat;
+use crate::index::Index;
+use bytes::Bytes;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// What a snapshot begins with.
+const MAGIC: &[u8; 8] = b"RunnelSS";
+
+/// What a snapshot ends with.
+const END_MAGIC: &[u8; 8] = b"RunnelSE";
+
+/// The length of the header, a multiple of eight.
+const HEADER: usize = 40;
+
+/// The length of one line of the table.
+const LINE: usize = 24;
+
+/// The length of the footer.
+const FOOTER: usize = 24;
+
+/// Set in the header if there are records.
+const STORED: u32 = 1;
+
+/// Set in the header if identifiers are texts.
+const TEXTS: u32 = 2;
+
+/// What a snapshot says about itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    /// The number of the last write in it.
+    pub(crate) last: u64,
+    /// The fingerprint of the definition it was made with.
+    pub(crate) fingerprint: u64,
+    /// Whether it has the records.
+    pub(crate) stored: bool,
+    /// What identifiers are.
+    pub(crate) keys: KeyFormat,
+}
+
+/// Written bytes go through here, so that each piece is a step that can fail.
+struct Sink<'a> {
+    file: &'a File,
+    folder: &'a Folder,
+}
+
+impl Write for Sink<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.folder.is_closing() {
+            return Err(io::Error::other("the index is closed"));
+        }
+        self.folder.steps().take(Step::WriteSnapshot)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes a snapshot of a settled index and gives it its name. Answers the file, and where it has
+/// the record of each document, 0 for those without.
+pub(crate) fn write(
+    folder: &Folder,
+    index: &Index,
+    about: About,
+) -> Result<(Bytes, Vec<u64>), Fault> {
+    let unfinished = folder.unfinished();
+    let failed = |error: io::Error| Fault::of_file("writing a snapshot to", &unfinished, &error);
+    let open = File::options().read(true).write(true).create(true).truncate(true).open(&unfinished);
+    let file = open.map_err(failed)?;
+    let mut sink = Sink { file: &file, folder };
+    let written = write_file(index, about, &mut Output::new(&mut sink));
+    let offsets = written
+        .and_then(|offsets| {
+            folder.steps().take(Step::SyncSnapshot)?;
+            file.sync_all()?;
+            folder.steps().take(Step::Rename)?;
+            std::fs::rename(&unfinished, folder.snapshot(about.last))?;
+            Ok(offsets)
+        })
+        .inspect_err(|_| {
+            // What is left would only take room; if it cannot be removed, the next one replaces it.
+            let _ = std::fs::remove_file(&unfinished);
+        });
+    let offsets = offsets.map_err(failed)?;
+    folder.sync()?;
+    Ok((map(&file).map_err(failed)?, offsets))
+}
+
+fn write_file(index: &Index, about: About, out: &mut Output<'_>) -> io::Result<Vec<u64>> {
+    let mut table = Vec::new();
+    out.bytes(MAGIC)?;
+    out.u32(VERSION)?;
+    let stored = if about.stored { STORED } else { 0 };
+    out.u32(stored | if about.keys == KeyFormat::Text { TEXTS } else { 0 })?;
+    out.u64(about.last)?;
+    out.u64(about.fingerprint)?;
+    out.u64(index.len() as u64)?;
+    end_section(&mut table, 0, out)?;
+    let start = out.position();
+    let offsets = if about.stored { write_records(index, out)? } else { Vec::new() };
+    end_section(&mut table, start, out)?;
+    let start = out.position();
+    index.documents().write(&offsets, out)?;
+    end_section(&mut table, start, out)?;
+    for number in 0..index.sections() {
+        let start = out.position();
+        index.write_section(number, out)?;
+        end_section(&mut table, start, out)?;
+    }
+    let start = out.position();
+    out.bytes(&table)?;
+    let checksum = out.end_section()?;
+    out.u64(start)?;
+    out.u32(checksum)?;
+    out.u32((table.len() / LINE) as u32)?;
+    out.bytes(END_MAGIC)?;
+    out.end_section()?;
+    Ok(offsets)
+}
+
+fn end_section(table: &mut Vec<u8>, start: u64, out: &mut Output<'_>) -> io::Result<()> {
+    let length = out.position() - start;
+    let checksum = out.end_section()?;
+    table.extend_from_slice(&start.to_le_bytes());
+    table.extend_from_slice(&length.to_le_bytes());
+    table.extend_from_slice(&checksum.to_le_bytes());
+    table.extend_from_slice(&[0; 4]);
+    Ok(())
+}
+
+fn write_records(index: &Index, out: &mut Output<'_>) -> io::Result<Vec<u64>> {
+    let mut offsets = Vec::with_capacity(index.len());
+    for id in index.documents().iter() {
+        let Some(record) = index.documents().record(&id) else {
+            offsets.push(0);
+            continue;
+        };
+        offsets.push(out.position());
+        out.u32(record.len() as u32)?;
+        out.bytes(&record)?;
+    }
+    Ok(offsets)
+}
+
+/// A snapshot that was opened. Its sections are whole.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    pub(crate) about: About,
+    pub(crate) file: Bytes,
+    sections: Vec<(usize, usize)>,
+}
+
+impl Snapshot {
+    /// Opens a snapshot and checks that every byte is as it was written.
+    pub(crate) fn open(path: &Path) -> Result<Snapshot, Fault> {
+        let failed = |error: io::Error| Fault::of_file("opening", path, &error);
+        let file = map(&File::open(path).map_err(failed)?).map_err(failed)?;
+        let header = file.get(..HEADER).filter(|header| &header[..8] == MAGIC);
+        let header = header.ok_or_else(|| Fault::damaged(path, 0, "it is no snapshot"))?;
+        let mut input = Input::new(&header[8..]);
+        let mut number = || input.u64().unwrap_or_default();
+        let (versions, last, fingerprint) = (number(), number(), number());
+        let version = (versions & u64::from(u32::MAX)) as u32;
+        if version != VERSION {
+            return Err(unknown_version(path, version));
+        }
+        let flags = (versions >> 32) as u32;
+        let stored = flags & STORED != 0;
+        let keys = if flags & TEXTS != 0 { KeyFormat::Text } else { KeyFormat::Integer };
+        let sections = table(&file).map_err(|Damaged| {
+            let end = file.len().saturating_sub(FOOTER) as u64;
+            Fault::damaged(path, end, "its end is not what was written")
+        })?;
+        for (start, length, checksum) in &sections {
+            if crc32fast::hash(&file[*start..start + length]) != *checksum {
+                let what = "what follows is not what was written";
+                return Err(Fault::damaged(path, *start as u64, what));
+            }
+        }
+        let sections = sections.into_iter().map(|(start, length, _)| (start, length)).collect();
+        Ok(Snapshot { about: About { last, fingerprint, stored, keys }, file, sections })
+    }
+
+    fn section(&self, number: usize) -> Result<Input<'_>, Damaged> {
+        let (start, length) = self.sections.get(number).ok_or(Damaged)?;
+        Ok(Input::new(&self.file[*start..start + length]))
+    }
+
+    /// Fills an empty index of the same definition.
+    pub(crate) fn fill(&self, index: &mut Index, path: &Path) -> Result<(), Fault> {
+        self.fill_documents(index, path)?;
+        for number in 0..index.sections() {
+            self.section(3 + number)
+                .and_then(|mut input| index.read_section(number, &mut input))
+                .map_err(|Damaged| self.damaged(3 + number, path))?;
+        }
+        if self.sections.len() != 3 + index.sections() {
+            return Err(self.damaged(0, path));
+        }
+        Ok(())
+    }
+
+    /// Fills an empty index with the identifiers and places of records only.
+    pub(crate) fn fill_documents(&self, index: &mut Index, path: &Path) -> Result<(), Fault> {
+        index.documents_mut().records().take_file(self.file.clone());
+        self.section(2)
+            .and_then(|mut input| index.documents_mut().read(&mut input))
+            .map_err(|Damaged| self.damaged(2, path))
+    }
+
+    fn damaged(&self, section: usize, path: &Path) -> Fault {
+        let start = self.sections.get(section).map_or(0, |(start, _)| *start as u64);
+        Fault::damaged(path, start, "a section does not say what it should")
+    }
+}
+
+type Section = (usize, usize, u32);
+
+fn table(file: &[u8]) -> Result<Vec<Section>, Damaged> {
+    let end = file.len().checked_sub(FOOTER).ok_or(Damaged)?;
+    let mut footer = Input::new(&file[end..]);
+    let start = usize::try_from(footer.u64()?).map_err(|_| Damaged)?;
+    let (checksum, count) = (footer.u32()?, footer.u32()?);
+    let lines = file.get(start..end).ok_or(Damaged)?;
+    let expected = (count as usize).checked_mul(LINE);
+    if footer.rest() != END_MAGIC
+        || expected != Some(lines.len())
+        || crc32fast::hash(lines) != checksum
+    {
+        return Err(Damaged);
+    }
+    let mut input = Input::new(lines);
+    let mut sections = Vec::new();
+    let mut known = 0;
+    while !input.is_empty() {
+        let number = |number: u64| usize::try_from(number).map_err(|_| Damaged);
+        let (from, length) = (number(input.u64()?)?, number(input.u64()?)?);
+        let checksum = input.u32()?;
+        input.take(4)?;
+        // Sections follow each other without anything between them.
+        if from != known || length > start - known {
+            return Err(Damaged);
+        }
+        known += length;
+        sections.push((from, length, checksum));
+    }
+    if known == start && sections.len() >= 3 { Ok(sections) } else { Err(Damaged) }
+}
