@@ -1,4 +1,5 @@
 //! A file in memory: mapped, so that only what is read of it takes room.
+#![allow(unsafe_code)]
 
 use bytes::Bytes;
 use memmap2::Mmap;
@@ -6,7 +7,6 @@ use std::fs::File;
 use std::io;
 
 /// The content of a file that nobody changes any more.
-#[expect(unsafe_code, reason = "the system cannot promise that a file stays as it is")]
 pub(crate) fn map(file: &File) -> io::Result<Bytes> {
     if file.metadata()?.len() == 0 {
         return Ok(Bytes::new());
