@@ -1,9 +1,10 @@
 //! The body of an answer: one piece, or a stream that is asked for its next piece only when the
 //! client has room for it.
 
+use crate::file_body::{FileBody, Piece};
 use crate::meter::Meter;
 use crate::observe::Watch;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, SizeHint};
 use runnel_store::{ByteStream, Error, Kind, gzip, gzip_stream};
 use std::fmt;
@@ -23,9 +24,13 @@ pub(crate) struct AnswerBody {
     watch: Option<Watch>,
 }
 
+type Polled = Poll<Option<Result<Frame<Piece>, BrokenOff>>>;
+
 enum Source {
     Whole(Bytes),
     Stream(ByteStream, Option<u64>),
+    /// A file that the system can send by itself.
+    File(Box<FileBody>),
     /// The stream failed.
     Broken,
     Done,
@@ -39,7 +44,11 @@ impl AnswerBody {
 
     /// A stream; with a length where it is known, in chunks otherwise.
     pub(crate) fn stream(stream: ByteStream, length: Option<u64>, meter: &Rc<Meter>) -> Self {
-        AnswerBody { source: Source::Stream(stream, length), meter: meter.clone(), watch: None }
+        let source = match FileBody::new(stream, meter) {
+            Ok(file) => Source::File(Box::new(file)),
+            Err(stream) => Source::Stream(stream, length),
+        };
+        AnswerBody { source, meter: meter.clone(), watch: None }
     }
 
     /// The meter of the connection that this body belongs to.
@@ -71,6 +80,7 @@ impl AnswerBody {
                 // Pieces of unknown number come when there is something to show.
                 Source::Stream(gzip_stream(stream, length.is_none()), None)
             }
+            Source::File(file) => Source::Stream(gzip_stream(file.into_stream(), false), None),
             other => {
                 self.source = other;
                 return false;
@@ -92,29 +102,21 @@ impl Drop for AnswerBody {
 }
 
 impl Source {
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
         match self {
             Source::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 *self = Source::Done;
-                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
+                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(Piece::Bytes(bytes)))))
             }
             Source::Stream(stream, _) => {
-                match next(stream, context) {
-                    Poll::Ready(Some(Ok(bytes))) => Poll::Ready(Some(Ok(Frame::data(bytes)))),
-                    Poll::Ready(Some(Err(_))) => {
-                        // hyper throws away what it has not written when a body fails: let it
-                        // write the head and the first pieces before it hears of this.
-                        *self = Source::Broken;
-                        context.waker().wake_by_ref();
-                        Poll::Pending
-                    }
-                    Poll::Ready(None) => {
-                        *self = Source::Done;
-                        Poll::Ready(None)
-                    }
-                    Poll::Pending => Poll::Pending,
-                }
+                let polled =
+                    next(stream, context).map(|next| next.map(|one| one.map(Piece::Bytes)));
+                self.goes_on(polled, context)
+            }
+            Source::File(file) => {
+                let polled = file.poll(context);
+                self.goes_on(polled, context)
             }
             Source::Broken => {
                 *self = Source::Done;
@@ -123,16 +125,36 @@ impl Source {
             Source::Done => Poll::Ready(None),
         }
     }
+
+    /// What came of asking for the next piece.
+    fn goes_on(
+        &mut self,
+        polled: Poll<Option<Result<Piece, Error>>>,
+        context: &mut Context<'_>,
+    ) -> Polled {
+        match polled {
+            Poll::Ready(Some(Ok(piece))) => Poll::Ready(Some(Ok(Frame::data(piece)))),
+            Poll::Ready(Some(Err(_))) => {
+                // hyper throws away what it has not written when a body fails: let it write the
+                // head and the first pieces before it hears of this.
+                *self = Source::Broken;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Ready(None) => {
+                *self = Source::Done;
+                Poll::Ready(None)
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
 }
 
 impl Body for AnswerBody {
-    type Data = Bytes;
+    type Data = Piece;
     type Error = BrokenOff;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
         let this = &mut *self;
         let Some(watch) = &this.watch else {
             let polled = this.source.poll(context);
@@ -142,7 +164,7 @@ impl Body for AnswerBody {
         let polled = watch.during(|| this.source.poll(context));
         this.meter.answering(polled.is_pending());
         if let Poll::Ready(Some(Ok(frame))) = &polled {
-            watch.sent(frame.data_ref().map_or(0, Bytes::len));
+            watch.sent(frame.data_ref().map_or(0, Buf::remaining));
         }
         if matches!(this.source, Source::Done) && !matches!(polled, Poll::Ready(Some(Err(_)))) {
             watch.is_whole();
@@ -154,6 +176,7 @@ impl Body for AnswerBody {
         match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Stream(_, length) => *length == Some(0),
+            Source::File(file) => file.left() == 0,
             Source::Broken => false,
             Source::Done => true,
         }
@@ -163,6 +186,7 @@ impl Body for AnswerBody {
         match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Source::Stream(_, Some(length)) => SizeHint::with_exact(*length),
+            Source::File(file) => SizeHint::with_exact(file.left()),
             Source::Stream(_, None) | Source::Broken => SizeHint::default(),
             Source::Done => SizeHint::with_exact(0),
         }
@@ -171,7 +195,10 @@ impl Body for AnswerBody {
 
 /// The next piece of a store's stream. By then the head has left, so that a failure can only be
 /// logged and the connection broken off, which the client sees as an incomplete answer.
-fn next(stream: &mut ByteStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Error>>> {
+pub(crate) fn next(
+    stream: &mut ByteStream,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Bytes, Error>>> {
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
     let polled = guarded.unwrap_or_else(|panic| {
         let error = Error::new(Kind::Failed, "a stream of an answer broke down");

@@ -152,6 +152,9 @@ impl Conversation {
             }
             _ => {
                 socket.look_at_requests(self.limits.target);
+                if matches!(socket.wire(), Wire::Plain(_)) {
+                    self.meter.outbound.allow();
+                }
                 let connection = self.protocols.http1.serve_connection(socket, requests);
                 self.stage = Stage::Talking(Box::new(connection));
             }
@@ -324,6 +327,7 @@ impl Future for Conversation {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         this.meter.tick();
+        this.meter.outbound.begin_turn();
         this.meter.keep_waker(context.waker());
         if this.meter.cut.get() || this.advance(context).is_ready() {
             return Poll::Ready(());

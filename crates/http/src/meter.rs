@@ -1,6 +1,7 @@
 //! What one connection is doing and since when: kept in cells, so that the hot path pays a store
 //! and never a timer.
 
+use crate::file_body::Outbound;
 use crate::options::Limits;
 use crate::screen::Fault;
 use crate::upgrade::Upgrade;
@@ -55,6 +56,8 @@ pub(crate) struct Meter {
     connection: Option<Rc<Meter>>,
     /// Whether this one request waits for its store.
     waits: Cell<bool>,
+    /// The files that are on their way to the socket.
+    pub(crate) outbound: Outbound,
     /// What is wrong with a head that the parser never sees the end of.
     pub(crate) refused: Cell<Option<Refused>>,
     /// The protocol that goes on after the answer under way.
@@ -85,6 +88,7 @@ impl Meter {
             progress: Cell::new(now),
             connection: None,
             waits: Cell::new(false),
+            outbound: Outbound::default(),
             refused: Cell::new(None),
             upgrade: RefCell::new(None),
             linger: Cell::new(false),
@@ -185,7 +189,13 @@ impl Meter {
         }
         match (blocked, self.blocked.get()) {
             (true, None) => self.blocked.set(Some(self.now.get())),
-            (false, Some(_)) => self.blocked.set(None),
+            (false, Some(_)) => {
+                self.blocked.set(None);
+                if self.phase.get() == Phase::Idle {
+                    // All of the answer was handed over before: the client only now takes it.
+                    self.since.set(self.now.get());
+                }
+            }
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! A client's connection as hyper sees it: what passes is told to the meter, and requests of
 //! HTTP/1.1 are looked at first.
 
+use crate::file_body;
 use crate::meter::{Meter, Refused};
 use crate::protocols::Scratch;
 use crate::screen::Screen;
@@ -87,6 +88,34 @@ impl Socket {
         self.meter.wrote(result.is_pending());
     }
 
+    /// Writes pieces some of which are files, as far as one call of the system goes.
+    fn poll_write_file(
+        &mut self,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let before = slices.iter().take_while(|slice| !file_body::stands_for_file(slice)).count();
+        let Wire::Plain(stream) = &self.wire else {
+            return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
+        };
+        let outbound = &self.meter.outbound;
+        if before == 0 && outbound.is_turn_over() {
+            // Others have waited long enough; the client has room and is not late.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let result = match before {
+            0 => outbound.poll_send(stream, context),
+            1 if slices.len() > 1 => file_body::poll_write_more(stream, context, &slices[0]),
+            _ => {
+                let wire = Pin::new(&mut self.wire);
+                AsyncWrite::poll_write_vectored(wire, context, &slices[..before])
+            }
+        };
+        self.wrote(&result);
+        result
+    }
+
     /// Writes some bytes at once, if there is room for all of them.
     pub(crate) fn say(&mut self, bytes: &[u8], context: &mut Context<'_>) -> bool {
         let written = AsyncWrite::poll_write(Pin::new(&mut self.wire), context, bytes);
@@ -140,6 +169,7 @@ impl Write for Socket {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.meter.outbound.check()?;
         let result = AsyncWrite::poll_write(Pin::new(&mut self.wire), context, bytes);
         self.wrote(&result);
         result
@@ -150,6 +180,10 @@ impl Write for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.meter.outbound.check()?;
+        if self.meter.outbound.waits() {
+            return self.poll_write_file(context, slices);
+        }
         let length: usize = slices.iter().map(|slice| slice.len()).sum();
         if length <= JOINED && slices.len() > 1 {
             let mut joined = [0; JOINED];

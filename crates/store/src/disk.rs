@@ -30,7 +30,9 @@ pub const WATCHED_DIRECTORIES: usize = 64 << 10;
 /// - Reading a file answers its bytes with the media type that its name suggests, the time of its
 ///   last change, and a strong entity tag made of inode, size and time. Files of up to 64 KiB are
 ///   read at once, larger ones are streamed in chunks of that size, each when it is asked for, and any
-///   part of them can be had ([`crate::Seekable`]).
+///   part of them can be had ([`crate::Seekable`]). Who has the system send a large file
+///   ([`crate::FilePart`]) sends the file's own memory: a program that writes into a file instead of
+///   replacing it may have readers of that moment get some of both.
 /// - Reading a directory answers the list of the names in it.
 /// - A put writes a temporary file beside the target, flushes it to the disk and renames it: a
 ///   reader sees the old file or the new one, and a put that fails or is cancelled leaves the old

@@ -1,6 +1,6 @@
 //! Streams of which a part can be read without reading what is before it.
 
-use crate::{Body, ByteStream, Result};
+use crate::{Body, ByteStream, FilePart, Result};
 use bytes::Bytes;
 use futures_util::Stream;
 use std::any::Any;
@@ -31,14 +31,29 @@ pub struct Seekable {
     open: Open,
     /// All of it, once somebody reads that.
     whole: Option<ByteStream>,
+    /// The part of a file that this is, where it is one.
+    file: Option<FilePart>,
 }
 
 impl Seekable {
     /// Content of a length in bytes. `open` answers so many bytes from a position on, and is only
     /// asked for what lies within the content.
     pub fn body(length: u64, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
-        let seekable = Seekable { length, open: Rc::new(open), whole: None };
+        let seekable = Seekable { length, open: Rc::new(open), whole: None, file: None };
         Body::Stream(Box::pin(seekable), Some(length))
+    }
+
+    /// Content that is a part of an open file: who can have the system send it need not read it.
+    /// `open` is as for [`Seekable::body`], its positions count from the beginning of the part.
+    pub fn of_file(file: FilePart, open: impl Fn(u64, u64) -> ByteStream + 'static) -> Body {
+        let length = file.length();
+        let seekable = Seekable { length, open: Rc::new(open), whole: None, file: Some(file) };
+        Body::Stream(Box::pin(seekable), Some(length))
+    }
+
+    /// The part of a file that this is, where it is one.
+    pub fn file(&self) -> Option<&FilePart> {
+        self.file.as_ref()
     }
 
     /// The seekable stream that a stream is, if it is one and was not read yet.
@@ -47,10 +62,15 @@ impl Seekable {
         seekable.whole.is_none().then_some(seekable)
     }
 
-    /// So many bytes from a position on, as far as there are any.
+    /// So many bytes from a position on, as far as there are any. A part of a file is one again.
     pub fn part(&self, from: u64, length: u64) -> ByteStream {
         let from = from.min(self.length);
-        (self.open)(from, length.min(self.length - from))
+        let length = length.min(self.length - from);
+        let Some(file) = &self.file else { return (self.open)(from, length) };
+        let open = self.open.clone();
+        let open: Open = Rc::new(move |within, length| open(from + within, length));
+        let file = Some(file.part(from, length));
+        Box::pin(Seekable { length, open, whole: None, file })
     }
 }
 
@@ -97,6 +117,27 @@ mod tests {
             assert_eq!(read(seekable.part(from, length)), part);
         }
         assert_eq!(read(stream), "abcdefghij");
+    }
+
+    #[test]
+    fn a_part_of_a_file_is_a_file() {
+        let file = tempfile::tempfile().unwrap();
+        let all = Bytes::from_static(b"abcdefghij");
+        let body = Seekable::of_file(FilePart::new(file.into(), 5, 10), move |from, length| {
+            let part = all.slice(from as usize..(from + length) as usize);
+            Box::pin(stream::iter([Ok(part)]))
+        });
+        let Body::Stream(stream, Some(10)) = body else { panic!("a stream of ten bytes") };
+        let part = Seekable::of(&stream).unwrap().part(2, 6);
+        let seekable = Seekable::of(&part).unwrap();
+        let place = |seekable: &Seekable| {
+            let file = seekable.file().unwrap();
+            (file.from(), file.length())
+        };
+        assert_eq!(place(seekable), (7, 6));
+        let within = seekable.part(1, 99);
+        assert_eq!(place(Seekable::of(&within).unwrap()), (8, 5));
+        assert_eq!((read(within), read(part)), ("defgh".into(), "cdefgh".into()));
     }
 
     #[test]

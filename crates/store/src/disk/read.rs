@@ -6,7 +6,8 @@ use super::buffer::{self, PIECE};
 use super::place::{Fault, Found, Root};
 use super::quick::{self, Seen};
 use crate::{
-    Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, Kind, Reference, Seekable, Verb,
+    Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, FilePart, Kind, Reference,
+    Seekable, Verb,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -43,7 +44,8 @@ impl Fetched {
             Fetched::Whole(metadata, bytes) => (metadata, Body::Bytes(bytes)),
             Fetched::Large(metadata, file) => {
                 let (file, on) = (Arc::new(file), reference.clone());
-                let body = Seekable::body(metadata.len(), move |from, length| {
+                let all = FilePart::new(file.clone(), 0, metadata.len());
+                let body = Seekable::of_file(all, move |from, length| {
                     pieces(file.clone(), from, length, on.clone())
                 });
                 (metadata, body)
