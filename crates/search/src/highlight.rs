@@ -336,7 +336,7 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
     if most == 0 {
         return 0;
     }
-    let shift = (before + room) / 2;
+    let shift = (before + room).div_ceil(2);
     if shift > before {
         best.saturating_sub(shift - before)
     } else {
@@ -399,7 +399,7 @@ mod tests {
             (&[0], 5, 0),
             (&[10], 5, 8),
             (&[19], 5, 15),
-            (&[2, 10, 11], 5, 9),
+            (&[2, 10, 11], 5, 8),
             (&[3, 4, 12], 4, 2),
         ] {
             assert_eq!(densest(&places, &at(matches), words), expected, "{matches:?}");

@@ -35,10 +35,11 @@
 //! | `title:word`, `title,author:word` | only in these categories |
 //! | `one\|two` | either |
 //! | `1990…1995` | a range |
-//! | `!word` | not with this word, if [`SearchConfig::exclusion`] is set |
+//! | `-word`, `!word` | not with this word, where [`SearchConfig::exclusion`] says so |
+//! | `"two words"` | next to each other, where [`SearchConfig::phrases`] says so |
 //!
-//! The last word is partial unless it is marked, the others are exact. There are no phrases and no
-//! parentheses.
+//! The last word is partial unless it is marked, the others are exact. There are no parentheses.
+//! A [`Filter`] on the [`Attribute`]s of documents and an [`Order`] come with the [`Request`].
 //!
 //! # Where it follows the original, and where not
 //!
@@ -51,7 +52,9 @@
 //! - numbers near each other ([`Grid`]) can be searched for, which fails there;
 //! - with [`Fidelity::Corrected`], the default, pages of unique documents and similar words after
 //!   removals are right; [`Fidelity::Original`] has the numbers of the original;
-//! - [`SearchConfig::typos`] and [`SearchConfig::exclusion`] are additions.
+//! - [`SearchConfig::typos`], [`SearchConfig::exclusion`], [`SearchConfig::phrases`],
+//!   [`SearchConfig::synonyms`], filters, orders, languages and marked matches are additions; who
+//!   does not ask for them gets the answers of the original.
 //!
 //! Everything is bounded: the constants of this crate say by how much.
 
