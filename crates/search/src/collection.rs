@@ -314,7 +314,7 @@ mod tests {
         let index = IndexConfig::new("books").category(Category::new("title"));
         let books = Collection::open(Definition::new(index)).unwrap();
         let record = br#"{"title": "Emma", "year": 1815, "tags": ["novel", "comedy"]}"#;
-        let _ = books.put(Id::from(1), record).unwrap();
+        drop(books.put(Id::from(1), record).unwrap());
         assert_eq!(books.search("emma", &Request::new()).total(), 1);
         assert_eq!(books.document(&Id::from(1)).unwrap(), &record[..]);
         assert!(books.put(Id::from(2), b"[]").is_err());

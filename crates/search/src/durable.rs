@@ -19,7 +19,6 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use fault::Fault;
 pub(crate) use folder::Folder;
 pub(crate) use input::{Damaged, Input};
 pub(crate) use log::{Log, Wanted};

@@ -45,7 +45,7 @@ impl Loader {
     pub fn put(&mut self, id: Id, record: &[u8]) -> Result<(), Error> {
         self.collection.wait_for_room()?;
         // All of them are waited for at the end.
-        let _ = self.collection.put(id, record)?;
+        drop(self.collection.put(id, record)?);
         self.progress.documents += 1;
         self.progress.bytes += record.len() as u64;
         if self.progress.documents.is_multiple_of(TOLD_EVERY) {

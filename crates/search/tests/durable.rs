@@ -178,7 +178,7 @@ fn searches_see_whole_documents_while_they_change() {
             format!("{{\"title\":\"common word{id} v{version}\",\"author\":\"v{version}\"}}")
         };
         for id in 0..DOCUMENTS {
-            let _ = books.put(Id::from(id), record(id, 0).as_bytes()).unwrap();
+            drop(books.put(Id::from(id), record(id, 0).as_bytes()).unwrap());
         }
         let done = Arc::new(AtomicBool::new(false));
         let readers: Vec<_> = (0..3)

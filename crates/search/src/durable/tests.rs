@@ -218,10 +218,10 @@ fn a_changed_definition_indexes_what_is_kept_anew() {
     let folder = tempfile::tempdir().unwrap();
     let books = Collection::open(definition(folder.path())).unwrap();
     for id in 0..5 {
-        let _ = books.put(Id::from(id), record(id).as_bytes()).unwrap();
+        drop(books.put(Id::from(id), record(id).as_bytes()).unwrap());
     }
     books.snapshot().unwrap();
-    let _ = books.put(Id::from(5), record(5).as_bytes()).unwrap();
+    drop(books.put(Id::from(5), record(5).as_bytes()).unwrap());
     drop(books);
     let mut changed = definition(folder.path());
     changed.index = changed.index.category(Category::new("whole").from("title"));
@@ -234,7 +234,7 @@ fn a_changed_definition_indexes_what_is_kept_anew() {
     let folder = tempfile::tempdir().unwrap();
     let mut unkept = Definition { stored: false, ..definition(folder.path()) };
     let books = Collection::open(unkept.clone()).unwrap();
-    let _ = books.put(Id::from(1), record(1).as_bytes()).unwrap();
+    drop(books.put(Id::from(1), record(1).as_bytes()).unwrap());
     books.snapshot().unwrap();
     assert_eq!(books.document(&Id::from(1)), None);
     drop(books);
