@@ -5,7 +5,7 @@ use crate::status;
 use clap::Args;
 use runnel_bench::{
     Body, Control, Expected, Figures, Job, LARGEST_BODY, Length, Load, MOST_ROUNDS, Pace, Rates,
-    Request, Span, Target, Trouble, compare, latency_svg, run as measure, sweep,
+    Request, Span, Target, Trouble, Trust, compare, latency_svg, run as measure, sweep,
 };
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -75,6 +75,12 @@ pub(crate) struct Bench {
     /// Compare every body with the first, or with a file.
     #[arg(long, value_name = "FILE", require_equals = true)]
     check_body: Option<Option<PathBuf>>,
+    /// The file with the certificates of those who may sign that of an https server, in PEM.
+    #[arg(long, value_name = "FILE", conflicts_with = "insecure")]
+    cacert: Option<PathBuf>,
+    /// Accept any certificate of an https server.
+    #[arg(long)]
+    insecure: bool,
     /// The process of the server, for its CPU time; once for each URL.
     #[arg(long, value_name = "PROCESS")]
     pid: Vec<u32>,
@@ -214,6 +220,11 @@ fn jobs(bench: &Bench) -> Result<Vec<Job>, (String, u8)> {
         Some(Some(file)) => Body::Exactly(contents(file)?),
     };
     let expected = Expected { status: bench.status, length: bench.length, body };
+    let trust = match (&bench.cacert, bench.insecure) {
+        (_, true) => Trust::Anything,
+        (Some(file), false) => Trust::Authorities(contents(file)?),
+        (None, false) => Trust::Usual,
+    };
     let load = load(bench).checked().map_err(wrong)?;
     let mut jobs = Vec::with_capacity(bench.urls.len());
     for (number, url) in bench.urls.iter().enumerate() {
@@ -222,6 +233,7 @@ fn jobs(bench: &Bench) -> Result<Vec<Job>, (String, u8)> {
             request: request.clone(),
             expected: expected.clone(),
             load: load.clone(),
+            trust: trust.clone(),
             process: bench.pid.get(number).copied(),
         });
     }

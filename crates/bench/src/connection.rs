@@ -1,6 +1,7 @@
 //! One connection to the server, and the request that is on it.
 
 use crate::response::{Reader, Step};
+use crate::secure::{Secure, Stream};
 use crate::tally::Failure;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
@@ -35,7 +36,7 @@ pub(crate) enum Heard {
 /// A connection, open or not.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stream: Option<TcpStream>,
+    stream: Option<Stream<TcpStream>>,
     pub(crate) state: State,
     pub(crate) reader: Reader,
     /// Bytes of the request that the system has taken.
@@ -78,12 +79,13 @@ impl Connection {
     pub(crate) fn open(
         &mut self,
         address: SocketAddr,
+        secure: Option<&Secure>,
         registry: &Registry,
         token: Token,
     ) -> Result<(), Failure> {
         let made = TcpStream::connect(address).and_then(|mut stream| {
             registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-            Ok(stream)
+            Stream::new(stream, secure)
         });
         self.stream = Some(made.map_err(|error| connect_failure(&error))?);
         self.state = State::Connecting;
@@ -94,6 +96,7 @@ impl Connection {
     /// Whether the connection is made; `false` when it is not known yet.
     pub(crate) fn made(&mut self) -> Result<bool, Failure> {
         let Some(stream) = &self.stream else { return Ok(false) };
+        let stream = stream.socket();
         if let Some(error) = stream.take_error().unwrap_or_else(Some) {
             return Err(connect_failure(&error));
         }
@@ -134,7 +137,15 @@ impl Connection {
                 Err(error) => return Err(self.broken(&error)),
             }
         }
-        Ok(())
+        match stream.flush() {
+            // What TLS has not sent yet follows when there is room; what is broken, reading tells.
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Whether a handshake still stands before the request.
+    pub(crate) fn is_unsent(&self, request: &[u8]) -> bool {
+        self.written < request.len() && self.stream.as_ref().is_some_and(Stream::is_secure)
     }
 
     /// Reads what there is of an answer, and compares its body to `expected`. `closed`: the server
@@ -150,6 +161,8 @@ impl Connection {
         received: &mut u64,
     ) -> Result<Heard, Failure> {
         let Some(stream) = &mut self.stream else { return Ok(Heard::More) };
+        // TLS hands out no more than a record at a time.
+        let secure = stream.is_secure();
         loop {
             let count = match stream.read(buffer) {
                 Ok(0) if self.reader.ended() => return Ok(Heard::Answer { more: false }),
@@ -172,10 +185,12 @@ impl Connection {
             });
             self.matches = matches;
             match step {
-                Ok(Step::More) if count < buffer.len() && !closed => return Ok(Heard::More),
+                Ok(Step::More) if count < buffer.len() && !closed && !secure => {
+                    return Ok(Heard::More);
+                }
                 Ok(Step::More) => {}
                 Ok(Step::Done(taken)) if taken == count => {
-                    return Ok(Heard::Answer { more: count == buffer.len() });
+                    return Ok(Heard::Answer { more: secure || count == buffer.len() });
                 }
                 // Nobody asked for what follows.
                 Ok(Step::Done(_)) | Err(_) => return Err(Failure::Malformed),

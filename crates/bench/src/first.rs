@@ -2,6 +2,7 @@
 
 use crate::plan::LARGEST_BODY;
 use crate::response::{Reader, Step};
+use crate::secure::{Secure, Stream};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -22,7 +23,8 @@ pub(crate) struct First {
 /// A sentence: there was no answer within `limit`, or none of HTTP/1.1, or its body is to be kept and
 /// has more than [`LARGEST_BODY`] bytes.
 pub(crate) fn ask(
-    mut stream: TcpStream,
+    stream: TcpStream,
+    secure: Option<&Secure>,
     request: &[u8],
     bodiless: bool,
     keep: bool,
@@ -35,7 +37,21 @@ pub(crate) fn ask(
         }
         _ => format!("the first request failed: {error}"),
     };
-    let set = stream.set_write_timeout(Some(limit)).and_then(|()| stream.write_all(request));
+    let mut stream = Stream::new(stream, secure).map_err(failed)?;
+    let limits = stream.socket();
+    let set = limits
+        .set_write_timeout(Some(limit))
+        .and_then(|()| limits.set_read_timeout(Some(limit)))
+        .and_then(|()| stream.write_all(request))
+        .and_then(|()| stream.flush());
+    if let (Err(error), Some(_)) = (&set, secure)
+        && let Some(why) = tls_fault(error)
+    {
+        return Err(format!(
+            "there is no secure connection: {why}; name who signed the certificate with --cacert, \
+             or give verification up with --insecure"
+        ));
+    }
     // The answer may have come before the server closed: reading tells.
     let mut unsent = set.err();
     let mut reader = Reader::new(bodiless);
@@ -43,7 +59,7 @@ pub(crate) fn ask(
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let left = limit.saturating_sub(began.elapsed()).max(Duration::from_millis(1));
-        stream.set_read_timeout(Some(left)).map_err(failed)?;
+        stream.socket().set_read_timeout(Some(left)).map_err(failed)?;
         let count = match stream.read(&mut buffer) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(failed(unsent.take().unwrap_or(error))),
@@ -79,4 +95,10 @@ pub(crate) fn ask(
             ));
         }
     }
+}
+
+/// What TLS found wrong with the other side.
+fn tls_fault(error: &std::io::Error) -> Option<String> {
+    let fault = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    Some(fault.to_string())
 }

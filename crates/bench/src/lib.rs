@@ -23,6 +23,7 @@ mod plan;
 mod response;
 mod run;
 mod schedule;
+mod secure;
 mod sweep;
 mod tally;
 mod target;
@@ -38,6 +39,7 @@ pub use plan::{
     MOST_THREADS, Pace, Request, Span,
 };
 pub use run::{Control, Job, Trouble, run};
+pub use secure::Trust;
 pub use sweep::{MOST_RATES, Rates, Swept, sweep};
 pub use tally::Failure;
 pub use target::Target;

@@ -6,6 +6,7 @@ use crate::files;
 use crate::first;
 use crate::plan::{Body, Expected, Length, Load, Request, Span};
 use crate::schedule::{Schedule, nanoseconds};
+use crate::secure::{Secure, Trust};
 use crate::tally::Tally;
 use crate::target::Target;
 use crate::worker::{Shared, Worked, Worker};
@@ -30,6 +31,8 @@ pub struct Job {
     pub expected: Expected,
     /// How often and for how long.
     pub load: Load,
+    /// Which certificates of an `https` server are accepted.
+    pub trust: Trust,
     /// The process of the server, when it is on this machine: its time on processors is measured
     /// too, with that of its descendants.
     pub process: Option<u32>,
@@ -88,11 +91,15 @@ impl fmt::Debug for Control {
 pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble> {
     let load = job.load.clone().checked().map_err(Trouble::Here)?;
     files::allow(load.connections).map_err(Trouble::Here)?;
+    let secure = match job.target.is_secure() {
+        true => Some(Secure::new(job.target.host(), &job.trust).map_err(Trouble::Here)?),
+        false => None,
+    };
     let (address, stream) = job.target.reach(load.timeout).map_err(Trouble::Unreachable)?;
     let last_request = job.request.bytes(&job.target, true);
     let bodiless = job.request.bodiless();
     let keep = job.expected.body == Body::Same;
-    let first = first::ask(stream, &last_request, bodiless, keep, load.timeout)
+    let first = first::ask(stream, secure.as_ref(), &last_request, bodiless, keep, load.timeout)
         .map_err(|why| Trouble::FirstAnswer(format!("{}: {why}", job.target.url())))?;
     accept_first(job, &first)?;
     if let Some(process) = job.process.filter(|process| cpu::of_tree(*process).is_none()) {
@@ -100,6 +107,7 @@ pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble
     }
     let shared = Arc::new(Shared {
         address,
+        secure,
         request: job.request.bytes(&job.target, false),
         last_request,
         bodiless,

@@ -1,4 +1,4 @@
-//! The address of what is measured: an `http` URL and the socket address behind it.
+//! The address of what is measured: an `http` or `https` URL and the socket address behind it.
 
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -14,11 +14,12 @@ pub struct Target {
     host: String,
     port: u16,
     path: String,
+    secure: bool,
 }
 
 impl Target {
-    /// Reads a URL such as `http://127.0.0.1:8080/hello?name=you`. A text without a scheme is an
-    /// `http` URL, and a fragment is left out.
+    /// Reads a URL such as `http://127.0.0.1:8080/hello?name=you`, or one with `https`. A text
+    /// without a scheme is an `http` URL, and a fragment is left out.
     ///
     /// # Errors
     /// A sentence that names what is wrong and what to write instead: for another scheme, and for
@@ -31,16 +32,13 @@ impl Target {
         if text.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
             return wrong("write spaces and other than ASCII characters as %20 and the like");
         }
-        let rest = match text.split_once("://") {
-            None => text,
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
-            Some((scheme, _)) if scheme.eq_ignore_ascii_case("https") => {
-                return wrong(
-                    "https is not supported; measure the server's http port, or what ends TLS \
-                     with another tool",
-                );
+        let (secure, rest) = match text.split_once("://") {
+            None => (false, text),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
+            Some(_) => {
+                return wrong("its scheme has to be http or https, as in http://127.0.0.1:8080/");
             }
-            Some(_) => return wrong("its scheme has to be http, as in http://127.0.0.1:8080/"),
         };
         let rest = rest.split('#').next().unwrap_or_default();
         let cut = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -48,22 +46,33 @@ impl Target {
         if authority.contains('@') {
             return wrong("leave out the name and password, and give them with --header");
         }
-        let Some((host, port)) = host_and_port(authority) else {
+        let Some((host, port)) = host_and_port(authority, if secure { 443 } else { 80 }) else {
             return wrong("it needs a host and maybe a port, as in http://127.0.0.1:8080/");
         };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
         Ok(Target {
-            url: format!("http://{authority}{path}"),
+            url: format!("{}://{authority}{path}", if secure { "https" } else { "http" }),
             authority: authority.to_owned(),
             host,
             port,
             path,
+            secure,
         })
     }
 
     /// The whole URL, without its fragment.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Whether it is spoken to with TLS.
+    pub(crate) fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The host alone.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
     }
 
     /// What the header `Host` says.
@@ -95,8 +104,8 @@ impl Target {
     }
 }
 
-/// `host`, `host:port`, `[address]` or `[address]:port`; the port is 80 without one.
-fn host_and_port(authority: &str) -> Option<(String, u16)> {
+/// `host`, `host:port`, `[address]` or `[address]:port`; without a port, the usual one.
+fn host_and_port(authority: &str, usual: u16) -> Option<(String, u16)> {
     let (host, port) = match authority.strip_prefix('[') {
         Some(rest) => {
             let (host, port) = rest.split_once(']')?;
@@ -109,7 +118,7 @@ fn host_and_port(authority: &str) -> Option<(String, u16)> {
     };
     let digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let port = match port {
-        None | Some("") => 80,
+        None | Some("") => usual,
         Some(port) => port.parse().ok().filter(|number| *number > 0 && digits(port))?,
     };
     (!host.is_empty()).then(|| (host.to_owned(), port))
@@ -132,6 +141,8 @@ mod tests {
     fn what_is_left_out_has_a_default() {
         let target = Target::parse("localhost").unwrap();
         assert_eq!((target.port, target.path(), target.authority()), (80, "/", "localhost"));
+        let target = Target::parse("https://h").unwrap();
+        assert_eq!((target.port, target.is_secure(), target.url()), (443, true, "https://h/"));
         assert_eq!(Target::parse("http://h:81?x").unwrap().path(), "/?x");
         assert_eq!(Target::parse("http://[::1]:81/").unwrap().host, "::1");
     }
@@ -139,8 +150,7 @@ mod tests {
     #[test]
     fn what_is_no_http_url_is_explained() {
         for (text, part) in [
-            ("https://h/", "https is not supported"),
-            ("ftp://h/", "scheme has to be http"),
+            ("ftp://h/", "scheme has to be http or https"),
             ("http://", "needs a host"),
             ("http://h:port/", "needs a host"),
             ("http://h:+80/", "needs a host"),

@@ -3,6 +3,7 @@
 use crate::connection::{Connection, Heard, State};
 use crate::plan::{Load, Pace, Span};
 use crate::schedule::{Schedule, nanoseconds};
+use crate::secure::Secure;
 use crate::tally::{Failure, Tally};
 use crate::timer::Timer;
 use mio::event::Event;
@@ -34,6 +35,8 @@ const TIMER: Token = Token(usize::MAX - 1);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) address: SocketAddr,
+    /// For connections with TLS.
+    pub(crate) secure: Option<Secure>,
     pub(crate) load: Load,
     /// The request, and the one that tells the server to close.
     pub(crate) request: Arc<[u8]>,
@@ -278,7 +281,8 @@ impl Worker {
         let outcome = if connection.is_open() {
             self.send(index)
         } else {
-            connection.open(self.shared.address, self.poll.registry(), Token(index))
+            let secure = self.shared.secure.as_ref();
+            connection.open(self.shared.address, secure, self.poll.registry(), Token(index))
         };
         if let Err(failure) = outcome {
             self.fail(index, failure, now);
@@ -294,9 +298,20 @@ impl Worker {
 
     /// Sends what the system takes of a request.
     fn push(&mut self, index: usize) -> Result<(), Failure> {
-        let connection = &mut self.connections[index];
+        let request = self.request(index);
+        self.connections[index].send(&request)
+    }
+
+    fn is_unsent(&self, index: usize) -> bool {
+        self.shared.secure.is_some() && self.connections[index].is_unsent(&self.request(index))
+    }
+
+    fn request(&self, index: usize) -> Arc<[u8]> {
         let shared = &self.shared;
-        connection.send(if connection.last { &shared.last_request } else { &shared.request })
+        match self.connections[index].last {
+            true => shared.last_request.clone(),
+            false => shared.request.clone(),
+        }
     }
 
     /// Something happened on a connection.
@@ -331,7 +346,7 @@ impl Worker {
     }
 
     fn answering(&mut self, index: usize, event: &Event) -> Result<(), Failure> {
-        if event.is_writable() {
+        if event.is_writable() || self.is_unsent(index) {
             self.push(index)?;
         }
         let closed = event.is_read_closed();
@@ -344,7 +359,10 @@ impl Worker {
             if self.is_measured(now) {
                 self.tally.received += received;
             }
-            let Heard::Answer { more } = heard? else { return Ok(()) };
+            let Heard::Answer { more } = heard? else {
+                // What was read may have been the end of the handshake.
+                return if self.is_unsent(index) { self.push(index) } else { Ok(()) };
+            };
             self.answered(index, closed, now);
             // Only the next answer on the same connection can have been announced by this event.
             let same = !closed && self.connections[index].state == State::Busy;

@@ -4,7 +4,7 @@
 
 use runnel_bench::{
     Body, Control, Expected, Failure, Figures, Job, Length, Load, Pace, Rates, Request, Span,
-    Target, Trouble, compare, latency_svg, run, sweep,
+    Target, Trouble, Trust, compare, latency_svg, run, sweep,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -100,6 +100,7 @@ fn converse(
 
 fn job(server: &Server, load: Load) -> Job {
     Job {
+        trust: Trust::default(),
         target: Target::parse(&server.url).unwrap(),
         request: Request::new("GET", &[], Vec::new()).unwrap(),
         expected: Expected::default(),

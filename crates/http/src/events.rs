@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::Stream;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderName, HeaderValue};
 use runnel_store::{ByteStream, Result};
 use std::future::Future;
 use std::pin::Pin;
@@ -15,6 +15,9 @@ use tokio::time::{Instant, Sleep};
 const HEARTBEAT: Duration = Duration::from_secs(15);
 /// A comment, which clients ignore.
 const COMMENT: &[u8] = b":\n\n";
+
+/// Tells nginx, which would otherwise collect them, to pass events on as they come.
+pub(crate) const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Whether content of this type is a stream of events.
 pub(crate) fn are(kind: &HeaderValue) -> bool {

@@ -249,6 +249,8 @@ impl Turn {
             if are_events {
                 let cached = response.headers_mut().entry(header::CACHE_CONTROL);
                 cached.or_insert(HeaderValue::from_static("no-cache"));
+                let buffering = response.headers_mut().entry(events::BUFFERING);
+                buffering.or_insert(HeaderValue::from_static("no"));
             }
             return Reply::ready(response);
         }
