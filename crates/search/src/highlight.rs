@@ -51,7 +51,11 @@ enum Matcher {
     Word(String),
     Part(String),
     Phrase(Vec<String>),
-    Range(Range<String>),
+    /// Words, or words with a part, in a range.
+    Range {
+        range: Range<String>,
+        part: bool,
+    },
     OneOf(HashSet<String>),
 }
 
@@ -65,9 +69,14 @@ impl Matcher {
                 found
             }
             Matcher::Phrase(_) => false,
-            Matcher::Range(range) => {
+            Matcher::Range { range, part } => {
                 let succession = Succession::new(&range.start, &range.end);
-                succession.members().is_some_and(|members| members.contains(word))
+                let Some(members) = succession.members() else { return false };
+                let mut found = members.contains(word);
+                if *part {
+                    words.config().partial.each(word, &mut |part| found |= members.contains(part));
+                }
+                found
             }
             Matcher::OneOf(all) => all.contains(word),
         }
@@ -188,11 +197,11 @@ fn matcher(words: &WordsIndex, query: &Query, text: &str, how: How) -> Option<Ma
             let stored = |span: &crate::words::Span| stored(words, span.of(&query.text));
             Matcher::Phrase(spans.iter().map(stored).collect())
         }
-        How::Range { from, to, .. } => {
+        How::Range { from, to, part } => {
             let (from, to) = (from.of(&query.text), to.of(&query.text));
             let succession = Succession::new(from, to);
             match succession.members() {
-                Some(_) => Matcher::Range(from.to_owned()..to.to_owned()),
+                Some(_) => Matcher::Range { range: from.to_owned()..to.to_owned(), part },
                 None => Matcher::OneOf(succession.take(MAX_RANGE_WORDS).collect()),
             }
         }
@@ -410,9 +419,10 @@ mod tests {
     fn what_is_not_a_match_is_escaped() {
         let markers = Markers::default();
         let text = "a<b> & \"c\" 'd'";
-        let marked = write(text, 0..text.len(), &[2..3], &markers);
+        let found = std::slice::from_ref(&(2..3));
+        let marked = write(text, 0..text.len(), found, &markers);
         assert_eq!(marked, "a&lt;<em>b</em>&gt; &amp; &quot;c&quot; &#39;d&#39;");
         let plain = Markers { before: "[".into(), after: "]".into(), html: false };
-        assert_eq!(write(text, 0..4, &[2..3], &plain), "a<[b]>");
+        assert_eq!(write(text, 0..4, found, &plain), "a<[b]>");
     }
 }
