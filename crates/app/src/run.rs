@@ -72,6 +72,9 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
             Console::error(&format!("error: {fault}"));
         }
         let status = written(status).await;
+        if program.world.place().is_first() {
+            runnel_search::Journal::write_all(WRITING);
+        }
         program.world.console().flush();
         std::mem::forget(program);
         Ok::<u8, String>(status)

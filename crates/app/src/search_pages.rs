@@ -6,6 +6,7 @@ use runnel_search::{
     SearchStore,
 };
 use runnel_store::{Answer, Body, Context, Error, Kind, Reference, Store, Value};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// Bytes of markup that a program makes of one document at most.
@@ -75,6 +76,10 @@ impl PageSource for IndexOf {
         if let Some(store) = self.store() {
             store.highlight(index, answer, look);
         }
+    }
+
+    fn folder(&self) -> Option<PathBuf> {
+        self.store()?.folder()
     }
 
     fn is_several(&self) -> bool {

@@ -44,13 +44,15 @@ const SERVING: [Serving; 8] = [
 ];
 
 /// Tested where their ports can be changed, `seed_server.rs`, `machines.rs` and `http_cases.rs`,
-/// where figures are read, `database.rs`, and where searches are compared, `search.rs`.
-const ELSEWHERE: [&str; 7] = [
+/// where figures are read, `database.rs`, where searches are compared, `search.rs`, and where people
+/// search, `search_page.rs`.
+const ELSEWHERE: [&str; 8] = [
     "books",
     "catalogue",
     "http-fixture",
     "insert",
     "insert-columns",
+    "library",
     "memory-server",
     "shared-tasks",
 ];

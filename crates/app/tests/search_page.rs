@@ -4,8 +4,9 @@
 mod support;
 
 use serde_json::{Value, json};
+use std::path::Path;
 use support::browser::Browser;
-use support::{Folder, Process, eventually_or, free_port, runnel};
+use support::{Folder, Process, eventually_or, examples, free_port, http, runnel};
 
 /// 30 books with Alan in the title, and 20 by an Alan, 5 of which are both.
 const PROGRAM: &str = r#"#-serve
@@ -24,19 +25,24 @@ page.
 /// A served page.
 struct Site {
     port: u16,
-    _process: Process,
-    _folder: Folder,
+    process: Process,
+    folder: Folder,
 }
 
 impl Site {
     fn start() -> Site {
         let folder = Folder::new();
+        let program = folder.write("site.st", PROGRAM);
+        Site::of(&program, folder)
+    }
+
+    fn of(program: &Path, folder: Folder) -> Site {
         let port = free_port();
         let mut command = runnel();
-        command.args(["--port", &port.to_string()]).arg(folder.write("site.st", PROGRAM));
+        command.args(["--port", &port.to_string()]).arg(program).current_dir(folder.path(""));
         let mut process = Process::start(&mut command);
         process.listens(port);
-        Site { port, _process: process, _folder: folder }
+        Site { port, process, folder }
     }
 
     fn address(&self) -> String {
@@ -217,4 +223,34 @@ fn all_of_it_works_without_javascript() {
     loads("?q=author%3Aalan&via=choice");
     assert_eq!(browser.text("#count"), "20 results");
     assert_eq!(browser.get("/title"), "author:alan \u{2013} Books");
+}
+
+#[test]
+fn the_library_is_searched_by_its_readers() {
+    let site = Site::of(&examples().join("library.st"), Folder::new());
+    let page = http::get(site.port, "/?q=prejudise").text();
+    assert!(page.contains("1 result</p>") && page.contains("Pride and <mark>Prejudice"), "{page}");
+    let page = http::get(site.port, "/?q=title:jane").text();
+    assert!(page.contains("<mark>Jane</mark> Eyre"), "{page}");
+    let live = http::get(site.port, "/live?query=jane").json();
+    assert_eq!(live["total"], 5);
+    assert!(http::get(site.port, "/statistics").text().contains("prejudise"));
+}
+
+/// Statistics of an index in a folder lie in that folder.
+#[test]
+fn statistics_stay_when_a_site_starts_again() {
+    let folder = Folder::new();
+    let kept = folder.path("kept").join("statistics-Books.json");
+    let program = PROGRAM.replace("name: 'books',", "name: 'books', path: 'kept',");
+    let program = folder.write("site.st", program);
+    let mut site = Site::of(&program, folder);
+    http::get(site.port, "/?q=emma");
+    site.process.signal("TERM");
+    site.process.end();
+    assert!(kept.is_file(), "{} is not there", kept.display());
+    let Site { folder, .. } = site;
+    let site = Site::of(&program, folder);
+    let counted = http::get(site.port, "/statistics.json").json();
+    assert_eq!(counted["queries"][0][0], "emma");
 }

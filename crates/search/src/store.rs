@@ -34,6 +34,7 @@ use runnel_store::{
 use shared::Shared;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
 
@@ -393,6 +394,11 @@ impl PageSource for SearchStore {
             let index = member.collection().index().read().unwrap_or_else(PoisonError::into_inner);
             look(&Highlighter::new(&index, answer));
         }
+    }
+
+    /// That of the first one, where there are several.
+    fn folder(&self) -> Option<PathBuf> {
+        self.members.first()?.shared.folder.clone()
     }
 
     fn is_several(&self) -> bool {

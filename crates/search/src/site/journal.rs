@@ -51,9 +51,17 @@ static ALL: Mutex<Vec<(JournalSettings, Weak<Journal>)>> = Mutex::new(Vec::new()
 /// Where searches are told. When the last holder lets go, what waits is written.
 #[derive(Debug)]
 pub struct Journal {
-    queue: Option<SyncSender<Event>>,
+    queue: Option<SyncSender<Told>>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread is told.
+#[derive(Debug)]
+enum Told {
+    Search(Event),
+    /// Everything told before is to be written, and the sender to be dropped then.
+    Write(SyncSender<()>),
 }
 
 #[derive(Debug)]
@@ -112,9 +120,23 @@ impl Journal {
 
     /// Tells of a search; never waits.
     pub(crate) fn tell(&self, event: Event) {
-        let told = self.queue.as_ref().is_some_and(|queue| queue.try_send(event).is_ok());
+        let told = self.queue.as_ref().is_some_and(|queue| queue.try_send(Told::Search(event)).is_ok());
         if !told {
             self.shared.missing.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes what all journals of this process have been told, before it ends. Gives up on each
+    /// after this time.
+    pub fn write_all(patience: Duration) {
+        let journals: Vec<_> = locked(&ALL).iter().filter_map(|(_, one)| one.upgrade()).collect();
+        for journal in journals {
+            let (done, written) = sync_channel(0);
+            let told = journal.queue.as_ref().map(|queue| queue.try_send(Told::Write(done)));
+            if matches!(told, Some(Ok(()))) {
+                // It answers nothing: that its other end is gone is the answer.
+                let _ = written.recv_timeout(patience);
+            }
         }
     }
 
@@ -152,7 +174,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(&mut self, events: &Receiver<Event>) {
+    fn run(&mut self, events: &Receiver<Told>) {
         let mut lines = Vec::new();
         loop {
             let received = match self.changed {
@@ -163,7 +185,7 @@ impl Writer {
                 None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             match received {
-                Ok(event) => self.write(event, events, &mut lines),
+                Ok(first) => self.write(first, events, &mut lines),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.keep(),
             }
@@ -174,28 +196,40 @@ impl Writer {
     }
 
     /// Counts and writes a search, and those that wait behind it.
-    fn write(&mut self, first: Event, events: &Receiver<Event>, lines: &mut Vec<u8>) {
+    fn write(&mut self, first: Told, events: &Receiver<Told>, lines: &mut Vec<u8>) {
         lines.clear();
+        let mut waiting = Vec::new();
         let missing = self.shared.missing.swap(0, Ordering::Relaxed);
         let mut statistics = locked(&self.shared.statistics);
         if missing > 0 {
             write_missing(missing, self.format, lines);
             statistics.missing = statistics.missing.saturating_add(missing);
         }
-        for event in std::iter::once(first).chain(events.try_iter().take(BATCH)) {
+        for told in std::iter::once(first).chain(events.try_iter().take(BATCH)) {
+            let event = match told {
+                Told::Search(event) => event,
+                Told::Write(done) => {
+                    waiting.push(done);
+                    continue;
+                }
+            };
             statistics.add(&event);
             if self.log.is_some() {
                 event.write_line(self.format, lines);
             }
+            if self.keep.is_some() {
+                self.changed.get_or_insert_with(Instant::now);
+            }
         }
         drop(statistics);
-        if self.keep.is_some() {
-            self.changed.get_or_insert_with(Instant::now);
-        }
-        if let Some(log) = &mut self.log
+        if !lines.is_empty()
+            && let Some(log) = &mut self.log
             && let Err(error) = log.add(lines)
         {
             self.complain("the query log could not be written", &error);
+        }
+        if !waiting.is_empty() {
+            self.keep();
         }
     }
 
@@ -282,6 +316,8 @@ mod tests {
         assert!(Arc::ptr_eq(&journal, &same));
         journal.tell(event("first"));
         same.tell(event("second"));
+        Journal::write_all(Duration::from_secs(10));
+        assert!(folder.path().join("statistics.json").is_file());
         drop((journal, same));
         let lines = fs::read_to_string(folder.path().join("queries.log")).unwrap();
         let queries: Vec<_> = lines.lines().map(|line| line[30..].split(' ').next()).collect();

@@ -3,7 +3,7 @@
 use super::assets::Asset;
 use super::counts::{Asked, all_hits, with_results};
 use super::event::{Event, Kind};
-use super::form::parameter;
+use super::form::{encoded, parameter};
 use super::found::{Found, MAX_PAGE, find};
 use super::options::PageOptions;
 use super::result::{Hit, id_text};
@@ -40,11 +40,18 @@ struct Inner {
 }
 
 impl SearchPage {
-    /// A page over a source.
+    /// A page over a source. Its statistics are kept in the folder of the source, where it has one
+    /// and the options name no other file.
     ///
     /// # Errors
     /// What is wrong with the query log ([`Journal::of`]).
-    pub fn new(source: Rc<dyn PageSource>, options: PageOptions) -> Result<SearchPage> {
+    pub fn new(source: Rc<dyn PageSource>, mut options: PageOptions) -> Result<SearchPage> {
+        if options.journal.keep.is_none()
+            && let Some(folder) = source.folder()
+        {
+            let name = encoded(&options.journal.name);
+            options.journal.keep = Some(folder.join(format!("statistics-{name}.json")));
+        }
         let journal = Journal::of(&options.journal)?;
         let statistics = SearchStatistics::new(journal.clone(), &options);
         Ok(SearchPage { inner: Rc::new(Inner { source, options, journal }), statistics })

@@ -3,6 +3,7 @@
 use crate::{Answer, Highlighter, Id, Request};
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Value};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// One or several indexes with the documents that were put into them.
@@ -18,6 +19,11 @@ pub trait PageSource {
     /// has nothing of this kind does nothing.
     fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
         let _ = (index, answer, look);
+    }
+
+    /// The folder in which its documents are kept, and with them what belongs to a page.
+    fn folder(&self) -> Option<PathBuf> {
+        None
     }
 
     /// Whether there are several indexes, so that interpretations say which one they are of.

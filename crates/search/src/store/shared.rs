@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 /// An open collection.
 pub(crate) struct Shared {
     pub(crate) collection: Arc<Collection>,
+    /// Where it is kept, if it is.
+    pub(crate) folder: Option<PathBuf>,
     /// What it was opened with, as text.
     definition: Vec<u8>,
     /// Held by whoever looks at a document and then writes it.
@@ -50,8 +52,9 @@ impl Shared {
             Place::Folder(folder) => Some(folder.clone()),
             Place::Memory(..) => None,
         };
-        let collection = Collection::open(Definition { folder, ..definition })?;
-        let shared = Arc::new(Shared { collection, definition: text, writing: Mutex::new(()) });
+        let collection = Collection::open(Definition { folder: folder.clone(), ..definition })?;
+        let writing = Mutex::new(());
+        let shared = Arc::new(Shared { collection, folder, definition: text, writing });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
     }
