@@ -194,6 +194,7 @@ pub(crate) fn stop(status: u8) {
             let _ = thread.join();
         }
     }
+    door::close_all();
 }
 
 /// A worker that ends without having been told to ends the process.

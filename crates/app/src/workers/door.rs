@@ -45,10 +45,7 @@ impl Entrance {
 /// The same within an event loop.
 enum Accepting {
     Port(tokio::net::TcpListener),
-    Unix(
-        tokio::net::UnixListener,
-        #[expect(dead_code, reason = "goes with it")] Option<SocketFile>,
-    ),
+    Unix(tokio::net::UnixListener),
 }
 
 impl Accepting {
@@ -58,9 +55,9 @@ impl Accepting {
                 listener.set_nonblocking(true)?;
                 Accepting::Port(tokio::net::TcpListener::from_std(listener)?)
             }
-            Entrance::Unix(listener, file) => {
+            Entrance::Unix(listener, _) => {
                 listener.set_nonblocking(true)?;
-                Accepting::Unix(tokio::net::UnixListener::from_std(listener)?, file)
+                Accepting::Unix(tokio::net::UnixListener::from_std(listener)?)
             }
         })
     }
@@ -71,7 +68,7 @@ impl Accepting {
                 let (stream, peer) = listener.accept().await?;
                 Ok((stream.into_std()?, peer))
             }
-            Accepting::Unix(listener, _) => runnel_http::accept_unix(listener).await,
+            Accepting::Unix(listener) => runnel_http::accept_unix(listener).await,
         }
     }
 }
@@ -85,6 +82,8 @@ struct Door {
     workers: Mutex<BTreeMap<usize, Member>>,
     /// A worker has come, or leaves.
     changed: Notify,
+    /// Of a Unix socket that is ours.
+    file: Mutex<Option<SocketFile>>,
 }
 
 /// A worker behind the door.
@@ -128,10 +127,20 @@ pub(crate) fn join(
         door.changed.notify_one();
         return Ok((share(door.clone()), door.address));
     }
-    let listener = open()?;
+    let mut listener = open()?;
+    let file = match &mut listener {
+        Entrance::Port(_) => None,
+        Entrance::Unix(_, file) => file.take(),
+    };
     let address = listener.address().map_err(|error| unusable(&error))?;
     let workers = Mutex::new(BTreeMap::from([(worker, member)]));
-    let door = Arc::new(Door { name: name.clone(), address, workers, changed: Notify::new() });
+    let door = Arc::new(Door {
+        name: name.clone(),
+        address,
+        workers,
+        changed: Notify::new(),
+        file: Mutex::new(file),
+    });
     let kept = door.clone();
     std::thread::Builder::new()
         .name("port".to_string())
@@ -143,6 +152,12 @@ pub(crate) fn join(
         .map_err(|error| unusable(&error))?;
     doors.insert(name, kept.clone());
     Ok((share(kept), address))
+}
+
+/// At the end of the process: nothing of the doors that are left stays behind.
+pub(crate) fn close_all() {
+    let doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
+    doors.values().for_each(|door| door.remove_file());
 }
 
 /// The error of a program that listens twice at one place.
@@ -198,6 +213,10 @@ impl Door {
         let _ = workers[*turn % workers.len()].send(handed).await;
     }
 
+    fn remove_file(&self) {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
     /// Whether no worker is left, which closes the door.
     fn is_left(&self) -> bool {
         let mut doors = DOORS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -205,6 +224,7 @@ impl Door {
         let left = workers.values().all(Member::is_gone);
         if left {
             doors.remove(&self.name);
+            self.remove_file();
         }
         left
     }
