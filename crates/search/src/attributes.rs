@@ -9,17 +9,23 @@ use crate::bits::Bits;
 use crate::dates::parse_date;
 use crate::document::{Document, Field};
 use crate::durable::{Damaged, Input, Output};
+use crate::filter::Filter;
 use crate::limits::MAX_ATTRIBUTE_CHARS;
+use crate::posting::Posting;
 use crate::texts::Texts;
 use crate::words::first_characters;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What stands in a column of numbers where a document has no value. It is the last in order.
 pub(crate) const NO_NUMBER: u64 = u64::MAX;
 
 /// The same in a column of texts or booleans.
 pub(crate) const NO_CODE: u32 = u32::MAX;
+
+/// How many filters are remembered with what passes them.
+const FILTERS_KEPT: usize = 4;
 
 /// What the values of an attribute are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +225,9 @@ pub(crate) struct Columns {
     base: u32,
     width: usize,
     live: Bits,
+    /// What passed filters that were asked lately, since something was written: a filter stays
+    /// while people type and turn pages.
+    passed: Mutex<Vec<(Filter, Arc<Posting>)>>,
 }
 
 impl Columns {
@@ -254,8 +263,28 @@ impl Columns {
         slots
     }
 
+    /// What passes a filter, if that is known.
+    pub(crate) fn passed(&self, filter: &Filter) -> Option<Arc<Posting>> {
+        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        passed.iter().find(|(known, _)| known == filter).map(|(_, posting)| posting.clone())
+    }
+
+    /// Remembers what passes a filter.
+    pub(crate) fn keep_passed(&self, filter: &Filter, posting: &Arc<Posting>) {
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        if passed.len() >= FILTERS_KEPT {
+            passed.remove(0);
+        }
+        passed.push((filter.clone(), posting.clone()));
+    }
+
+    fn forget_passed(&mut self) {
+        self.passed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Takes the values of the fields that a document has.
     pub(crate) fn set(&mut self, slot: u32, document: &Document) {
+        self.forget_passed();
         self.live.insert(slot);
         if self.width == 0 {
             self.base = slot;
@@ -279,6 +308,7 @@ impl Columns {
 
     /// Forgets the values of a document.
     pub(crate) fn clear(&mut self, slot: u32) {
+        self.forget_passed();
         self.live.remove(slot);
         let place = slot.wrapping_sub(self.base) as usize;
         if place < self.width {
@@ -288,6 +318,7 @@ impl Columns {
 
     /// Gives every document another slot.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
+        self.forget_passed();
         let old = self.live();
         let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
         self.live = Bits::from_slots(new.iter().copied());
@@ -352,6 +383,7 @@ impl Columns {
                 }
             }
         }
+        self.forget_passed();
         (self.base, self.width) = (first, width);
         let slots = (0..count).map(|place| first + place);
         self.live = Bits::from_slots(slots);

@@ -207,7 +207,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let restriction: Option<&'a Restriction> =
             self.restrictions.get(usize::from(interpretation.index));
         let some = !self.chosen.is_empty() || interpretation.choice == EVERYTHING;
-        if let Some(allowed) = restriction.and_then(|restriction| restriction.allowed.as_ref())
+        if let Some(allowed) = restriction.and_then(|restriction| restriction.allowed.as_deref())
             && ascending
             && some
         {

@@ -7,39 +7,55 @@ use crate::filter::{Between, Condition, End, Filter, How, Near, Test, Word};
 use crate::posting::Posting;
 use crate::suggest::nearest_name;
 use crate::texts::{Texts, compare};
+use crate::work::Work;
+use std::sync::Arc;
 
 /// The radius of the Earth in kilometres: that of the sphere with its surface.
 const EARTH_RADIUS: f64 = 6_371.007;
+
+/// How many values of attributes are compared in one step of work.
+const VALUES_PER_STEP: usize = 4;
+
+/// How many documents are put into a list in one step of work.
+const LISTED_PER_STEP: usize = 8;
 
 /// The documents of an index that an answer may have. At most one of both is there.
 #[derive(Debug, Default)]
 pub(crate) struct Restriction {
     /// Only these.
-    pub(crate) allowed: Option<Posting>,
+    pub(crate) allowed: Option<Arc<Posting>>,
     /// All but these.
     pub(crate) excluded: Option<Posting>,
 }
 
 impl Restriction {
     /// What is left of the documents of an index. `everything` makes it a list of the documents
-    /// even if none is left out.
+    /// even if none is left out. Nothing is left if that is too much work.
     pub(crate) fn new(
         columns: &Columns,
         filter: Option<&Filter>,
         excluded: Option<Posting>,
         everything: bool,
+        work: &mut Work,
     ) -> Restriction {
         if filter.is_none() && !everything {
             return Restriction { allowed: None, excluded };
         }
-        let mut slots = match filter {
-            Some(filter) => passing(&filter.condition, columns),
-            None => columns.live(),
+        let list = columns.width() / LISTED_PER_STEP;
+        let passing = match filter {
+            Some(filter) => passing(filter, columns, work),
+            None if work.spend(list) => Arc::new(Posting::from_slots(columns.live())),
+            None => Arc::default(),
         };
-        if let Some(excluded) = excluded {
-            slots.retain(|slot| !excluded.contains(*slot));
-        }
-        Restriction { allowed: Some(Posting::from_slots(slots)), excluded: None }
+        let allowed = match excluded {
+            Some(excluded) if work.spend(list) => {
+                let left = passing.iter().filter(|slot| !excluded.contains(*slot));
+                Arc::new(Posting::from_slots(left.collect()))
+            }
+            Some(_) => Arc::default(),
+            None => passing,
+        };
+        Restriction { allowed: Some(allowed), excluded: None }
     }
 
     /// Whether a document is left.
@@ -49,17 +65,24 @@ impl Restriction {
     }
 }
 
-/// The slots of documents that meet a condition, in order.
-fn passing(condition: &Condition, columns: &Columns) -> Vec<u32> {
-    let live = columns.live();
-    if columns.width() == 0 {
-        return Vec::new();
+/// The documents that pass a filter, in order; none if that is too much work.
+fn passing(filter: &Filter, columns: &Columns, work: &mut Work) -> Arc<Posting> {
+    if let Some(known) = columns.passed(filter) {
+        return known;
     }
-    let passes = evaluate(condition, columns);
+    let width = columns.width();
+    // One test looks at a value of each document, a few of them at a time.
+    let steps = width / LISTED_PER_STEP + width * filter.tests() / VALUES_PER_STEP;
+    if width == 0 || !work.spend(steps) {
+        return Arc::default();
+    }
+    let passes = evaluate(&filter.condition, columns);
     let place = |slot: &u32| (*slot - columns.base()) as usize;
-    live.into_iter()
-        .filter(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1)
-        .collect()
+    let mut slots = columns.live();
+    slots.retain(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1);
+    let posting = Arc::new(Posting::from_slots(slots));
+    columns.keep_passed(filter, &posting);
+    posting
 }
 
 /// A bit for every place of the columns, set where the condition is met. What is set where there is

@@ -25,9 +25,6 @@ use std::time::Instant;
 /// Room for the lists of a short query over a few categories.
 const LISTS_EXPECTED: usize = 8;
 
-/// How many values of attributes are compared in one step of work.
-const VALUES_PER_STEP: usize = 4;
-
 /// An index that searches read while others change it.
 pub type SharedIndex = Arc<RwLock<Index>>;
 
@@ -441,10 +438,7 @@ impl Search {
         everything: bool,
     ) -> Restriction {
         let excluded = self.exclude(combiner, number, index);
-        let tests = request.filter.map_or(0, Filter::tests);
-        // One test looks at a value of each document, a few of them at a time.
-        combiner.work.spend(index.columns().width() * tests / VALUES_PER_STEP);
-        Restriction::new(index.columns(), request.filter, excluded, everything)
+        Restriction::new(index.columns(), request.filter, excluded, everything, combiner.work)
     }
 
     /// The documents of an index that are left out; nothing if no words are excluded.

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Category, Document, Field, Id, Index, IndexConfig, Language, Partial, Request, Search,
-    SearchConfig, Synonyms, Tokenizer,
+    Answer, Attribute, AttributeType, Category, Collection, Definition, Document, Field, Id, Index,
+    IndexConfig, Language, Partial, Request, Search, SearchConfig, Synonyms, Tokenizer,
 };
 
 /// The texts of a document: several of one category, one of the other.
@@ -242,4 +242,45 @@ fn too_many_synonyms_are_refused() {
     let index = Index::new(IndexConfig::new("x").category(Category::new("a"))).unwrap();
     let error = Search::over(index, config).unwrap_err();
     assert!(error.message().contains("40000 synonyms"), "{error}");
+}
+
+#[test]
+fn the_order_of_words_and_attributes_are_kept_in_a_folder() {
+    let folder = std::env::temp_dir().join(format!("runnel-phrases-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let open = || {
+        let index = IndexConfig::new("books")
+            .category(Category::new("title"))
+            .attribute(Attribute::new("year", AttributeType::Integer))
+            .attribute(Attribute::new("by", AttributeType::Text))
+            .phrases(true);
+        let search = SearchConfig::new().phrases(true);
+        let folder = Some(folder.clone());
+        Collection::open(Definition { search, folder, ..Definition::new(index) }).unwrap()
+    };
+    let ask = |books: &Collection, query: &str, filter: &str| {
+        let filter = books.searching().filter(filter).unwrap();
+        numbers(books.search(query, &Request::new().filter(&filter)).ids())
+    };
+    let check = |books: &Collection| {
+        assert_eq!(ask(books, "\"alan turing\"", "year < 2000"), [1]);
+        assert_eq!(ask(books, "\"turing alan\"", "not (by = 'm' or year > 2000)"), [2]);
+        assert_eq!(ask(books, "", "by in ('m', 'n')"), [1, 2, 3]);
+    };
+    let books = open();
+    for (id, record) in [
+        (1, r#"{"title":"alan turing","year":1990,"by":"m"}"#),
+        (2, r#"{"title":"turing alan","by":["n","o"]}"#),
+        (3, r#"{"title":"alan turing","year":2001,"by":"m"}"#),
+    ] {
+        drop(books.put(Id::Integer(id), record.as_bytes()).unwrap());
+    }
+    check(&books);
+    drop(books);
+    let books = open();
+    check(&books);
+    books.snapshot().unwrap();
+    drop(books);
+    check(&open());
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -441,3 +441,57 @@ fn several_indexes_are_filtered_and_sorted_together() {
     let json = answer.to_json();
     assert!(json.ends_with(",\"flat\":{\"count\":4,\"ids\":[[\"old\",1]]}}"), "{json}");
 }
+
+#[test]
+fn what_passes_follows_every_write() {
+    let index = Arc::new(RwLock::new(Index::new(config()).unwrap()));
+    let search = Search::new(vec![index.clone()], SearchConfig::new()).unwrap();
+    let filter = search.filter("year >= 1990").unwrap();
+    let book = |year| Book {
+        title: vec!["a".to_owned()],
+        author: Vec::new(),
+        year: Some(year),
+        publishers: Vec::new(),
+        available: None,
+    };
+    let ask = || numbers(search.search("", &Request::new().filter(&filter)).ids());
+    assert_eq!(ask(), [] as [i64; 0]);
+    index.write().unwrap().append(&document(1, &book(1990)));
+    assert_eq!((ask(), ask()), (vec![1], vec![1]));
+    index.write().unwrap().append(&document(2, &book(1991)));
+    assert_eq!((ask(), ask()), (vec![1, 2], vec![1, 2]));
+    index.write().unwrap().replace_from(&Document::new(1).with("year", "1980"));
+    assert_eq!((ask(), ask()), (vec![2], vec![2]));
+    index.write().unwrap().remove(2);
+    assert_eq!((ask(), ask()), (vec![], vec![]));
+    index.write().unwrap().replace(&document(1, &book(1999)));
+    assert_eq!((ask(), ask()), (vec![1], vec![1]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn facets_count_what_passes(
+        books in prop::collection::vec(book(), 1..40),
+        word in prop::option::of("[ab]{1,2}|c"),
+        condition in condition(),
+    ) {
+        let search = search(&books, &[]);
+        let filter = search.filter(&condition.text()).unwrap();
+        let query = word.as_ref().map(|word| format!("{word}\""));
+        let found = search.facets_passing("author", query.as_deref(), Some(&filter), 1).unwrap();
+        let mut expected = std::collections::BTreeMap::new();
+        for book in books.iter().filter(|book| condition.passes(book)) {
+            let has = |word: &String| book.title.contains(word) || book.author.contains(word);
+            if word.as_ref().is_none_or(has) {
+                let mut values = book.author.clone();
+                values.sort();
+                values.dedup();
+                values.into_iter().for_each(|value| *expected.entry(value).or_insert(0) += 1);
+            }
+        }
+        let found: std::collections::BTreeMap<String, usize> = found.into_iter().collect();
+        prop_assert_eq!(found, expected);
+    }
+}
