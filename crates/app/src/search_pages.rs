@@ -89,9 +89,9 @@ impl PageSource for IndexOf {
 
 /// The block of a program that shows a document, as a store that answers what is posted.
 fn template(result: Rc<dyn Store>) -> PageTemplate {
-    Rc::new(move |document: Value| {
+    Rc::new(move |document: Value, context: &Context| {
         let content = runnel_store::Content::value(document);
-        let posted = result.post(&Reference::from_path(""), content, &Context::default());
+        let posted = result.post(&Reference::from_path(""), content, context);
         posted.and_then(|posted| match posted.content {
             Some(content) if !matches!(content.body, Body::Empty) => Answer::later(async move {
                 let bytes = content.read(RESULT_BYTES).await?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use bytes::Bytes;
+use proptest::prelude::*;
 use runnel_search::{
     Answer, Category, Document, Highlighter, Id, Index, IndexConfig, KeyFormat, PageOptions,
     PageSource, Request, Search, SearchConfig, SearchPage,
@@ -10,11 +11,13 @@ use runnel_store::{Content, Context, Exchange, Reference, Result, Store, Text, V
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::{Arc, RwLock};
 
 /// An index with its documents.
 struct Books {
     search: Search,
     documents: HashMap<Id, Bytes>,
+    several: bool,
 }
 
 impl PageSource for Books {
@@ -26,13 +29,24 @@ impl PageSource for Books {
         self.documents.get(id).cloned()
     }
 
+    fn is_several(&self) -> bool {
+        self.several
+    }
+
     fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
         look(&Highlighter::new(&self.search.indexes()[index].read().unwrap(), answer));
     }
 }
 
 fn books(rows: &[(i64, String, String)]) -> Rc<Books> {
-    let config = IndexConfig::new("books")
+    let (index, documents) = index("books", rows);
+    let config = SearchConfig::new().exclusion('-').phrases(true);
+    Rc::new(Books { search: Search::over(index, config).unwrap(), documents, several: false })
+}
+
+fn index(name: &str, rows: &[(i64, String, String)]) -> (Index, HashMap<Id, Bytes>) {
+    let config = IndexConfig::new(name)
+        .phrases(true)
         .key_format(KeyFormat::Integer)
         .category(Category::new("title"))
         .category(Category::new("author"));
@@ -46,18 +60,23 @@ fn books(rows: &[(i64, String, String)]) -> Rc<Books> {
             Value::record([("title", title.as_str().into()), ("author", author.as_str().into())]);
         documents.insert(Id::Integer(*id), json::text(&record).into());
     }
-    Rc::new(Books { search: Search::over(index, SearchConfig::new()).unwrap(), documents })
+    (index, documents)
+}
+
+/// The rows of [`library`].
+fn rows() -> Vec<(i64, String, String)> {
+    (1..=45)
+        .map(|number| {
+            let name = if number <= 30 { "Alan" } else { "Emma" };
+            let author = if number > 25 { "Alan Poe" } else { "Jane" };
+            (number, format!("{name} {number}"), author.to_owned())
+        })
+        .collect()
 }
 
 /// 30 with Alan in the title, 20 by an Alan, 5 of which are both.
 fn library() -> Rc<Books> {
-    let mut rows = Vec::new();
-    for number in 1..=45 {
-        let title = if number <= 30 { format!("Alan {number}") } else { format!("Emma {number}") };
-        let author = if number > 25 { "Alan Poe" } else { "Jane" };
-        rows.push((number, title, author.to_owned()));
-    }
-    books(&rows)
+    books(&rows())
 }
 
 fn page(source: Rc<Books>, name: &str, more: &[(&'static str, Value)]) -> SearchPage {
@@ -163,15 +182,70 @@ fn interpretations_can_be_chosen() {
 #[test]
 fn what_is_chosen_has_as_many_documents_as_it_said() {
     let page = page(library(), "as many", &[]);
-    for query in ["alan", "al* alan", "alan%7Cemma+al*", "title:alan%7Cauthor:alan", "ala+", "a*+a"]
-    {
+    for (query, expected) in [
+        ("alan", 2),
+        ("al*+alan", 4),
+        ("alan%7Cemma+al*", 2),
+        ("title:alan%7Cauthor:alan+al", 2),
+        ("ala+", 2),
+        ("al*+al", 4),
+        ("alan+-emma", 2),
+        ("-jane+alan", 2),
+        ("-title:emma+ala", 2),
+        ("al*+-%22alan+3%22", 2),
+        ("%22alan%22+al", 4),
+    ] {
         let text = get(&page, &format!("/?q={query}"));
-        for choice in between(&text, "<li><a href=\"", "</span></a>") {
+        let choices = between(&text, "<li><a href=\"", "</span></a>");
+        assert_eq!(choices.len(), expected, "{query}: {choices:?}");
+        for choice in choices {
             let (address, label) = choice.split_once("\">").unwrap();
             let count = label.rsplit_once('>').unwrap().1;
             let chosen = get(&page, &format!("/{}", address.replace("&amp;", "&")));
             let said = between(&chosen, "role=\"status\" tabindex=\"-1\">", " result")[0];
             assert_eq!(said, count, "{query}: {choice}");
+        }
+    }
+}
+
+/// Of several indexes, those that mean the same are one choice, and results say which index.
+#[test]
+fn several_indexes_are_one_search() {
+    let (first, mut documents) = index("books", &rows());
+    let moved = rows().into_iter().map(|(id, title, author)| (id + 100, title, author));
+    let (second, more) = index("films", &moved.collect::<Vec<_>>());
+    documents.extend(more);
+    let indexes = [first, second].map(|index| Arc::new(RwLock::new(index))).to_vec();
+    let search = Search::new(indexes, SearchConfig::new()).unwrap();
+    let source = Rc::new(Books { search, documents, several: true });
+    let page = page(source, "several", &[("ids", Value::Int(100))]);
+    let text = get(&page, "/?q=alan");
+    assert!(text.contains("90 results"), "{text}");
+    let choices = between(&text, "<span class=\"number\">", "<");
+    assert_eq!(choices, ["60", "40"]);
+    let groups = between(&text, "<section", "</h2>").len();
+    assert!(groups == 4 && text.contains("<h2>films: <b>title</b> alan</h2>"), "{text}");
+    let chosen = get(&page, "/?q=title%3Aalan&via=choice");
+    assert!(chosen.contains("60 results"), "{chosen}");
+}
+
+proptest! {
+    /// Whatever is asked, there is a page, and the query is only text on it.
+    #[test]
+    fn any_query_has_a_page(query: String, extra in "[ -~]{0,40}") {
+        let page = page(library(), "any", &[]);
+        for query in [query, extra] {
+            let encoded: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let text = get(&page, &format!("/?q={encoded}&page=2"));
+            prop_assert_eq!(text.matches("<script").count(), 1);
+            prop_assert_eq!(text.matches("<input").count(), 1);
+            prop_assert!(text.ends_with("</html>\n"));
+            for address in ["live", "full"] {
+                let answer = get(&page, &format!("/{address}?query={encoded}"));
+                prop_assert!(json::parse(answer.as_bytes()).is_ok(), "{}", answer);
+            }
+            // As it comes, without escapes.
+            get(&page, &format!("/?{query}&q={query}&page={query}"));
         }
     }
 }
@@ -249,7 +323,7 @@ fn live_counts_and_full_has_the_results() {
 #[test]
 fn a_template_makes_the_results() {
     let options = PageOptions::read(&Value::record([("name", "template".into())])).unwrap();
-    let options = options.template(Rc::new(|document: Value| {
+    let options = options.template(Rc::new(|document: Value, _: &Context| {
         runnel_store::Answer::later(async move {
             let title = document.get("title").and_then(Value::as_str).unwrap_or("none");
             Ok(format!("<i>{title}</i>"))

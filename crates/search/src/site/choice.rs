@@ -177,13 +177,16 @@ pub(crate) fn choices(answer: &Answer, several: bool) -> Vec<Choice> {
     }
     let mut choices: Vec<Choice> = Vec::new();
     for allocation in answer.allocations() {
-        let meaning = Meaning::of(&allocation, several);
-        if choices.iter().any(|known| known.meaning == meaning) {
-            continue;
-        }
-        choices.push(Choice { meaning, count: allocation.count() });
-        if choices.len() == MAX_CHOICES {
-            break;
+        // A query says nothing about indexes: what means the same in several is one choice.
+        let meaning = Meaning::of(&allocation, false);
+        let known = choices.iter().position(|known| known.meaning == meaning);
+        match known {
+            Some(known) if several => choices[known].count += allocation.count(),
+            Some(_) => {}
+            None if choices.len() < MAX_CHOICES => {
+                choices.push(Choice { meaning, count: allocation.count() });
+            }
+            None => {}
         }
     }
     if choices.len() < 2 {

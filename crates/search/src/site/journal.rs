@@ -120,7 +120,8 @@ impl Journal {
 
     /// Tells of a search; never waits.
     pub(crate) fn tell(&self, event: Event) {
-        let told = self.queue.as_ref().is_some_and(|queue| queue.try_send(Told::Search(event)).is_ok());
+        let told =
+            self.queue.as_ref().is_some_and(|queue| queue.try_send(Told::Search(event)).is_ok());
         if !told {
             self.shared.missing.fetch_add(1, Ordering::Relaxed);
         }

@@ -78,7 +78,7 @@ impl SearchPage {
         let chosen = parameter(query, "via").is_some_and(|via| via == "choice");
         inner.tell_page(&found, chosen);
         let hits: Vec<Hit> = found.groups.iter().flat_map(|group| group.hits.clone()).collect();
-        inner.results(hits).map(move |results| {
+        inner.results(hits, context).map(move |results| {
             Some(html(front::page(&inner.options, &base, Some(&found), &results)))
         })
     }
@@ -93,28 +93,29 @@ impl SearchPage {
         StoreAnswer::ok(Some(json(out)))
     }
 
-    fn full(&self, reference: &Reference) -> StoreAnswer<Option<Content>> {
+    fn full(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
         let inner = &self.inner;
         let asked = Asked::of(reference.query(), inner.options.documents);
         let answer = asked.search(&*inner.source);
         inner.tell(Kind::Full, &asked.query, &answer);
         let hits = all_hits(&*inner.source, &inner.options, &answer);
-        inner.results(hits).map(move |results| Some(json(with_results(&answer, &results))))
+        inner.results(hits, context).map(move |results| Some(json(with_results(&answer, &results))))
     }
 }
 
 impl Inner {
     /// Documents as markup: by their fields, or as the program says.
-    fn results(self: &Rc<Self>, hits: Vec<Hit>) -> StoreAnswer<Vec<String>> {
+    fn results(self: &Rc<Self>, hits: Vec<Hit>, context: &Context) -> StoreAnswer<Vec<String>> {
         let Some(template) = self.options.template.clone() else {
             return StoreAnswer::ok(hits.into_iter().map(|hit| hit.html).collect());
         };
+        let context = context.clone();
         StoreAnswer::later(async move {
             let mut results = Vec::with_capacity(hits.len());
             for hit in hits {
                 let id = Value::Text(id_text(&hit.id));
                 let empty = || Value::record([("id", id)]);
-                results.push(template(hit.document.unwrap_or_else(empty)).await?);
+                results.push(template(hit.document.unwrap_or_else(empty), &context).await?);
             }
             Ok(results)
         })
@@ -187,7 +188,7 @@ impl Store for SearchPage {
             }
             "full" => {
                 headers::set(context, headers::FOR_PAGE);
-                self.full(reference)
+                self.full(reference, context)
             }
             _ => StoreAnswer::ok(None),
         }

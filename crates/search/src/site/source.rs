@@ -2,7 +2,7 @@
 
 use crate::{Answer, Highlighter, Id, Request};
 use bytes::Bytes;
-use runnel_store::{Answer as StoreAnswer, Value};
+use runnel_store::{Answer as StoreAnswer, Context, Value};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -33,5 +33,5 @@ pub trait PageSource {
 }
 
 /// Makes markup of a document, as a block of a program does: it answers HTML, in which texts are
-/// escaped.
-pub type PageTemplate = Rc<dyn Fn(Value) -> StoreAnswer<String>>;
+/// escaped. The context is that of the request.
+pub type PageTemplate = Rc<dyn Fn(Value, &Context) -> StoreAnswer<String>>;
