@@ -1,8 +1,9 @@
 //! `runnel run --watch FILE`: a new version of the program after each change of it.
 //!
-//! The supervisor watches the file, and what the program reads while it starts, and exchanges the program as it does at an upgrade. While a
-//! changed program does not start, the old one serves; a browser that asks it for a page is
-//! shown what is wrong instead, every other client is answered as before.
+//! The supervisor watches the file, and what the program reads while it starts, and exchanges the
+//! program as it does at an upgrade. While a changed program does not start, the old one serves; a
+//! browser that asks it for a page is shown what is wrong instead, every other client is answered
+//! as before.
 
 mod page;
 mod reads;

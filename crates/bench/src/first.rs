@@ -38,19 +38,11 @@ pub(crate) fn ask(
         _ => format!("the first request failed: {error}"),
     };
     let mut stream = Stream::new(stream, secure).map_err(failed)?;
-    let limits = stream.socket();
-    let set = limits
-        .set_write_timeout(Some(limit))
-        .and_then(|()| limits.set_read_timeout(Some(limit)))
-        .and_then(|()| stream.write_all(request))
-        .and_then(|()| stream.flush());
-    if let (Err(error), Some(_)) = (&set, secure)
+    let set = send(&mut stream, request, limit);
+    if let Err(error) = &set
         && let Some(why) = tls_fault(error)
     {
-        return Err(format!(
-            "there is no secure connection: {why}; name who signed the certificate with --cacert, \
-             or give verification up with --insecure"
-        ));
+        return Err(why);
     }
     // The answer may have come before the server closed: reading tells.
     let mut unsent = set.err();
@@ -97,8 +89,19 @@ pub(crate) fn ask(
     }
 }
 
+/// Sends the request, after the handshake where there is one.
+fn send(stream: &mut Stream<TcpStream>, request: &[u8], limit: Duration) -> std::io::Result<()> {
+    stream.socket().set_write_timeout(Some(limit))?;
+    stream.socket().set_read_timeout(Some(limit))?;
+    stream.write_all(request)?;
+    stream.flush()
+}
+
 /// What TLS found wrong with the other side.
 fn tls_fault(error: &std::io::Error) -> Option<String> {
     let fault = error.get_ref()?.downcast_ref::<rustls::Error>()?;
-    Some(fault.to_string())
+    Some(format!(
+        "there is no secure connection: {fault}; name who signed the certificate with --cacert, or \
+         give verification up with --insecure"
+    ))
 }

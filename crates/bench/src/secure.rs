@@ -44,7 +44,8 @@ impl Secure {
             .map_err(|error| format!("TLS cannot be used: {error}"))?;
         let mut settings = match trust {
             Trust::Usual => {
-                let roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+                let roots =
+                    RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
                 builder.with_root_certificates(roots).with_no_client_auth()
             }
             Trust::Authorities(text) => {
@@ -64,9 +65,9 @@ impl Secure {
 fn authorities(text: &[u8]) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(text) {
-        let added = certificate.map_err(|error| error.to_string()).and_then(|certificate| {
-            roots.add(certificate).map_err(|error| error.to_string())
-        });
+        let added = certificate
+            .map_err(|error| error.to_string())
+            .and_then(|certificate| roots.add(certificate).map_err(|error| error.to_string()));
         added.map_err(|why| format!("a certificate of an authority cannot be used: {why}"))?;
     }
     match roots.is_empty() {
