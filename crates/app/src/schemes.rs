@@ -111,6 +111,7 @@ impl Schemes {
         match kind {
             "searchIndex" => Ok(self.search.define(options)?),
             "search" => Ok(self.search.define_several(options, &stores)?),
+            "searchFollowing" => self.search.follow(options, &stores),
             _ => crate::search_pages::make(kind, options, sources),
         }
     }

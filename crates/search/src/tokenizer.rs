@@ -232,14 +232,44 @@ impl Tokenizer {
     }
 }
 
+/// Everything that makes a difference is shown: an index in files is known by this text.
 impl fmt::Debug for Tokenizer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Tokenizer")
             .field("substitution", &self.substitution)
+            .field("removes", &self.removes)
+            .field("stopwords", &self.stopwords)
+            .field("stop_words", &self.stop_words)
+            .field("splitter", &self.splitter)
+            .field("normalizes", &self.normalizes)
+            .field("rejects", &self.rejects)
             .field("max_words", &self.max_words)
             .field("case_sensitive", &self.case_sensitive)
-            .finish_non_exhaustive()
+            .field("stemmer", &self.stemmer)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Splitter {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Splitter::Pattern(pattern) => formatter.debug_tuple("Pattern").field(pattern).finish(),
+            Splitter::Literal(text) => formatter.debug_tuple("Literal").field(text).finish(),
+            Splitter::Function(_) => formatter.write_str("Function"),
+            Splitter::Words => formatter.write_str("Words"),
+            Splitter::QueryWords => formatter.write_str("QueryWords"),
+        }
+    }
+}
+
+impl fmt::Debug for Rejection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rejection::Empty => formatter.write_str("Empty"),
+            Rejection::ShorterThan(length) => write!(formatter, "ShorterThan({length})"),
+            Rejection::Function(_) => formatter.write_str("Function"),
+        }
     }
 }
 

@@ -292,3 +292,64 @@ fn several_indexes_are_one_search() {
         assert!(both.verbs(&Reference::default()).has(Verb::Get));
     });
 }
+
+#[test]
+fn loading_the_same_again_changes_nothing() {
+    run(async {
+        let store = books("again", "");
+        post(&store, "application/json", NOVELS).await.unwrap();
+        let tag = |content: Option<Content>| content.unwrap().entity_tag;
+        let root = Reference::default();
+        let before = tag(store.get(&root, &now()).await.unwrap());
+        let posted = post(&store, "application/json", NOVELS).await.unwrap();
+        assert_eq!(posted.content.unwrap().into_value(9).await.unwrap(), Value::Int(3));
+        assert_eq!(tag(store.get(&root, &now()).await.unwrap()), before);
+        let changed = NOVELS.replace("Emma", "Sanditon");
+        post(&store, "application/json", &changed).await.unwrap();
+        assert_ne!(tag(store.get(&root, &now()).await.unwrap()), before);
+    });
+}
+
+#[test]
+fn one_of_several_follows_a_source() {
+    let scheme = SearchScheme::new();
+    let index: Rc<dyn Store> = scheme.define(&value(r#"{"name":"f","title":{}}"#)).unwrap();
+    let source = value(r#"{"source":"sqlite:shop.db/books"}"#);
+    let other = value(r#"{"source":"sqlite:shop.db/films"}"#);
+    let stores = [index];
+    let first = scheme.follow(&source, &stores).unwrap();
+    let second = scheme.follow(&source, &stores).map(|_| ()).unwrap_err();
+    assert_eq!(second.kind, Kind::Conflict);
+    assert!(scheme.follow(&other, &stores).is_ok());
+    drop(first);
+    assert!(scheme.follow(&source, &stores).is_ok());
+    assert_eq!(scheme.follow(&source, &[]).map(|_| ()).unwrap_err().kind, Kind::Invalid);
+}
+
+#[test]
+fn the_same_definition_is_the_same_index_and_another_one_of_the_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("index");
+    let text =
+        |more: &str| format!(r#"{{"name":"kept","path":"{}","title":{{}}{more}}}"#, path.display());
+    let open = |more: &str| SearchStore::open(&value(&text(more)));
+    run(async {
+        let first = open("").unwrap();
+        post(&first, "application/json", NOVELS).await.unwrap();
+        assert_eq!(open("").unwrap().len(), 3);
+        let other = open(r#","author":{}"#).map(|_| ()).unwrap_err();
+        assert!(other.kind == Kind::Conflict && other.message.contains("kept"), "{other}");
+        drop(first);
+        // Documents are kept, so that they are indexed as the new definition says.
+        let again = open(r#","author":{}"#).unwrap();
+        assert_eq!(again.len(), 3);
+        assert!(text_of(&again, "?query=author:austen").await.contains("[1,2]"));
+        drop(again);
+        let lower = open(r##","removes":"/[eE]/","searching":{"#":"Tokenizer"}"##).unwrap();
+        assert!(text_of(&lower, "?query=mma").await.contains("[1]"));
+    });
+}
+
+async fn text_of(store: &SearchStore, reference: &str) -> String {
+    text(store, reference).await.unwrap()
+}

@@ -232,15 +232,74 @@ function K.searchFollower(changes, index)
 end
 
 K.methods(Index, K.inserters)
+
+-- A source that is followed: `stop` ends it.
+local Following = K.newClass("SearchFollowing", classes.Object)
+for _, key in ipairs { "_changes", "_claim", "_ended" } do K.nilKeys[key] = true end
+K.methods(Following, {
+  ["stop"] = function(self)
+    self._ended, self._claim = true, nil
+    if self._changes then self._changes:stop() end
+    return self
+  end,
+})
+
+-- Seconds between two looks whether the worker that follows a source has left.
+local TAKING_OVER = 1
+
+-- What all workers of a process have in common is followed by one of them. A store that the program
+-- has made is each worker's own.
+local function isCommon(source)
+  if rawget(source, "_store") then return false end
+  for _, name in ipairs(K.installed) do
+    if name == source._scheme then return false end
+  end
+  return true
+end
+
+local function claim(index, source)
+  local keys, map = { "source" }, { source = source:stringValue() }
+  local ok, made = K.try(function()
+    return native.combine(nil, "made:searchFollowing", K.dictionary(keys, map, 1), { K.nativeStore(index) },
+      K.array({ "index" }, 1))
+  end)
+  if ok then return made end
+  if type(made) == "table" and made.i_kind == "conflict" then return nil end
+  error(made, 0)
+end
+
+local function begin(self, index, source)
+  self._changes = source:changes()
+  if source:value() == nil then
+    throw("notFound", "there is nothing to follow at " .. source:stringValue())
+  end
+  reload(index, source)
+  self._changes:connect_(index)
+end
+
 K.methods(Index, {
   -- Loads what is there and repeats what changes from then on.
   ["follow:"] = function(self, source)
-    local changes = source:changes()
-    if source:value() == nil then
-      throw("notFound", "there is nothing to follow at " .. source:stringValue())
+    if type(source) ~= "table" or not source._isReference then
+      throw("typeError", "follow: expects a reference, got " .. K.nameOf(source))
     end
-    reload(self, source)
-    return changes:connect_(self)
+    local following = Following:new()
+    local common = isCommon(source)
+    if common then following._claim = claim(self, source) end
+    if not common or following._claim then
+      begin(following, self, source)
+      return following
+    end
+    K.fork(function()
+      return K.alone(function()
+        while not following._ended do
+          native.sleep(TAKING_OVER)
+          following._claim = claim(self, source)
+          if following._claim then return begin(following, self, source) end
+        end
+      end)
+    end)
+    return following
   end,
 })
 

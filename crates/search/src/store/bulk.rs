@@ -15,6 +15,9 @@ use runnel_store::{
 /// Documents that are handed to the other thread at once.
 const BATCH: usize = 1_024;
 
+/// About how many bytes they have at most.
+const BATCH_BYTES: usize = 4 << 20;
+
 /// Adds what content is: a record, a list of them, or a table.
 pub(super) fn post(
     member: Member,
@@ -127,28 +130,40 @@ struct Bulk {
     /// Away while the other thread has it.
     loader: Option<Loader>,
     waiting: Vec<Waiting>,
+    /// The size of what waits, in bytes.
+    size: usize,
+    count: u64,
 }
 
 impl Bulk {
     fn new(member: Member) -> Bulk {
         let loader = Some(member.shared.collection.load());
-        Bulk { member, loader, waiting: Vec::with_capacity(BATCH) }
+        Bulk { member, loader, waiting: Vec::with_capacity(BATCH), size: 0, count: 0 }
     }
 
     async fn add(&mut self, id: Id, text: Bytes, place: (&'static str, u64)) -> Result<()> {
+        self.size += text.len();
         self.waiting.push((id, text, place));
-        if self.waiting.len() >= BATCH { self.flush().await } else { Ok(()) }
+        self.count += 1;
+        let full = self.waiting.len() >= BATCH || self.size >= BATCH_BYTES;
+        if full { self.flush().await } else { Ok(()) }
     }
 
     async fn flush(&mut self) -> Result<()> {
         let waiting = std::mem::replace(&mut self.waiting, Vec::with_capacity(BATCH));
+        self.size = 0;
         let shared = self.member.shared.clone();
         let Some(mut loader) = self.loader.take() else { return Ok(()) };
         // Errors of stores stay on their thread: what crosses is their kind and message.
         let (loader, failure) = elsewhere(move || {
             for (id, text, (what, number)) in waiting {
+                // Waiting for the disk happens while others can write.
+                let ready = shared.collection.wait_for_room();
                 let _writing = shared.write_lock();
-                if let Err(error) = loader.put(id, &text) {
+                // What is there already stays as it is, and where it is: loading twice is cheap.
+                let known = shared.collection.document(&id).is_some_and(|there| there == text);
+                let put = || if known { Ok(()) } else { loader.put(id, &text) };
+                if let Err(error) = ready.and_then(|()| put()) {
                     let error = at(what, number, error);
                     return (loader, Some((error.kind, error.message)));
                 }
@@ -171,7 +186,7 @@ impl Bulk {
             loader.finish().map_err(|error| (error.kind, error.message, error.detail))
         });
         match finished.await? {
-            Ok(progress) => Ok(progress.documents),
+            Ok(_) => Ok(self.count),
             Err((kind, message, detail)) => Err(Error { detail, ..Error::new(kind, message) }),
         }
     }

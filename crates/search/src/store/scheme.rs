@@ -1,6 +1,7 @@
 //! The scheme `search:`: the indexes of a program by their names.
 
 use super::SearchStore;
+use super::shared::Following;
 use crate::definition::SearchesDefinition;
 use crate::suggest::nearest_name;
 use runnel_store::{
@@ -47,22 +48,30 @@ impl SearchScheme {
         stores: &[Rc<dyn Store>],
     ) -> Result<Rc<SearchStore>> {
         let definition = SearchesDefinition::read(definition)?;
-        let searches: Vec<&SearchStore> = stores
-            .iter()
-            .map(|store| {
-                let search = store.as_any().and_then(|any| any.downcast_ref::<SearchStore>());
-                search.ok_or_else(|| {
-                    let message = format!("`indexes` has {}, which is no index", store.describe());
-                    Error::new(Kind::Invalid, message)
-                })
-            })
-            .collect::<Result<_>>()?;
+        let searches: Vec<&SearchStore> =
+            stores.iter().map(|store| index_of(store)).collect::<Result<_>>()?;
         let named = definition.name.is_some();
         let store = Rc::new(SearchStore::together(definition, &searches)?);
         if named {
             self.keep(&store)?;
         }
         Ok(store)
+    }
+
+    /// Says that the index that a store is follows the source of an option, until the answered
+    /// store is dropped.
+    ///
+    /// # Errors
+    /// [`Kind::Conflict`] while somebody else in the process follows it.
+    pub fn follow(&self, options: &Value, stores: &[Rc<dyn Store>]) -> Result<Rc<dyn Store>> {
+        let source = options.get("source").and_then(Value::as_str).unwrap_or_default();
+        let member = match stores {
+            [store] => index_of(store)?.members.first(),
+            _ => None,
+        };
+        let missing = || Error::new(Kind::Invalid, "only an index follows something");
+        let following = Following::begin(&member.ok_or_else(missing)?.shared, source)?;
+        Ok(Rc::new(following))
     }
 
     /// The index or search of a name.
@@ -118,6 +127,12 @@ impl SearchScheme {
             _ => none,
         }
     }
+}
+
+/// The index that a store is.
+fn index_of(store: &Rc<dyn Store>) -> Result<&SearchStore> {
+    let search = store.as_any().and_then(|any| any.downcast_ref::<SearchStore>());
+    search.ok_or_else(|| Error::new(Kind::Invalid, format!("{} is no index", store.describe())))
 }
 
 impl Store for SearchScheme {

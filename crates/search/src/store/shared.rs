@@ -1,8 +1,10 @@
 //! The collections of a process: each is opened once, and all workers have it.
 
 use crate::collection::{Collection, Definition};
-use runnel_store::{Error, Kind, Result, Value, json};
-use std::collections::BTreeMap;
+use runnel_store::{
+    Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verbs, json,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -15,7 +17,12 @@ pub(crate) struct Shared {
     definition: Vec<u8>,
     /// Held by whoever looks at a document and then writes it.
     writing: Mutex<()>,
+    /// The sources that are followed.
+    followed: Mutex<BTreeSet<String>>,
 }
+
+/// Most sources that one index follows.
+const MAX_FOLLOWED: usize = 1_024;
 
 /// Where a collection is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,8 +60,8 @@ impl Shared {
             Place::Memory(..) => None,
         };
         let collection = Collection::open(Definition { folder: folder.clone(), ..definition })?;
-        let writing = Mutex::new(());
-        let shared = Arc::new(Shared { collection, folder, definition: text, writing });
+        let (writing, followed) = Default::default();
+        let shared = Arc::new(Shared { collection, folder, definition: text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
     }
@@ -63,6 +70,51 @@ impl Shared {
     pub(crate) fn write_lock(&self) -> MutexGuard<'_, ()> {
         // Every write is whole in itself, so a panic elsewhere takes nothing from it.
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says that a source is followed, until it is dropped: of several workers whose programs follow
+/// the same source, one does it.
+pub(super) struct Following {
+    shared: Arc<Shared>,
+    source: String,
+}
+
+impl Following {
+    /// Begins, unless somebody else follows the source already.
+    pub(super) fn begin(shared: &Arc<Shared>, source: &str) -> Result<Following> {
+        let mut followed = shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        if followed.len() >= MAX_FOLLOWED {
+            let message = format!("an index follows at most {MAX_FOLLOWED} sources");
+            return Err(Error::new(Kind::TooLarge, message));
+        }
+        if !followed.insert(source.to_owned()) {
+            let message = "another worker follows this source";
+            return Err(Error::new(Kind::Conflict, message));
+        }
+        Ok(Following { shared: shared.clone(), source: source.to_owned() })
+    }
+}
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        let mut followed = self.shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
+        followed.remove(&self.source);
+    }
+}
+
+/// Programs hold it as a store that has nothing.
+impl Store for Following {
+    fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
+        Answer::ok(None)
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        Verbs::NONE
+    }
+
+    fn describe(&self) -> String {
+        format!("follows {}", self.source)
     }
 }
 
