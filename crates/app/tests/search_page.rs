@@ -161,6 +161,48 @@ fn more_results_follow_those_that_are_there() {
 }
 
 #[test]
+fn what_was_asked_last_counts() {
+    let browser = match Browser::start() {
+        Ok(browser) => browser,
+        Err(reason) => return support::skip(&reason),
+    };
+    let site = Site::start();
+    browser.open(&site.address());
+    // The first question is never answered.
+    browser.script(
+        "const real = window.fetch;
+         window.asked = [];
+         window.fetch = (address, options) => {
+             window.asked.push(String(address));
+             if (window.asked.length > 1) return real(address, options);
+             return new Promise((_, refuse) => options.signal.addEventListener('abort', () => {
+                 window.aborted = true;
+                 refuse(options.signal.reason);
+             }));
+         };",
+    );
+    browser.type_into("#q", "em");
+    answers(&browser, "return window.asked.length > 0", json!(true));
+    browser.type_into("#q", "ma");
+    answers(&browser, COUNT, json!("15 results"));
+    assert_eq!(browser.script("return window.aborted"), json!(true));
+    answers(&browser, RESULTS, json!(15));
+    // Typing on replaces what the pause has shown, so that one step leads back to the beginning.
+    browser.type_into("#q", " 4");
+    answers(&browser, PLACE, json!("/?q=emma+4"));
+    answers(&browser, RESULTS, json!(6));
+    browser.post("/back", &json!({}));
+    answers(&browser, QUERY, json!(""));
+    answers(&browser, RESULTS, json!(0));
+    assert_eq!(browser.script(COUNT), "");
+
+    browser.script("window.fetch = () => Promise.reject(new Error('no'));");
+    browser.type_into("#q", "jane");
+    answers(&browser, COUNT, json!("The search does not answer. Try again."));
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn everybody_can_use_the_page() {
     let browser = match Browser::start() {
         Ok(browser) => browser,
