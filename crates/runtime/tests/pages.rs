@@ -123,3 +123,25 @@ fn one_text_of_any_length_is_escaped() {
         assert_eq!(lab.value(&source), format!("<p title=\"{inner}\">{inner}</p>"), "{length}");
     }
 }
+
+#[test]
+fn numbers_have_their_digits() {
+    let lab = Lab::new();
+    // Again and again, so that the loop is compiled.
+    let source = "(1 to: 1100) collect: { :n | #b[ n - 50 ] }";
+    let expected: String = (-49..=1050).map(|number| format!("<b>{number}</b>")).collect();
+    for _ in 0..3 {
+        assert_eq!(lab.value(&format!("#p[ {source} ]")), format!("<p>{expected}</p>"));
+    }
+    for (number, text) in [
+        ("0 - 0", "0"),
+        ("1 / 2", "0.5"),
+        ("999.5", "999.5"),
+        ("1e300", "1e300"),
+        ("4294967296", "4294967296"),
+        ("4294967297", "4294967297"),
+        ("6755399441055744", "6755399441055744"),
+    ] {
+        assert_eq!(lab.value(&format!("#p[ ({number}) ]")), format!("<p>{text}</p>"));
+    }
+}

@@ -13,7 +13,7 @@ local K = ...
 local ffi = require("ffi")
 local cast, copy, textAt, setmetatable, getmetatable, tonumber =
   ffi.cast, ffi.copy, ffi.string, setmetatable, getmetatable, tonumber
-local numberText = K.numberText
+local numberText, tobit = K.numberText, bit.tobit
 
 local Window = ffi.typeof("struct { uint8_t *start, *at, *limit; }")
 local Address, Bytes = ffi.typeof("uintptr_t"), ffi.typeof("const char *")
@@ -53,7 +53,7 @@ end
 local function put(buffer, text)
   local window, n = buffer.window, #text
   local at = window.at
-  if window.limit - at < n then at = more(buffer, n) end
+  if at + n > window.limit then at = more(buffer, n) end
   copy(at, text, n)
   window.at = at + n
 end
@@ -147,7 +147,8 @@ end
 
 -- Escaping ---------------------------------------------------------------------------------------
 
--- Rust escapes (markup.rs): `escapeInto(target, text, length)` answers how many bytes it wrote, at most GROWTH for each.
+-- Rust escapes (markup.rs): `escapeInto(target, text, length)` answers how many bytes it wrote, at most
+-- GROWTH for each.
 local GROWTH, PART = 6, 4096
 local escapeInto = cast("uint32_t (*)(uint8_t *, const char *, uint32_t)", K.escapeMarkup)
 local scratch = ffi.new("uint8_t[?]", GROWTH * PART)
@@ -183,7 +184,7 @@ local function putLong(buffer, text)
     local window = buffer.window
     local part = n - from < PART and n - from or PART
     local at = window.at
-    if window.limit - at < part * GROWTH then at = more(buffer, part * GROWTH) end
+    if at + part * GROWTH > window.limit then at = more(buffer, part * GROWTH) end
     window.at = at + escapeInto(at, bytes + from, part)
   end
 end
@@ -196,8 +197,23 @@ function K.putEscaped(buffer, text)
   put(buffer, remembered(text))
 end
 
--- The texts of small numbers.
-local digits = {}
-for number = 0, 1023 do digits[number] = numberText(number) end
+-- The digits of small numbers, each in the bytes of one integer, and how many they are.
+local SMALL = 1000
+local Digits = ffi.typeof("uint32_t *")
+local digits, widths = ffi.new("uint32_t[?]", SMALL), ffi.new("uint8_t[?]", SMALL)
+for number = 0, SMALL - 1 do
+  local text = tostring(number)
+  widths[number] = #text
+  copy(digits + number, text, #text)
+end
 
-function K.putNumber(buffer, number) put(buffer, digits[number] or numberText(number)) end
+-- Writes a number, which needs no escaping.
+function K.putNumber(buffer, number)
+  local small = tobit(number)
+  if small ~= number or small < 0 or small >= SMALL then return put(buffer, numberText(number)) end
+  local window = buffer.window
+  local at = window.at
+  if at + 4 > window.limit then at = more(buffer, 4) end
+  cast(Digits, at)[0] = digits[small]
+  window.at = at + widths[small]
+end
