@@ -116,7 +116,10 @@ impl SearchDefinition {
             )?),
             None => search.tokenizer(tokenizer::for_queries(&options)?),
         };
-        let folder = options.text("path")?.map(PathBuf::from);
+        let folder = match options.get("path") {
+            Some(Value::Bool(false)) => None,
+            _ => options.text("path")?.map(PathBuf::from),
+        };
         if folder.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
             return Err(invalid(format!("`path` of {what} is empty; name a folder")));
         }
