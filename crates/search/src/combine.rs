@@ -208,7 +208,7 @@ impl<'a> Combiner<'a, '_> {
         hash: u64,
     ) {
         let words = &index.categories()[usize::from(category)];
-        let how = How::Query { part: token.partial, exact: token.quoted };
+        let how = How::Query { part: token.partial, exact: token.exact };
         let texts = Texts { original: token.original, text: token.text, how };
         let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
@@ -220,7 +220,7 @@ impl<'a> Combiner<'a, '_> {
             }
             return;
         }
-        let stemmer = words.stemmer().filter(|_| !token.quoted);
+        let stemmer = words.stemmer().filter(|_| !token.exact);
         let text = self.lookup_text(token);
         let (text, hash) = match stemmer.map(|stemmer| stemmer.stem(text)) {
             Some(stem) => {

@@ -24,8 +24,10 @@ pub(crate) struct Token {
     pub(crate) qualifiers: Option<Span>,
     pub(crate) partial: bool,
     pub(crate) similar: bool,
-    /// Whether it ended in `"`: then it is not stemmed.
+    /// Whether it ended in `"`.
     pub(crate) quoted: bool,
+    /// Whether it is looked up as it is, and not by its stem.
+    pub(crate) exact: bool,
     /// The ends of a range.
     pub(crate) range: Option<(Span, Span)>,
     /// The number of the one category that is meant, whatever the qualifiers.
@@ -53,6 +55,7 @@ pub(crate) struct Query {
     pub(crate) excluded: Vec<Place>,
     /// The words of all phrases, one after the other.
     pub(crate) phrase_words: Vec<Span>,
+    phrases: bool,
     words: Words,
 }
 
@@ -75,6 +78,7 @@ impl Query {
         self.places.clear();
         self.excluded.clear();
         self.phrase_words.clear();
+        self.phrases = reading.phrases;
         let query = first_characters(query, MAX_QUERY_CHARS);
         let plain = reading.exclusions.is_empty() && !reading.phrases;
         if plain {
@@ -173,6 +177,7 @@ impl Query {
             original: text,
             text,
             quoted: true,
+            exact: true,
             category,
             ..Token::default()
         });
@@ -225,6 +230,8 @@ impl Query {
             partial: !similar && !quoted && (last || text.ends_with('*')),
             similar,
             quoted,
+            // Where there are phrases, one word is one too: whole, but by its stem as the others.
+            exact: quoted && !self.phrases,
             range: text.split_once(RANGE).map(|(from, to)| (self.store(from), self.store(to))),
             category: None,
             phrase: None,

@@ -132,8 +132,9 @@ impl SearchConfig {
     /// to be next to each other in one category. What counts are the words that are indexed: stop
     /// words between them make no difference. In an index that does not know the order of words
     /// ([`IndexConfig::phrases`](crate::IndexConfig::phrases)) they have to be in the same category.
-    /// One word between quotes is the exact word, as without this. The original has nothing like
-    /// it: there, all but the last of the words are as without quotes.
+    /// One word between quotes is the whole word, as without this, but in categories with stems it
+    /// finds the other forms too, as the words of phrases do. The original has nothing like it:
+    /// there, all but the last of the words are as without quotes.
     pub fn phrases(mut self, phrases: bool) -> SearchConfig {
         self.phrases = phrases;
         self
@@ -176,6 +177,7 @@ pub struct Request<'a> {
     pub(crate) ids: i64,
     pub(crate) offset: i64,
     pub(crate) unique: bool,
+    pub(crate) separate: bool,
     pub(crate) sort: Option<Compare<'a>>,
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) order: Option<&'a Order>,
@@ -188,6 +190,7 @@ impl Default for Request<'_> {
             ids: 20,
             offset: 0,
             unique: false,
+            separate: false,
             sort: None,
             filter: None,
             order: None,
@@ -223,6 +226,13 @@ impl<'a> Request<'a> {
     /// Shows each document once only, in the best of its interpretations.
     pub fn unique(mut self, unique: bool) -> Request<'a> {
         self.unique = unique;
+        self
+    }
+
+    /// Takes documents of different indexes for different ones even if their identifiers are the
+    /// same, where each is shown once. Otherwise an identifier means the same in all indexes.
+    pub fn separate(mut self, separate: bool) -> Request<'a> {
+        self.separate = separate;
         self
     }
 

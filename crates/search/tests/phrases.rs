@@ -189,8 +189,11 @@ fn phrases_are_shown_as_they_were_written() {
         found(&search, "title:\"histories of new york\""),
         ["title/title:\"histories of new york\"/histories new york [3]"]
     );
-    // One word between quotes is the exact word, which stems are not.
-    assert_eq!(found(&search, "\"turing\""), Vec::<String>::new());
+    // One word between quotes is a phrase of one word.
+    assert_eq!(found(&search, "\"histories\""), ["title/\"histories\"/histories [3]"]);
+    assert_eq!(found(&search, "history\""), ["title/history\"/history [3]"]);
+    assert_eq!(found(&search, "\"turing\"").len(), 2);
+    assert_eq!(found(&search, "\"turin\"").len(), 0);
     assert_eq!(found(&search, "\"alan\"").len(), 2);
 }
 
