@@ -94,7 +94,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
             drop_hidden(answer, start);
             let first_id = answer.ids.len() as u32;
             let count = if let Some(flat) = &mut flat {
-                self.collect(answer, &interpretation, start, flat, work)
+                self.collect(answer, &interpretation, start, request, flat, work)
             } else if request.unique {
                 let before = &mut shown_before;
                 self.once(answer, &interpretation, start, request, &mut progress, before, work)
@@ -136,13 +136,14 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         answer: &Answer,
         interpretation: &Interpretation,
         start: usize,
+        request: &Request<'_>,
         flat: &mut Flat,
         work: &mut Work,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
         let slots = self.all(answer, interpretation, start, work)?;
         for slot in &slots {
-            if !self.is_before(&flat.seen, number, *slot) {
+            if !self.is_before(&flat.seen, number, *slot, request) {
                 flat.seen[number].insert(*slot);
                 flat.all.push((interpretation.index, *slot));
             }
@@ -323,14 +324,14 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         let mut slots = self.all(answer, interpretation, start, work)?;
         if self.fidelity == Fidelity::Corrected {
             slots.retain(|slot| {
-                !self.is_before(before, number, *slot) && before[number].insert(*slot)
+                !self.is_before(before, number, *slot, request) && before[number].insert(*slot)
             });
             let (skip, limit) = progress.part(slots.len());
             show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
             progress.after(slots.len(), limit);
             return Some(slots.len());
         }
-        slots.retain(|slot| !self.is_before(before, number, *slot));
+        slots.retain(|slot| !self.is_before(before, number, *slot, request));
         let count = slots.len();
         if !work.spend(count * SEEN_BY_IDENTIFIER) {
             return None;
@@ -364,11 +365,18 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     }
 
     /// Whether a document was found before, in this index or under the same identifier in another.
-    fn is_before(&self, before: &[SeenSlots], number: usize, slot: u32) -> bool {
+    fn is_before(
+        &self,
+        before: &[SeenSlots],
+        number: usize,
+        slot: u32,
+        request: &Request<'_>,
+    ) -> bool {
         if before[number].contains(slot) {
             return true;
         }
         self.indexes.len() > 1
+            && !request.separate
             && self.indexes[number].documents().id(slot).is_some_and(|id| {
                 let others = self.indexes.iter().zip(before);
                 others.into_iter().any(|(index, seen)| {

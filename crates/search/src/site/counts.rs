@@ -40,7 +40,8 @@ impl Asked {
     }
 
     pub(crate) fn search(&self, source: &dyn PageSource) -> Answer {
-        let request = Request::new().ids(self.ids).offset(self.offset).unique(self.unique);
+        let request =
+            Request::new().ids(self.ids).offset(self.offset).unique(self.unique).separate(true);
         let mut answer = Answer::new();
         source.search_into(&self.query, &request, &mut answer);
         answer

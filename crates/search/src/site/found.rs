@@ -54,7 +54,11 @@ pub(crate) fn find(
 ) -> Found {
     let page = page.clamp(1, MAX_PAGE);
     let offset = (page - 1) * options.documents;
-    let request = Request::new().ids(options.documents as i64).offset(offset as i64).unique(true);
+    let request = Request::new()
+        .ids(options.documents as i64)
+        .offset(offset as i64)
+        .unique(true)
+        .separate(true);
     let mut answer = Answer::new();
     source.search_into(query, &request, &mut answer);
     let mut found = Found {
