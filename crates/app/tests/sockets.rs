@@ -7,6 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
 
 fn text(socket: &Path, answer: &str) -> String {
@@ -105,4 +106,51 @@ fn two_servers_at_one_place_are_an_error() {
     let file = folder.write("again.st", text);
     let process = Process::start(runnel().arg("--supervise").arg(&file));
     process.out_shows("serves again");
+}
+
+/// Opens the sockets that it is told, as systemd does, and becomes the command that follows.
+const SYSTEMD: &str = "
+import os, socket, sys
+places, command = sys.argv[1].split(','), sys.argv[2:]
+for number, place in enumerate(places):
+    if place.startswith('/'):
+        one = socket.socket(socket.AF_UNIX)
+        one.bind(place)
+    else:
+        one = socket.create_server(('127.0.0.1', int(place)))
+    one.listen()
+    os.dup2(one.fileno(), 100 + number)
+for number in range(len(places)):
+    os.dup2(100 + number, 3 + number)
+    os.set_inheritable(3 + number, True)
+os.environ.update(LISTEN_FDS=str(len(places)), LISTEN_PID=str(os.getpid()))
+os.execv(command[0], command)
+";
+
+#[test]
+fn sockets_of_systemd_are_taken() {
+    if Command::new("python3").arg("-V").output().is_err() {
+        return support::skip("python3 is not installed");
+    }
+    for more in [&["--workers=1"][..], &["--workers=2"], &["--supervise"]] {
+        let (folder, port, other) = (Folder::new(), free_port(), free_port());
+        let socket = folder.path("held.sock");
+        let text = format!(
+            "{}#HTTPServer{{ port: {port} }} → #SiteMap{{ hi: 'on the port' }}.\n",
+            text(&socket, "held").replace("#HTTPServer", "first ← #HTTPServer")
+        );
+        let text = text.replace("→ #Site{}.\n", "→ #Site{}.\nfirst start.\n");
+        let file = folder.write("program.st", text);
+        let places = format!("{other},{},{port}", socket.display());
+        let mut command = Command::new("python3");
+        command.args(["-c", SYSTEMD, &places, env!("CARGO_BIN_EXE_runnel")]).args(more).arg(&file);
+        let mut process = Process::start(command.stdin(Stdio::null()));
+        let says = |word: &str| ask(&socket).is_some_and(|answer| answer == word);
+        eventually("it serves", || process.is_running() && says("held unix:"));
+        assert_eq!(support::http::get(port, "/hi").text(), "on the port");
+        process.signal("TERM");
+        assert_eq!(process.outcome().status, 0, "{more:?}");
+        // It is not ours.
+        assert!(socket.exists());
+    }
 }
