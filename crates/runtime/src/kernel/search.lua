@@ -197,24 +197,46 @@ local function keyOf(index)
   return "id"
 end
 
--- Makes an index the same as a source that answers all of its records.
-local function reload(index, source)
+-- The records that a source answers all at once, as a table does; nil where it has them one by one.
+local function recordsAt(source)
   local records = source:value()
-  local there = {}
-  if records ~= nil then
-    if records._isRows then records = records:asArray() end
+  if type(records) ~= "table" then return nil end
+  if records._isRows then records = records:asArray() end
+  if not records._isArray or type(records[1]) == "string" then return nil end
+  return records
+end
+
+-- Makes an index the same as a source. Answers whether there is anything at the source.
+local function reload(index, source)
+  local records, there, found = recordsAt(source), {}, true
+  if records then
     local key = keyOf(index)
     for i = 1, #records do
       local id = K.property(records[i], key)
       if id ~= nil then there[K.str(id)] = true end
     end
     K.insertAll(index, records)
+  else
+    local children = source:children()
+    found = #children > 0
+    for i = 1, #children do
+      local child = children[i]
+      local name, value = string.match(child._path, "([^/]*)/*$"), child:value()
+      if value ~= nil then
+        K.storePutAt(index, name, value)
+        there[name] = true
+      end
+    end
   end
   local names = K.storeList(index, "")
   for i = 1, names and #names or 0 do
     if not there[names[i]] then K.storeDelete(index, names[i]) end
   end
+  return found
 end
+
+-- Where there are no tables before somebody makes them: a wrong name is a mistake.
+local DATABASES = { sqlite = true, postgres = true, postgresql = true }
 
 -- Repeats changes of a source in an index: each by what follows the path of the source.
 function K.searchFollower(changes, index)
@@ -270,10 +292,9 @@ end
 
 local function begin(self, index, source)
   self._changes = source:changes()
-  if source:value() == nil then
+  if not reload(index, source) and DATABASES[source._scheme] then
     throw("notFound", "there is nothing to follow at " .. source:stringValue())
   end
-  reload(index, source)
   self._changes:connect_(index)
 end
 
@@ -303,17 +324,17 @@ K.methods(Index, {
   end,
 })
 
--- `ref:file:books.csv records → books`, `ref:file:plain.csv records: [ 'id', 'title' ]` where the table
+-- `ref:file:books.csv records → books`, `ref:file:plain.csv withColumns: [ 'id', 'title' ]` where the table
 -- has no line with the names.
 local Source = K.newClass("RecordSource", classes.Object)
 for _, key in ipairs { "_from", "_columns" } do K.nilKeys[key] = true end
 local function recordsOf(reference, columns)
   if columns ~= nil and (type(columns) ~= "table" or not columns._isArray) then
-    throw("typeError", "records: expects an array of names, got " .. K.nameOf(columns))
+    throw("typeError", "withColumns: expects an array of names, got " .. K.nameOf(columns))
   end
   return setmetatable({ _from = reference, _columns = columns }, Source._methods)
 end
-K.methods(classes.Reference, { ["records"] = recordsOf, ["records:"] = recordsOf })
+K.methods(classes.Reference, { ["records"] = recordsOf, ["withColumns:"] = recordsOf })
 K.methods(Source, {
   ["connect:"] = function(self, target)
     local index = K.searchTarget(target)
