@@ -61,7 +61,7 @@ impl Search {
         filter: Option<&Filter>,
         at_least: usize,
     ) -> Result<Vec<(String, usize)>, ConfigError> {
-        let [index] = &self.indexes()[..] else {
+        let [index] = self.indexes() else {
             return Err(ConfigError::new(format!(
                 "facets of {category} were asked of a search over {} indexes; \
                  ask a search over one",
