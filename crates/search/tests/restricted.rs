@@ -209,6 +209,24 @@ fn rows(answer: &Answer) -> Vec<(Vec<&str>, usize, Vec<i64>)> {
     names.zip(rows).map(|(names, (count, ids))| (names, count, ids)).collect()
 }
 
+/// Whether an answer has these documents as one list, in an order.
+fn check_flat(
+    answer: &Answer,
+    order: &str,
+    books: &[Book],
+    expected: &[i64],
+) -> Result<(), TestCaseError> {
+    prop_assert_eq!(answer.flat_count(), Some(expected.len()));
+    let mut listed = numbers(answer.flat().map(|(_, id)| id));
+    for pair in listed.windows(2) {
+        let [left, right] = [pair[0], pair[1]].map(|id| &books[id as usize]);
+        prop_assert!(compare(order, left, right).is_le());
+    }
+    listed.sort_unstable();
+    prop_assert_eq!(listed, expected);
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -271,16 +289,8 @@ proptest! {
         prop_assert_eq!(&found, &expected, "all that pass are in some interpretation");
         // The same as one list.
         let flat = search.search(&query.join(" "), &request.flat(true));
-        prop_assert_eq!(flat.flat_count(), Some(expected.len()));
         prop_assert_eq!(flat.total(), answer.total());
-        let listed = numbers(flat.flat().map(|(_, id)| id));
-        for pair in listed.windows(2) {
-            let [left, right] = [pair[0], pair[1]].map(|id| &books[id as usize]);
-            prop_assert!(compare(order, left, right).is_le());
-        }
-        let mut sorted = listed;
-        sorted.sort_unstable();
-        prop_assert_eq!(sorted, expected);
+        check_flat(&flat, order, &books, &expected)?;
     }
 
     #[test]
