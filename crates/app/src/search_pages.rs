@@ -49,41 +49,45 @@ struct IndexOf(Rc<dyn Store>);
 
 impl IndexOf {
     fn of(index: Option<Rc<dyn Store>>) -> Result<IndexOf, Error> {
-        let index = index.map(IndexOf).filter(|index| index.store().is_some());
+        let index = index.map(IndexOf).filter(|index| index.index().is_some());
         index.ok_or_else(|| {
             let message = "the `index` of a SearchPage has to be a SearchIndex or a Search";
             Error::new(Kind::Invalid, message)
         })
     }
 
-    fn store(&self) -> Option<&SearchStore> {
+    fn index(&self) -> Option<&SearchStore> {
         self.0.as_any()?.downcast_ref()
     }
 }
 
 impl PageSource for IndexOf {
     fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
-        if let Some(store) = self.store() {
+        if let Some(store) = self.index() {
             store.search_into(query, request, answer);
         }
     }
 
     fn document(&self, index: usize, id: &Id) -> Option<Bytes> {
-        self.store()?.document(index, id)
+        self.index()?.document(index, id)
     }
 
     fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
-        if let Some(store) = self.store() {
+        if let Some(store) = self.index() {
             store.highlight(index, answer, look);
         }
     }
 
+    fn store(&self) -> Option<Rc<dyn Store>> {
+        Some(self.0.clone())
+    }
+
     fn folder(&self) -> Option<PathBuf> {
-        self.store()?.folder()
+        self.index()?.folder()
     }
 
     fn is_several(&self) -> bool {
-        self.store().is_some_and(PageSource::is_several)
+        self.index().is_some_and(PageSource::is_several)
     }
 }
 

@@ -251,6 +251,16 @@ proptest! {
 }
 
 #[test]
+fn a_page_speaks_its_language() {
+    let options = [("language", "de".into()), ("ids", Value::Int(10))];
+    let text = get(&page(library(), "german", &options), "/?q=alan");
+    for part in ["<html lang=\"de\">", "45 Treffer", "Was ist gemeint?", "Seite 1 von 5"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("results") && !text.contains(">Search<"), "{text}");
+}
+
+#[test]
 fn many_interpretations_unfold() {
     let rows: Vec<_> = (1..=20).map(|id| (id, "a b c".to_owned(), "a b c".to_owned())).collect();
     let page = page(books(&rows), "unfold", &[]);

@@ -202,6 +202,10 @@ impl Store for SearchPage {
         Some(self)
     }
 
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        self.inner.source.store().map(|store| ("index".to_owned(), store)).into_iter().collect()
+    }
+
     fn describe(&self) -> String {
         format!("search page {}", self.inner.options.title)
     }

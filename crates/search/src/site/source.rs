@@ -2,7 +2,7 @@
 
 use crate::{Answer, Highlighter, Id, Request};
 use bytes::Bytes;
-use runnel_store::{Answer as StoreAnswer, Context, Value};
+use runnel_store::{Answer as StoreAnswer, Context, Store, Value};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -19,6 +19,11 @@ pub trait PageSource {
     /// has nothing of this kind does nothing.
     fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
         let _ = (index, answer, look);
+    }
+
+    /// The same as a store, for graphs of what a program is made of.
+    fn store(&self) -> Option<Rc<dyn Store>> {
+        None
     }
 
     /// The folder in which its documents are kept, and with them what belongs to a page.
