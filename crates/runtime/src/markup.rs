@@ -33,12 +33,14 @@ const PLAIN: [bool; 256] = {
 };
 
 /// The form of [`escape_into`].
+// SAFETY: a type only; who calls it keeps to what the function asks for.
 pub(crate) type Escape = unsafe extern "C" fn(*mut u8, *const u8, u32) -> u32;
 
 /// Escapes `length` bytes of a text into a target; answers how many bytes it wrote.
 ///
 /// # Safety
 /// The text has that many bytes, and the target has room for [`GROWTH`] times as many.
+// SAFETY: called by markup.lua only, which sets the room aside before.
 pub(crate) unsafe extern "C" fn escape_into(target: *mut u8, text: *const u8, length: u32) -> u32 {
     if length == 0 {
         return 0;

@@ -14,14 +14,18 @@ scheme Pages {
     var rows.
     /rows/:<int>count {
         get {
-            #html[ #table[ (1 to: count) collect: { :n | #tr[ #td[ n ], #td{ title: '<&>' }[ "<{n}> & \"co\"" ] ] } ] ].
+            #html[ #table[ (1 to: count) collect: { :n |
+                #tr[ #td[ n ], #td{ title: '<&>' }[ "<{n}> & \"co\"" ] ]
+            } ] ].
         }
     }
     /long/:<int>size {
         get { #p[ (self textOf: size) ]. }
     }
     /nested/:<int>count {
-        get { #div[ (1 to: count) collect: { :r | #tr[ (1 to: r) collect: { :c | #td[ r * c, ' ' , 2000 ] } ] } ]. }
+        get {
+            #div[ (1 to: count) collect: { :r | #tr[ (1 to: r) collect: { :c | #td[ r * c, ' ' , 2000 ] } ] } ].
+        }
     }
     /objects { get { #ul[ this:rows collect: { :row | #li[ row id, row title, nil, row children ] } ]. } }
     /within { get { #html[ pages:rows/3, #hr[], pages:objects ]. } }
@@ -30,9 +34,13 @@ scheme Pages {
     /kept { get { page := #p[ (1 to: 3) collect: { :n | n } ]. page. } }
     /late { get { #p[ 'before', { self textOf: 3 } ]. } }
     /client/:client { get { #p[ client, self textOf: 1 ]. } }
-    -textOf: size { ((1 to: size) collect: { :n | n mod: 7. }) collect: { :n | n = 0 ifTrue: { '<' } ifFalse: { 'é' } }. }
+    -textOf: size {
+        (1 to: size) collect: { :n | (n mod: 7) = 0 ifTrue: { '<' } ifFalse: { 'é' } }.
+    }
 }
-scheme:pages ← #Pages{ rows: (1 to: 50) collect: { :n | #Row{ id: n, title: "t{n}'", children: [ #b[ n ], n + 0.5, '&' ] } } }.
+scheme:pages ← #Pages{ rows: (1 to: 50) collect: { :n |
+    #Row{ id: n, title: "t{n}'", children: [ #b[ n ], n + 0.5, '&' ] }
+} }.
 scheme:pages.
 "##;
 
