@@ -178,9 +178,9 @@ fn main() {
     let catalogue = Catalogue::new();
     let config = || SearchConfig::new().typos(2).exclusion('!');
     let shared = |index| Arc::new(RwLock::new(index));
-    let several = (0..8).map(|_| shared(books(count / 20, &catalogue))).collect();
+    let several = (0..8).map(|_| shared(books(count / 50, &catalogue))).collect();
     measure("8 indexes", &Search::new(several, config()).unwrap(), &request);
-    let wide = wide(count / 20, &catalogue);
+    let wide = wide(count / 100, &catalogue);
     measure("64 categories", &Search::over(wide, config()).unwrap(), &request);
     let started = Instant::now();
     let mut index = books(count, &catalogue);

@@ -98,8 +98,17 @@ impl Bundle {
 
     /// The entries with documents, in the order in which their words came.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
-        let live = self.entries.iter().filter(|entry| !entry.posting.is_empty());
-        live.map(|entry| entry.entry(&self.text))
+        self.of_words(|_| true)
+    }
+
+    /// Those of them whose words are wanted. Only then it is looked at the documents, which are
+    /// elsewhere in memory.
+    pub(crate) fn of_words(
+        &self,
+        wanted: impl Fn(&str) -> bool,
+    ) -> impl Iterator<Item = Entry<'_>> {
+        let found = self.entries.iter().filter(move |entry| wanted(entry.word(&self.text)));
+        found.filter(|entry| !entry.posting.is_empty()).map(|entry| entry.entry(&self.text))
     }
 
     pub(crate) fn len(&self) -> usize {

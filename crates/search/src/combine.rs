@@ -1,6 +1,7 @@
 //! What each word of a query can be: combinations of the word with the categories that know it.
 
 use crate::answer::Answer;
+use crate::bits::Bits;
 use crate::index::Index;
 use crate::json;
 use crate::limits::{MAX_COMBINATIONS, MAX_WORD_CHARS};
@@ -15,6 +16,9 @@ use crate::words::{Span, first_characters};
 use crate::words_index::{Found, WordsIndex};
 use crate::work::{COMPARED, COPIED, SORTED, Work};
 use std::borrow::Cow;
+
+/// How many words of sets are joined in one step of work.
+const WORDS_JOINED: usize = 4;
 
 /// Lists beyond this many are not compared with others to find equal ones.
 pub(crate) const COMPARED_LISTS: usize = 128;
@@ -112,22 +116,30 @@ impl<'a> Combiner<'a, '_> {
         self.answer.combinations.len() - before
     }
 
-    /// The documents of a place whose documents are to be left out. It gets no combinations.
-    pub(crate) fn excluded(&mut self, index: &'a Index, names: &[Name], place: Place) -> Vec<u32> {
+    /// Adds the documents of a place whose documents are to be left out. It gets no combinations.
+    pub(crate) fn excluded(
+        &mut self,
+        index: &'a Index,
+        names: &[Name],
+        place: Place,
+        out: &mut Bits,
+    ) {
         let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
         let json = self.answer.record_json.len();
         self.place(index, names, place);
-        let mut slots = Vec::new();
         for combination in &self.answer.combinations[combinations..] {
             let posting = self.lists[combination.list as usize].posting();
-            if self.work.spend(posting.len() * COPIED) {
-                slots.extend(posting.iter());
+            match posting.bits() {
+                Some(bits) if self.work.spend(1 + bits.size() / WORDS_JOINED) => out.add_all(bits),
+                None if self.work.spend(posting.len() * COPIED) => posting.iter().for_each(|slot| {
+                    out.insert(slot);
+                }),
+                _ => {}
             }
         }
         self.answer.combinations.truncate(combinations);
         self.answer.records.truncate(records);
         self.answer.record_json.truncate(json);
-        slots
     }
 
     fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
@@ -304,7 +316,7 @@ impl<'a> Combiner<'a, '_> {
                     return None;
                 }
                 let mut inside: Vec<_> =
-                    bundle.iter().filter(|entry| members.contains(entry.word())).collect();
+                    bundle.of_words(|word| members.contains(word)).collect();
                 if !self.work.spend(inside.len() * SORTED) {
                     return None;
                 }

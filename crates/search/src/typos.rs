@@ -11,7 +11,7 @@ use crate::work::Work;
 const WORDS_TAKEN: usize = 3;
 
 /// How many steps it is to see that a word of a dictionary is too long, too short or of other letters.
-const LOOKED_AT: usize = 6;
+const LOOKED_AT: usize = 8;
 
 /// How many steps it is to compare two words of similar length and letters.
 const COMPARED: usize = 80;
@@ -53,15 +53,16 @@ pub(crate) fn nearest<'a>(
     let bits = letters_of(word);
     let mut found: Vec<Entry<'_>> = Vec::new();
     let mut other = Vec::new();
-    for entry in bundle.iter() {
-        if entry.word().chars().count().abs_diff(letters.len()) > limit {
-            continue;
+    let most = limit;
+    let wanted = |word: &str| {
+        if word.chars().count().abs_diff(letters.len()) > most {
+            return false;
         }
-        let other_bits = letters_of(entry.word());
+        let other_bits = letters_of(word);
         let [missing, more] = [bits & !other_bits, other_bits & !bits].map(u64::count_ones);
-        if missing.max(more) as usize > limit {
-            continue;
-        }
+        missing.max(more) as usize <= most
+    };
+    for entry in bundle.of_words(wanted) {
         other.clear();
         other.extend(entry.word().chars());
         if !work.spend(COMPARED) {

@@ -69,14 +69,14 @@ fn the_work_of_a_search_is_bounded() {
     ];
     let mut answer = Answer::new();
     let mut most = 0;
-    for search in &searches {
-        for query in hostile() {
-            for request in [Request::new(), Request::new().unique(true), Request::new().flat(true)]
-            {
-                search.search_into(&query, &request, &mut answer);
-                most = most.max(answer.work());
-                assert!(answer.work() <= MAX_WORK, "{query}");
-            }
+    let requests = [Request::new(), Request::new().unique(true), Request::new().flat(true)];
+    for (number, search) in searches.iter().enumerate() {
+        // Not every request with every query: the slowest ones take long without optimisation.
+        let requests = requests.iter().cycle().skip(number);
+        for (query, request) in hostile().iter().zip(requests) {
+            search.search_into(query, request, &mut answer);
+            most = most.max(answer.work());
+            assert!(answer.work() <= MAX_WORK, "{query}");
         }
     }
     // Otherwise these queries show nothing.
