@@ -69,6 +69,24 @@ impl Bits {
         new
     }
 
+    /// Adds all slots of another set.
+    pub(crate) fn add_all(&mut self, other: &Bits) {
+        if self.words.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        let missing = self.first.saturating_sub(other.first) as usize;
+        self.words.splice(0..0, std::iter::repeat_n(0, missing));
+        self.first -= missing as u32;
+        let start = (other.first - self.first) as usize;
+        if self.words.len() < start + other.words.len() {
+            self.words.resize(start + other.words.len(), 0);
+        }
+        for (word, more) in self.words[start..].iter_mut().zip(&other.words) {
+            *word |= more;
+        }
+    }
+
     pub(crate) fn remove(&mut self, slot: u32) {
         let at = (slot / 64).wrapping_sub(self.first) as usize;
         if let Some(word) = self.words.get_mut(at) {
@@ -185,6 +203,12 @@ mod tests {
                 proptest::prop_assert_eq!(bits.contains(slot), set.contains(&slot));
             }
             let right = Bits::from_slots(other.iter().copied());
+            let mut all = bits.clone();
+            all.add_all(&right);
+            for slot in 0..1100 {
+                let expected = set.contains(&slot) || other.contains(&slot);
+                proptest::prop_assert_eq!(all.contains(slot), expected);
+            }
             let both: Vec<u32> = set.intersection(&other).copied().collect();
             proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right]), both.len());
             for sets in [3, 4, 5] {

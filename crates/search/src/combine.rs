@@ -131,9 +131,11 @@ impl<'a> Combiner<'a, '_> {
             let posting = self.lists[combination.list as usize].posting();
             match posting.bits() {
                 Some(bits) if self.work.spend(1 + bits.size() / WORDS_JOINED) => out.add_all(bits),
-                None if self.work.spend(posting.len() * COPIED) => posting.iter().for_each(|slot| {
-                    out.insert(slot);
-                }),
+                None if self.work.spend(posting.len() * COPIED) => {
+                    posting.iter().for_each(|slot| {
+                        out.insert(slot);
+                    })
+                }
                 _ => {}
             }
         }
@@ -315,8 +317,7 @@ impl<'a> Combiner<'a, '_> {
                 if !self.work.spend(bundle.len() * COMPARED) {
                     return None;
                 }
-                let mut inside: Vec<_> =
-                    bundle.of_words(|word| members.contains(word)).collect();
+                let mut inside: Vec<_> = bundle.of_words(|word| members.contains(word)).collect();
                 if !self.work.spend(inside.len() * SORTED) {
                     return None;
                 }

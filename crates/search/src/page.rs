@@ -274,7 +274,6 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         }
         let ascending = self.choose(answer, interpretation, start);
         let index = &self.indexes[usize::from(interpretation.index)];
-        let ids = &mut answer.ids;
         let (skip, limit, count);
         if self.chosen.is_empty() {
             count = 0;
@@ -291,14 +290,14 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 let mut slots = Vec::with_capacity(if all { count } else { limit });
                 let (from, most) = if all { (0, count) } else { (skip, limit) };
                 lists.each(from, most, |slot| slots.push(slot));
-                show(index, &slots, skip - from, limit, request, ids, work)?;
+                show(index, &slots, skip - from, limit, request, &mut answer.ids, work)?;
             }
         } else {
-            let mut slots = intersect(&self.chosen, work)?;
-            slots.retain(|slot| restriction.is_none_or(|left| left.admits(*slot)));
+            let slots = self.all(answer, interpretation, start, work)?;
             count = slots.len();
             (skip, limit) = progress.part(count);
-            show(index, &slots, skip, limit, request, ids, work)?;
+            let index = &self.indexes[usize::from(interpretation.index)];
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
         }
         progress.after(count, limit);
         if counted && known.is_none() {

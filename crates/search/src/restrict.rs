@@ -2,6 +2,7 @@
 //! excluded words.
 
 use crate::attributes::{Attribute, AttributeType, Column, Columns, NO_CODE, NO_NUMBER, float_of};
+use crate::bits::Bits;
 use crate::error::RequestError;
 use crate::filter::{Between, Condition, End, Filter, How, Near, Test, Word};
 use crate::posting::Posting;
@@ -25,7 +26,7 @@ pub(crate) struct Restriction {
     /// Only these.
     pub(crate) allowed: Option<Arc<Posting>>,
     /// All but these.
-    pub(crate) excluded: Option<Posting>,
+    pub(crate) excluded: Option<Bits>,
 }
 
 impl Restriction {
@@ -34,7 +35,7 @@ impl Restriction {
     pub(crate) fn new(
         columns: &Columns,
         filter: Option<&Filter>,
-        excluded: Option<Posting>,
+        excluded: Option<Bits>,
         everything: bool,
         work: &mut Work,
     ) -> Restriction {

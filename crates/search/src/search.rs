@@ -1,6 +1,7 @@
 //! Searching one or more indexes.
 
 use crate::answer::{Answer, Identifier};
+use crate::bits::Bits;
 use crate::combine::Combiner;
 use crate::error::{ConfigError, RequestError};
 use crate::filter::Filter;
@@ -10,7 +11,7 @@ use crate::index::{Fidelity, Index};
 use crate::limits::MAX_INDEXES;
 use crate::order::Order;
 use crate::page::Pager;
-use crate::posting::{Posting, SeenSlots};
+use crate::posting::SeenSlots;
 use crate::preferences::{Boost, Name, Preferences};
 use crate::query::Reading;
 use crate::restrict::{self, Restriction};
@@ -457,16 +458,16 @@ impl Search {
         combiner: &mut Combiner<'a, '_>,
         number: usize,
         index: &'a Index,
-    ) -> Option<Posting> {
+    ) -> Option<Bits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
-        let mut slots = Vec::new();
+        let mut excluded = Bits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
-            slots.extend(combiner.excluded(index, &self.names[number], place));
+            combiner.excluded(index, &self.names[number], place, &mut excluded);
         }
-        Some(Posting::without_repeats(slots))
+        Some(excluded)
     }
 
     /// Adds the interpretations in one index.
