@@ -229,7 +229,33 @@ fn several_indexes_are_one_search() {
     assert!(chosen.contains("60 results"), "{chosen}");
 }
 
+/// The tags of a text that are not among these.
+fn other_tags<'a>(text: &'a str, known: &[&str]) -> Vec<&'a str> {
+    let tags = text
+        .split('<')
+        .skip(1)
+        .map(|after| after.trim_start_matches('/').split([' ', '>']).next().unwrap_or_default());
+    tags.filter(|tag| !known.contains(tag)).collect()
+}
+
 proptest! {
+    /// Whatever a document holds, it is text on the page, and its link runs nothing.
+    #[test]
+    fn any_document_is_text(title in "(alan|[<>&\"'a-z \\PC]){1,8}", author: String, link: String) {
+        let rows = [(1, format!("alan {title}"), format!("alan {author}"))];
+        let options = [("text", "title".into()), ("link", "author".into())];
+        let text = get(&page(books(&rows), "text only", &options), "/?q=alan");
+        let section = text.split("<section").nth(1).unwrap().split("</section>").next().unwrap();
+        let known = ["h2", "b", "ol", "li", "h3", "a", "p", "mark"];
+        prop_assert_eq!(other_tags(section, &known), Vec::<&str>::new());
+        prop_assert_eq!(text.matches("<section").count(), text.matches("</section").count());
+        let scripts = |text: &str| text.to_lowercase().matches("javascript:").count();
+        let rows = [(1, "alan".to_owned(), format!("javascript:{link}"))];
+        let text = get(&page(books(&rows), "text only", &options), "/?q=title:alan");
+        let section = text.split("<section").nth(1).unwrap();
+        prop_assert_eq!(between(section, "href=\"", "\"").into_iter().map(scripts).sum::<usize>(), 0);
+    }
+
     /// Whatever is asked, there is a page, and the query is only text on it.
     #[test]
     fn any_query_has_a_page(query: String, extra in "[ -~]{0,40}") {
@@ -311,6 +337,11 @@ fn live_counts_and_full_has_the_results() {
     assert_eq!(first.len(), 5);
     let once = json::parse(get(&page, "/live?query=alan&unique=true").as_bytes()).unwrap();
     assert_eq!(once.get("total"), Some(&Value::Int(45)));
+
+    let short = get(&page, "/live?query=alan&allocations=0&unique=true");
+    assert!(short.starts_with(r#"{"allocations":[],"offset":0,"duration":"#), "{short}");
+    let short = json::parse(short.as_bytes()).unwrap();
+    assert_eq!(short.get("total"), Some(&Value::Int(45)));
 
     let full = json::parse(get(&page, "/full?query=alan&ids=2&offset=29").as_bytes()).unwrap();
     let rows = full.get("allocations").unwrap().as_list().unwrap();

@@ -5,6 +5,7 @@ use super::found::hits;
 use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
+use crate::number::write_microseconds;
 use crate::{Answer, Request, leading_integer};
 use runnel_store::json;
 
@@ -18,6 +19,8 @@ pub(crate) struct Asked {
     ids: i64,
     offset: i64,
     unique: bool,
+    /// Whether interpretations are listed: for a count while somebody types they are too much.
+    listed: bool,
 }
 
 impl Asked {
@@ -31,6 +34,7 @@ impl Asked {
             ids: number("ids").unwrap_or(usual).clamp(0, MAX_PAGE_DOCUMENTS as i64),
             offset: number("offset").unwrap_or(0).clamp(0, MAX_OFFSET),
             unique: parameter(query, "unique").is_some_and(|text| text == "true"),
+            listed: parameter(query, "allocations").is_none_or(|text| text != "0"),
         }
     }
 
@@ -46,6 +50,22 @@ impl Asked {
         source.search_into(&self.query, &request, &mut answer);
         answer
     }
+}
+
+/// The answer without documents as JSON.
+pub(crate) fn counted(asked: &Asked, answer: &Answer) -> Vec<u8> {
+    let mut out = Vec::new();
+    if asked.listed {
+        answer.write_json(&mut out);
+    } else {
+        let (offset, total) = (answer.offset(), answer.total());
+        out.extend_from_slice(format!(r#"{{"allocations":[],"offset":{offset},"#).as_bytes());
+        out.extend_from_slice(br#""duration":"#);
+        let microseconds = answer.duration().as_micros();
+        write_microseconds(u64::try_from(microseconds).unwrap_or(u64::MAX), &mut out);
+        out.extend_from_slice(format!(r#","total":{total}}}"#).as_bytes());
+    }
+    out
 }
 
 /// The documents of all interpretations, in order.

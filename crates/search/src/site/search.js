@@ -64,7 +64,7 @@
   };
 
   const live = async (query) => {
-    const asked = new URLSearchParams({ query, ids: 0, unique: true });
+    const asked = new URLSearchParams({ query, allocations: 0, unique: true });
     const answer = await ask(`${texts.live}?${asked}`, (answer) => answer.json());
     if (answer) count.textContent = countText(answer.total);
   };

@@ -1,7 +1,7 @@
 //! What is where on a search page.
 
 use super::assets::Asset;
-use super::counts::{Asked, all_hits, with_results};
+use super::counts::{Asked, all_hits, counted, with_results};
 use super::event::{Event, Kind};
 use super::form::{encoded, parameter};
 use super::found::{Found, MAX_PAGE, find};
@@ -21,7 +21,8 @@ use std::time::{Duration, SystemTime};
 /// A search page for people.
 ///
 /// - at its root the page; with `?q=alan+p` and perhaps `&page=2` the page with results;
-/// - `live?query=` answers the engine's JSON without documents: how many there are;
+/// - `live?query=` answers the engine's JSON without documents: how many there are; with
+///   `&allocations=0` the total alone;
 /// - `full?query=&ids=&offset=` answers the engine's JSON, and documents as markup in a further
 ///   element of each interpretation;
 /// - `statistics` and `statistics.json`, where the options say so;
@@ -88,9 +89,7 @@ impl SearchPage {
         let asked = Asked::of(reference.query(), 0).counting();
         let answer = asked.search(&*inner.source);
         inner.tell(Kind::Live, &asked.query, &answer);
-        let mut out = Vec::new();
-        answer.write_json(&mut out);
-        StoreAnswer::ok(Some(json(out)))
+        StoreAnswer::ok(Some(json(counted(&asked, &answer))))
     }
 
     fn full(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
