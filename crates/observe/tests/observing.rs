@@ -4,7 +4,9 @@
 mod support;
 
 use runnel_observe::{LogFormat, LogTarget, Settings};
-use runnel_store::{Answer, Content, Context, Error, Kind, Reference, Store, Value, json};
+use runnel_store::{
+    Answer, Content, Context, Count, Counters, Error, Kind, Level, Reference, Store, Value, json,
+};
 use std::rc::Rc;
 use std::time::Duration;
 use support::{ask, body, header, on_loop, status, watched};
@@ -62,6 +64,43 @@ fn the_number_of_routes_is_bounded() {
         assert_eq!(routes.count(), 257);
         let other = "runnel_http_requests_total{method=\"GET\",route=\"(other)\",status=\"2xx\"}";
         assert_eq!(metric(&text, other), 144.0);
+        server.stop().await;
+    });
+}
+
+#[test]
+fn databases_and_other_servers_are_shown() {
+    on_loop(async {
+        let database = Counters::of("sqlite", "/srv/a \"b\".db");
+        database.add(Count::Statements, 3);
+        database.add(Count::Writes, 8);
+        database.add(Count::Commits, 2);
+        let host = Counters::of("http", "h.example:81");
+        host.add(Count::Requests, 5);
+        host.rise(Level::Slots, 4);
+        host.rise(Level::Used, 1);
+        host.waits.record(Duration::from_millis(3));
+        host.waits.record(Duration::from_secs(60));
+        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let text = body(&ask(server.admin(), "/metrics", &[]).await);
+        let of_database = |name: &str| {
+            metric(&text, &format!(r#"{name}{{kind="sqlite",place="/srv/a \"b\".db"}}"#))
+        };
+        assert_eq!(of_database("runnel_database_statements_total"), 3.0);
+        assert_eq!(of_database("runnel_database_writes_total"), 8.0);
+        assert_eq!(of_database("runnel_database_commits_total"), 2.0);
+        assert_eq!(of_database("runnel_pool_waiting"), 0.0);
+        let of_host = |name: &str| metric(&text, &format!(r#"{name}{{host="h.example:81"}}"#));
+        assert_eq!(of_host("runnel_client_requests_total"), 5.0);
+        assert_eq!((of_host("runnel_pool_size"), of_host("runnel_pool_in_use")), (4.0, 1.0));
+        assert_eq!(of_host("runnel_pool_wait_seconds_count"), 2.0);
+        assert_eq!(of_host("runnel_pool_wait_seconds_sum"), 60.003);
+        let below = |bound: &str| {
+            let labels = format!(r#"host="h.example:81",le="{bound}""#);
+            metric(&text, &format!("runnel_pool_wait_seconds_bucket{{{labels}}}"))
+        };
+        assert_eq!((below("0.001"), below("0.005"), below("+Inf")), (0.0, 1.0, 2.0));
+        assert!(!text.contains(r#"runnel_client_requests_total{kind="sqlite""#));
         server.stop().await;
     });
 }
