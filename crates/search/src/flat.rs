@@ -42,9 +42,8 @@ impl Flat {
             (None, None) => 0,
         };
         // What cannot be sorted any more is counted, and not shown in a wrong order.
-        let inside = (0..=count as i64).contains(&start)
-            && request.ids > 0
-            && work.spend(count * sorted_by);
+        let inside =
+            (0..=count as i64).contains(&start) && request.ids > 0 && work.spend(count * sorted_by);
         let (skip, limit) = match inside {
             true => (start as usize, request.ids.min(count as i64 - start) as usize),
             false => (0, 0),
