@@ -146,7 +146,7 @@ impl Attribute {
 }
 
 /// The values of one attribute, one for each slot from the first on.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Column {
     /// Integers, floating-point numbers and dates, by [`AttributeType::number`].
     Numbers(VecDeque<u64>),
@@ -345,6 +345,20 @@ impl Columns {
         }
         self.base = first;
         self.width = width;
+    }
+}
+
+impl Clone for Columns {
+    /// What was found out for filters is left behind.
+    fn clone(&self) -> Columns {
+        Columns {
+            attributes: self.attributes.clone(),
+            columns: self.columns.clone(),
+            base: self.base,
+            width: self.width,
+            live: self.live.clone(),
+            ..Columns::default()
+        }
     }
 }
 

@@ -41,7 +41,7 @@ impl<'a> Entry<'a> {
 }
 
 /// How an entry is kept: in 32 bytes, since there are several for each document.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Kept {
     /// Where its word starts in the text, and how long it is.
     start: u32,
@@ -73,7 +73,7 @@ impl Kept {
 }
 
 /// A dictionary that numbers its words in the order in which they came.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Bundle {
     table: HashTable<u32>,
     /// An entry without documents is dead: it is in no table and is skipped.

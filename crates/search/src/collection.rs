@@ -1,7 +1,7 @@
 //! A collection: an index together with the documents that were put into it.
 
 use crate::answer::Answer;
-use crate::durable::{Folder, Log, Shape, Steps, Wanted, put};
+use crate::durable::{Folder, Log, Shape, Steps, put};
 use crate::id::{Id, KeyFormat};
 use crate::index::{Index, IndexConfig};
 use crate::limits::MAX_DOCUMENTS;
@@ -184,10 +184,33 @@ impl Collection {
         Ok(log.snapshot()?)
     }
 
-    /// Asks for a snapshot if the log is long enough to be worth one.
-    pub(crate) fn loaded(&self) {
+    /// Tells that many documents will come, or that they have come. Searches are made fast then, and
+    /// a snapshot is made if the log is so long that the next opening would take its time; other
+    /// writers wait while the index is copied for it, searches do not.
+    pub(crate) fn set_loading(&self, loading: bool) {
         if let Some(log) = &self.log {
-            log.ask_for_snapshot(Wanted::IfWorthIt);
+            log.set_loading(loading);
+        }
+        let mut category = 0;
+        // Searches come in between.
+        while !loading && write(&self.index).make_bits(category) {
+            category += 1;
+        }
+        let Some(log) = self.log.as_ref().filter(|log| !loading && log.is_worth_a_snapshot())
+        else {
+            return;
+        };
+        let writing = self.write_lock();
+        let number = log.snapshot_of(read(&self.index).clone());
+        drop(writing);
+        // If it failed, that was written down, and all documents are in the log.
+        let _ = log.progress().wait_for_snapshot(number);
+    }
+
+    /// Tells that no more documents come, for whatever reason.
+    pub(crate) fn stop_loading(&self) {
+        if let Some(log) = &self.log {
+            log.set_loading(false);
         }
     }
 

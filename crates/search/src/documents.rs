@@ -18,7 +18,7 @@ const FIRST_SLOT: u32 = 1 << 31;
 const FREE_SLOTS_ALLOWED: usize = 1_024;
 
 /// Identifiers and slots. Identifiers come in the format of the index, so all are of one kind.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Documents {
     /// The slots by their identifiers.
     table: HashTable<u32>,
@@ -32,7 +32,7 @@ pub(crate) struct Documents {
 }
 
 /// The identifiers by slot; those in slots of removed documents mean nothing.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Ids {
     Integers(VecDeque<i64>),
     Texts(VecDeque<Arc<str>>),

@@ -21,7 +21,7 @@ mod tests;
 
 pub(crate) use folder::Folder;
 pub(crate) use input::{Damaged, Input};
-pub(crate) use log::{Log, Wanted};
+pub(crate) use log::Log;
 pub use log::{MAX_WAITING_BYTES, MIN_LOG_BYTES};
 pub(crate) use opening::{Shape, put};
 pub(crate) use output::Output;

@@ -117,7 +117,7 @@ impl IndexConfig {
 ///
 /// Documents are shown in their order in the index: [`append`](Index::append) puts one at the end,
 /// [`add`](Index::add) at the start.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Index {
     name: String,
     identifier: String,
@@ -351,6 +351,13 @@ impl Index {
 
     pub(crate) fn documents_mut(&mut self) -> &mut Documents {
         &mut self.documents
+    }
+
+    /// Keeps the dense lists of a category as bits too, as [`load`](Self::load) does in the end.
+    /// Answers whether there is such a category.
+    pub(crate) fn make_bits(&mut self, category: usize) -> bool {
+        let category = self.categories.get_mut(category);
+        category.map(WordsIndex::make_bits).is_some()
     }
 
     /// Gives all unused room back, as [`write_section`](Self::write_section) wants it.

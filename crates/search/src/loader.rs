@@ -13,7 +13,8 @@ const TOLD_EVERY: u64 = 1_000;
 ///
 /// Loading may be interrupted by other writes, which are not mixed up with it.
 pub struct Loader {
-    collection: Arc<Collection>,
+    /// Nothing once loading has ended.
+    collection: Option<Arc<Collection>>,
     progress: Progress,
     callback: Option<Box<dyn FnMut(Progress) + Send>>,
 }
@@ -29,7 +30,8 @@ pub struct Progress {
 
 impl Loader {
     pub(crate) fn new(collection: Arc<Collection>) -> Loader {
-        Loader { collection, progress: Progress::default(), callback: None }
+        collection.set_loading(true);
+        Loader { collection: Some(collection), progress: Progress::default(), callback: None }
     }
 
     /// Calls a function after every thousand documents, and at the end.
@@ -43,9 +45,11 @@ impl Loader {
     /// # Errors
     /// As [`Collection::put`]; the document is left out then, and loading can go on.
     pub fn put(&mut self, id: Id, record: &[u8]) -> Result<(), Error> {
-        self.collection.wait_for_room()?;
-        // All of them are waited for at the end.
-        drop(self.collection.put(id, record)?);
+        if let Some(collection) = &self.collection {
+            collection.wait_for_room()?;
+            // All of them are waited for at the end.
+            drop(collection.put(id, record)?);
+        }
         self.progress.documents += 1;
         self.progress.bytes += record.len() as u64;
         if self.progress.documents.is_multiple_of(TOLD_EVERY) {
@@ -54,14 +58,17 @@ impl Loader {
         Ok(())
     }
 
-    /// Ends loading: blocks until all documents are durable. A snapshot of them is made behind it,
-    /// so that they need not be indexed again at the next opening.
+    /// Ends loading: blocks until all documents are durable and, if they are many, there is a
+    /// snapshot with them, so that they need not be indexed again at the next opening.
     ///
     /// # Errors
     /// The log could not be written.
     pub fn finish(mut self) -> Result<Progress, Error> {
-        self.collection.flush()?;
-        self.collection.loaded();
+        if let Some(collection) = self.collection.take() {
+            let flushed = collection.flush();
+            collection.set_loading(false);
+            flushed?;
+        }
         self.tell();
         Ok(self.progress)
     }
@@ -69,6 +76,14 @@ impl Loader {
     fn tell(&mut self) {
         if let Some(callback) = &mut self.callback {
             callback(self.progress);
+        }
+    }
+}
+
+impl Drop for Loader {
+    fn drop(&mut self) {
+        if let Some(collection) = self.collection.take() {
+            collection.stop_loading();
         }
     }
 }

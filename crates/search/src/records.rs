@@ -25,7 +25,7 @@ impl Location {
 }
 
 /// A record that is in no snapshot yet.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Recent {
     /// The number of the write that brought it.
     sequence: u64,
@@ -33,7 +33,7 @@ struct Recent {
 }
 
 /// The records of an index.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Records {
     recent: Vec<Option<Recent>>,
     /// The places in `recent` where there is nothing.

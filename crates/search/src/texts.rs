@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 /// Texts by numbers. Several texts of one document are one text here, with a character between
 /// them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Texts {
     all: Vec<Box<str>>,
     table: HashTable<u32>,

@@ -21,7 +21,7 @@ use std::hash::BuildHasher;
 use std::io;
 
 /// The words of a category and the documents that have them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct WordsIndex {
     config: Category,
     /// The name of the category as JSON.

@@ -15,7 +15,7 @@ const UNUSED_ALLOWED: usize = 4_096;
 ///
 /// All numbers are in one list: for each document how many there are, and then they. What documents
 /// leave behind is given back from time to time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct WordsOf {
     /// The slot of the first of `places`.
     base: u32,

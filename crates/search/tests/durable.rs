@@ -238,9 +238,11 @@ fn loading_tells_how_far_it_is_and_is_there_afterwards() {
     let books = Collection::open(definition(folder.path())).unwrap();
     let (sender, told) = std::sync::mpsc::channel();
     let mut loader = books.load().on_progress(move |progress| sender.send(progress).unwrap());
+    // So much that a snapshot is made of it; no category has it.
+    let notes = "x".repeat(600);
     let mut bytes = 0;
     for number in 0..2_500 {
-        let record = format!("{{\"title\":\"common word{number}\"}}");
+        let record = format!("{{\"title\":\"common word{number}\",\"notes\":\"{notes}\"}}");
         bytes += record.len() as u64;
         loader.put(Id::from(number), record.as_bytes()).unwrap();
     }
@@ -249,6 +251,10 @@ fn loading_tells_how_far_it_is_and_is_there_afterwards() {
     assert_eq!((progress.documents, progress.bytes), (2_500, bytes));
     let told: Vec<u64> = told.iter().map(|progress| progress.documents).collect();
     assert_eq!(told, [1_000, 2_000, 2_500]);
+    let names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let snapshots = names.filter(|name| name.to_str().unwrap().starts_with("snapshot-"));
+    assert_eq!(snapshots.count(), 1);
+    assert!(books.document(&Id::from(7)).unwrap().ends_with(b"x\"}"));
     drop(books);
     let books = Collection::open(definition(folder.path())).unwrap();
     assert_eq!(books.ids(0, 3), [0, 1, 2].map(Id::from));

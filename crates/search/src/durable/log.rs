@@ -6,7 +6,7 @@ use crate::durable::folder::Folder;
 use crate::durable::frame::{self, LOG_HEADER};
 use crate::durable::opening::{Opened, Shape, reopen};
 use crate::durable::progress::Progress;
-use crate::durable::renewal::Renewal;
+use crate::durable::renewal::{Renewal, Source};
 use crate::durable::steps::Step;
 use crate::id::Id;
 use crate::index::Index;
@@ -26,18 +26,9 @@ pub const MAX_WAITING_BYTES: usize = 64 << 20;
 /// of the snapshot.
 pub const MIN_LOG_BYTES: u64 = 16 << 20;
 
-/// The log is at least this long, in bytes, before many documents loaded at once are worth a
-/// snapshot of their own.
+/// The log is at least this long, in bytes, and an eighth of the snapshot, before documents that
+/// were loaded at once are worth a snapshot of their own.
 const WORTH_A_SNAPSHOT: u64 = 1 << 20;
-
-/// Whether a snapshot is wanted before the log is too long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Wanted {
-    No,
-    /// If there is enough to be worth it.
-    IfWorthIt,
-    Yes,
-}
 
 /// The log of a collection. Dropping it writes what waits, and ends the threads.
 #[derive(Debug)]
@@ -63,7 +54,14 @@ struct State {
     /// The number of the first write that waits.
     first: u64,
     /// Whether a snapshot was asked for.
-    wanted: Wanted,
+    asked: bool,
+    /// A copy of the index after a write, for a snapshot.
+    copy: Option<(Box<Index>, u64)>,
+    /// How many load many documents: no snapshot is begun meanwhile.
+    loading: usize,
+    /// The length of the log, and of the newest snapshot.
+    bytes: u64,
+    snapshot_bytes: u64,
     /// Whether a snapshot is being made.
     running: bool,
     closed: bool,
@@ -75,7 +73,9 @@ struct Work {
     content: Vec<u8>,
     first: u64,
     next: u64,
-    wanted: Wanted,
+    asked: bool,
+    copy: Option<(Box<Index>, u64)>,
+    loading: bool,
 }
 
 /// What the thread has.
@@ -135,9 +135,18 @@ impl Log {
             }
         };
         let progress = Arc::new(Progress::new(opened.last));
-        let wanted = if opened.changed { Wanted::Yes } else { Wanted::No };
-        let state =
-            State { waiting: Vec::new(), next, first: next, wanted, running: false, closed: false };
+        let state = State {
+            waiting: Vec::new(),
+            next,
+            first: next,
+            asked: opened.changed,
+            copy: None,
+            loading: 0,
+            bytes: opened.log_bytes,
+            snapshot_bytes: opened.snapshot_bytes,
+            running: false,
+            closed: false,
+        };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             filled: Condvar::new(),
@@ -196,7 +205,7 @@ impl Log {
         // One that runs may have begun before the last writes: then it is the one after it.
         let running = u64::from(state.running);
         let number = self.shared.progress.snapshots() + running + 1;
-        state.wanted = Wanted::Yes;
+        state.asked = true;
         drop(state);
         self.shared.filled.notify_one();
         self.shared.progress.wait_for_snapshot(number)
@@ -218,12 +227,31 @@ impl Log {
         self.shared.lock().next - 1
     }
 
-    /// Asks for a snapshot.
-    pub(crate) fn ask_for_snapshot(&self, wanted: Wanted) {
+    /// Begins or ends loading many documents.
+    pub(crate) fn set_loading(&self, loading: bool) {
         let mut state = self.shared.lock();
-        state.wanted = state.wanted.max(wanted);
+        state.loading = match loading {
+            true => state.loading + 1,
+            false => state.loading.saturating_sub(1),
+        };
+    }
+
+    /// Whether the log is so long that a snapshot saves the next opening much time.
+    pub(crate) fn is_worth_a_snapshot(&self) -> bool {
+        let state = self.shared.lock();
+        state.bytes > WORTH_A_SNAPSHOT.max(state.snapshot_bytes / 8)
+    }
+
+    /// Makes a snapshot of a copy of the index as it is after the last write, without waiting for
+    /// it. Answers a number to wait for.
+    pub(crate) fn snapshot_of(&self, index: Index) -> u64 {
+        let mut state = self.shared.lock();
+        let number = self.shared.progress.snapshots() + u64::from(state.running) + 1;
+        let last = state.next - 1;
+        state.copy = Some((Box::new(index), last));
         drop(state);
         self.shared.filled.notify_one();
+        number
     }
 }
 
@@ -279,7 +307,7 @@ impl Writer {
                 }
                 self.shared.progress.reach(work.next - 1);
             }
-            self.renew(work.next, work.wanted);
+            self.renew(work);
         }
         self.renewal.end();
         let message = "the index is closed";
@@ -290,19 +318,18 @@ impl Writer {
         let mut state = self.shared.lock();
         loop {
             if state.closed {
-                state.wanted = Wanted::No;
+                (state.asked, state.copy) = (false, None);
             }
-            let ready = state.wanted > Wanted::No && !state.running;
+            let ready = (state.asked || state.copy.is_some()) && !state.running;
             if !state.waiting.is_empty() || ready {
-                let wanted = match ready {
-                    true => std::mem::replace(&mut state.wanted, Wanted::No),
-                    false => Wanted::No,
-                };
-                state.running |= wanted == Wanted::Yes;
+                let copy = state.copy.take_if(|_| ready);
+                let asked = ready && std::mem::take(&mut state.asked);
+                state.running |= ready;
                 let next = state.next;
                 let first = std::mem::replace(&mut state.first, next);
                 let content = std::mem::take(&mut state.waiting);
-                return Some(Work { content, first, next, wanted });
+                let loading = state.loading > 0;
+                return Some(Work { content, first, next, asked, copy, loading });
             }
             if state.closed {
                 return None;
@@ -312,24 +339,25 @@ impl Writer {
     }
 
     /// Begins a new part of the log and a snapshot of all before it, if it is time.
-    fn renew(&mut self, next: u64, wanted: Wanted) {
-        if self.renewal.is_running() {
-            return;
-        }
-        if let Some((succeeded, covered)) = self.renewal.finished() {
+    fn renew(&mut self, work: Work) {
+        if let Some((succeeded, covered)) = self.renewal.finished_one() {
             match succeeded {
                 true => self.older = self.older.saturating_sub(covered),
                 false => self.next_try = self.length + self.older + MIN_LOG_BYTES,
             }
         }
         let total = self.length + self.older;
-        let due = total > self.next_try.max(MIN_LOG_BYTES).max(self.renewal.snapshot_bytes() / 2);
-        let worth = wanted == Wanted::IfWorthIt && total > WORTH_A_SNAPSHOT;
-        if !(due || worth || wanted == Wanted::Yes) {
+        let snapshot_bytes = self.renewal.snapshot_bytes();
+        let mut state = self.shared.lock();
+        (state.bytes, state.snapshot_bytes) = (total, snapshot_bytes);
+        let due = total > self.next_try.max(MIN_LOG_BYTES).max(snapshot_bytes / 2);
+        if !(work.asked || work.copy.is_some() || due && !work.loading && !state.running) {
             return;
         }
+        state.running = true;
+        drop(state);
         if self.length > LOG_HEADER as u64 {
-            match begin(&self.folder, next) {
+            match begin(&self.folder, work.next) {
                 Ok((file, salt)) => {
                     self.older += self.length;
                     (self.file, self.salt, self.length) = (file, salt, LOG_HEADER as u64);
@@ -341,8 +369,11 @@ impl Writer {
                 }
             }
         }
-        self.shared.lock().running = true;
-        self.renewal.start(next - 1, self.older);
+        let source = match work.copy {
+            Some((index, last)) => Source::Copy(index, last),
+            None => Source::Files(work.next - 1),
+        };
+        self.renewal.start(source, self.older);
     }
 
     fn write(&mut self, first: u64, content: &[u8]) -> Result<(), Fault> {

@@ -1,8 +1,9 @@
 //! The thread that makes a snapshot of what an older one and the log have.
 //!
 //! It reads files that nobody writes any more and builds an index of its own, so that neither
-//! searches nor writes wait for it. It takes as much memory again as the index, for as long as it
-//! runs.
+//! searches nor writes wait for it. After many documents were loaded at once, that would be as much
+//! work as loading them, so then it is given a copy of the index. Either takes as much memory again
+//! as the index, for as long as it runs.
 
 use crate::durable::fault::Fault;
 use crate::durable::folder::Folder;
@@ -21,6 +22,14 @@ use std::thread::JoinHandle;
 const MOVED_AT_ONCE: usize = 512;
 
 type Done = Arc<dyn Fn(Result<(), Fault>) + Send + Sync>;
+
+/// Where a snapshot comes from.
+pub(crate) enum Source {
+    /// The files, up to this write.
+    Files(u64),
+    /// A copy of the index after this write.
+    Copy(Box<Index>, u64),
+}
 
 /// Snapshots of one collection, one at a time.
 pub(crate) struct Renewal {
@@ -52,7 +61,7 @@ impl Renewal {
         Renewal { work, done, thread: None, covered: 0 }
     }
 
-    pub(crate) fn is_running(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.work.running.load(Ordering::Acquire) > 0
     }
 
@@ -61,21 +70,26 @@ impl Renewal {
         self.work.snapshot_bytes.load(Ordering::Acquire)
     }
 
+    /// As [`finished`](Self::finished), but nothing while one runs.
+    pub(crate) fn finished_one(&mut self) -> Option<(bool, u64)> {
+        if self.is_running() { None } else { self.finished() }
+    }
+
     /// Whether the one that ended since this was last asked went well, and how many bytes of the
     /// log it replaces.
-    pub(crate) fn finished(&mut self) -> Option<(bool, u64)> {
+    fn finished(&mut self) -> Option<(bool, u64)> {
         let succeeded = self.thread.take()?.join().unwrap_or(false);
         Some((succeeded, self.covered))
     }
 
-    /// Starts with the writes up to this one.
-    pub(crate) fn start(&mut self, last: u64, covered: u64) {
+    /// Starts one, which replaces so many bytes of the log.
+    pub(crate) fn start(&mut self, source: Source, covered: u64) {
         self.covered = covered;
         self.work.running.store(1, Ordering::Release);
         let (work, done) = (self.work.clone(), self.done.clone());
         let run = move || {
             // A fault of ours here must leave the collection as it was.
-            let run = catch_unwind(AssertUnwindSafe(|| work.run(last)));
+            let run = catch_unwind(AssertUnwindSafe(|| work.run(source)));
             let fault = || Fault::new(runnel_store::Kind::Failed, "making a snapshot failed");
             let result = run.unwrap_or_else(|_| Err(fault()));
             if let Err(fault) = &result
@@ -106,8 +120,11 @@ impl Renewal {
 }
 
 impl Work {
-    fn run(&self, last: u64) -> Result<(), Fault> {
-        let mut index = self.shape.load(&self.folder, Some(last))?.index;
+    fn run(&self, source: Source) -> Result<(), Fault> {
+        let (mut index, last) = match source {
+            Source::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
+            Source::Copy(index, last) => (*index, last),
+        };
         index.settle();
         let about = About {
             last,
