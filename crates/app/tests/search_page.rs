@@ -279,12 +279,14 @@ fn the_library_is_searched_by_its_readers() {
     assert!(http::get(site.port, "/statistics").text().contains("prejudise"));
 }
 
-/// Statistics of an index in a folder lie in that folder.
+/// Statistics of an index in a folder lie in that folder; the log is where the program says.
 #[test]
-fn statistics_stay_when_a_site_starts_again() {
+fn statistics_and_the_log_stay_when_a_site_starts_again() {
     let folder = Folder::new();
     let kept = folder.path("kept").join("statistics-Books.json");
-    let program = PROGRAM.replace("name: 'books',", "name: 'books', path: 'kept',");
+    let program = PROGRAM
+        .replace("name: 'books',", "name: 'books', path: 'kept',")
+        .replace("statistics: true", "statistics: true, log: 'queries.log', logFormat: 'json'");
     let program = folder.write("site.st", program);
     let mut site = Site::of(&program, folder);
     http::get(site.port, "/?q=emma");
@@ -292,6 +294,9 @@ fn statistics_stay_when_a_site_starts_again() {
     site.process.end();
     assert!(kept.is_file(), "{} is not there", kept.display());
     let Site { folder, .. } = site;
+    let log = std::fs::read_to_string(folder.path("queries.log")).unwrap();
+    let line: Value = serde_json::from_str(&log).unwrap();
+    assert_eq!((&line["query"], &line["total"]), (&json!("emma"), &json!(15)));
     let site = Site::of(&program, folder);
     let counted = http::get(site.port, "/statistics.json").json();
     assert_eq!(counted["queries"][0][0], "emma");

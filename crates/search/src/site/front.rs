@@ -27,7 +27,12 @@ pub(crate) fn page(
     out.push_str("<!DOCTYPE html>\n<html lang=\"");
     out.push_str(texts.language);
     out.push_str("\"><head><meta charset=\"utf-8\">");
-    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>");
+    out.push_str("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
+    if !query.is_empty() {
+        // Pages of results are without end; search engines look at what they lead to instead.
+        out.push_str("<meta name=\"robots\" content=\"noindex\">");
+    }
+    out.push_str("<title>");
     if !query.is_empty() {
         markup::write(query, &mut out);
         out.push_str(" \u{2013} ");
