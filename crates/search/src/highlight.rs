@@ -224,7 +224,11 @@ fn source_words(words: &WordsIndex, text: &str) -> Vec<SourceWord> {
     let mut made = Words::default();
     let mut chunks = Vec::new();
     scripts::each_chunk(text, |place| chunks.push(place));
-    let whole = chunks.len() == 1;
+    // Where there is nothing but stop words, they were indexed.
+    let dropped = |chunk: &Range<usize>| {
+        split(tokenizer, &text[chunk.clone()], false, &mut Words::default()) == 0
+    };
+    let whole = chunks.len() == 1 || chunks.iter().all(dropped);
     // A field that is not taken apart is one word, spaces included.
     if !whole
         && text.len() <= MAX_WORD_CHARS

@@ -88,7 +88,7 @@ pub const MAX_SYNONYMS_OF_WORD: usize = 32;
 
 /// Most text that is looked through for matches to mark in one answer, in bytes; the rest is shown
 /// without marks.
-pub const MAX_HIGHLIGHTED_BYTES: usize = 512 << 10;
+pub const MAX_HIGHLIGHTED_BYTES: usize = 128 << 10;
 
 /// Most documents of one answer in which matches are marked; later ones are shown without.
 pub const MAX_HIGHLIGHTED_DOCUMENTS: usize = 1_000;

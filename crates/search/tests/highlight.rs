@@ -98,6 +98,34 @@ fn texts_are_taken_apart_as_they_were_indexed() {
 }
 
 #[test]
+fn words_of_a_language_are_marked_in_all_their_forms() {
+    for (language, query, text, expected) in [
+        (
+            "german",
+            "haus strasse",
+            "Die H\u{e4}user der Stra\u{df}e",
+            "Die [H\u{e4}user] der [Stra\u{df}e]",
+        ),
+        ("german", "haeuser", "H\u{e4}user", "[H\u{e4}user]"),
+        ("french", "ete", "L'\u{e9}t\u{e9} dernier", "L'[\u{e9}t\u{e9}] dernier"),
+        (
+            "russian",
+            "\u{435}\u{43b}\u{43a}\u{430}",
+            "\u{401}\u{43b}\u{43a}\u{438}!",
+            "[\u{401}\u{43b}\u{43a}\u{438}]!",
+        ),
+        ("english", "the who", "The Who", "[The] [Who]"),
+    ] {
+        let language = Language::named(language).unwrap();
+        let index = IndexConfig::new("x").category(Category::new("title"));
+        let index = index.tokenizer(language.indexing());
+        let config = SearchConfig::new().tokenizer(language.searching());
+        let found = search(index, config, &[text]);
+        assert_eq!(marked(&found, query, text), expected, "{query}");
+    }
+}
+
+#[test]
 fn snippets_are_where_the_matches_are() {
     let (index, search) = english();
     let answer = search.search("history women", &Request::new());
