@@ -24,6 +24,10 @@ use tokio::time::Sleep;
 const PARTING: Duration = Duration::from_secs(2);
 /// How many bytes are read, and thrown away, in that time.
 const PARTING_BYTES: usize = 4 * 1024 * 1024;
+/// How long nothing has to be asked for until a connection gives back the memory of its parser, most
+/// of what it has: thousands may only wait. The next request gets a new one.
+const REST: Duration = Duration::from_secs(3);
+
 const TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
@@ -49,8 +53,8 @@ pub(crate) struct Conversation {
 enum Stage {
     /// The client and the server agree on TLS.
     Agreeing(Agreement, Requests),
-    /// Nothing was read yet.
-    Fresh(Socket, Requests),
+    /// Nothing was read yet, or nothing for a while.
+    Silent(Socket, Requests),
     Talking(Box<http1::Connection<Socket, Requests>>),
     Multiplexed(Box<http2::Connection<Socket, Requests, Local>>),
     /// Another protocol goes on.
@@ -78,7 +82,7 @@ impl Conversation {
             Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
             None => {
                 let (wire, scratch) = (Wire::Plain(stream), protocols.scratch.clone());
-                Stage::Fresh(Socket::new(wire, meter.clone(), scratch), requests)
+                Stage::Silent(Socket::new(wire, meter.clone(), scratch), requests)
             }
         };
         Conversation {
@@ -100,7 +104,7 @@ impl Conversation {
                     let agreed = ready!(agreement.as_mut().poll(context));
                     self.agreed(agreed);
                 }
-                Stage::Fresh(socket, _) => match socket.poll_early(context) {
+                Stage::Silent(socket, _) => match socket.poll_early(context) {
                     Poll::Ready(Ok(true)) => self.begin(),
                     Poll::Ready(_) => return Poll::Ready(()),
                     Poll::Pending if self.meter.stopping.get() => return Poll::Ready(()),
@@ -125,7 +129,7 @@ impl Conversation {
                 let is_http2 = wire.chose_http2();
                 let scratch = self.protocols.scratch.clone();
                 let socket = Socket::new(wire, self.meter.clone(), scratch);
-                self.stage = Stage::Fresh(socket, requests);
+                self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
                     self.begin();
                 }
@@ -135,14 +139,16 @@ impl Conversation {
 
     /// It is known which protocol it is: what was agreed on, or what the first bytes look like.
     fn begin(&mut self) {
-        let Stage::Fresh(mut socket, mut requests) =
+        let Stage::Silent(mut socket, mut requests) =
             std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return;
         };
+        let rested = socket.is_looked_at();
         let early = socket.early();
-        let looks_so =
-            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        let looks_so = !rested
+            && early.len() >= TELLING
+            && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
         match &self.protocols.http2 {
             Some(http2) if looks_so || socket.wire().chose_http2() => {
                 self.meter.multiplex();
@@ -151,13 +157,35 @@ impl Conversation {
                 self.stage = Stage::Multiplexed(Box::new(connection));
             }
             _ => {
-                socket.look_at_requests(self.limits.target);
-                if matches!(socket.wire(), Wire::Plain(_)) {
-                    self.meter.outbound.allow();
+                if !rested {
+                    socket.look_at_requests(self.limits.target);
+                    if matches!(socket.wire(), Wire::Plain(_)) {
+                        self.meter.outbound.allow();
+                    }
                 }
                 let connection = self.protocols.http1.serve_connection(socket, requests);
                 self.stage = Stage::Talking(Box::new(connection));
             }
+        }
+    }
+
+    /// When a connection of HTTP/1.1 has been idle for long enough to rest.
+    fn rests_at(&self) -> Option<Instant> {
+        let Stage::Talking(_) = &self.stage else { return None };
+        self.meter.idle_since()?.checked_add(REST)
+    }
+
+    /// Lets the parser go, and waits for the first bytes of the next request.
+    fn rest(&mut self) {
+        let Stage::Talking(connection) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return;
+        };
+        let parts = connection.into_parts();
+        // Between two requests only empty lines may wait to be parsed. Something else is content that
+        // nobody read, and the next request could not be told from it.
+        let nothing_waits = parts.read_buf.iter().all(|byte| matches!(byte, b'\r' | b'\n'));
+        if nothing_waits {
+            self.stage = Stage::Silent(parts.io, parts.service);
         }
     }
 
@@ -308,8 +336,15 @@ impl Conversation {
                 }
                 _ => {}
             }
+            let rests_at = self.rests_at();
+            if rests_at.is_some_and(|at| at <= now) {
+                self.rest();
+                ready!(self.advance(context));
+                continue;
+            }
             // While a request is answered nothing is due: look again some time later.
             let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
+            let next = rests_at.map_or(next, |at| at.min(next));
             if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
                 return Poll::Pending;
             }

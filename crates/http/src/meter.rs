@@ -56,6 +56,8 @@ pub(crate) struct Meter {
     connection: Option<Rc<Meter>>,
     /// Whether this one request waits for its store.
     waits: Cell<bool>,
+    /// What came of requests of HTTP/1.1 ends where one of them ends.
+    pub(crate) between: Cell<bool>,
     /// The files that are on their way to the socket.
     pub(crate) outbound: Outbound,
     /// What is wrong with a head that the parser never sees the end of.
@@ -88,6 +90,7 @@ impl Meter {
             progress: Cell::new(now),
             connection: None,
             waits: Cell::new(false),
+            between: Cell::new(false),
             outbound: Outbound::default(),
             refused: Cell::new(None),
             upgrade: RefCell::new(None),
@@ -125,6 +128,17 @@ impl Meter {
     pub(crate) fn is_at_rest(&self, heads: u32) -> bool {
         let blocked = self.blocked.get().is_some();
         self.requests.get() >= heads && self.phase.get() != Phase::Busy && !blocked
+    }
+
+    /// Since when nothing was asked for, and the client has taken all that was answered.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let rests = self.phase.get() == Phase::Idle
+            && self.blocked.get().is_none()
+            && self.refused.get().is_none()
+            && !self.multiplexed.get()
+            && self.between.get()
+            && !self.outbound.waits();
+        rests.then(|| self.since.get())
     }
 
     /// Whether a request of HTTP/1.1 is being answered.

@@ -101,6 +101,11 @@ impl Screen {
         self.fault
     }
 
+    /// Whether what came ends where a message ends.
+    pub(crate) fn is_between(&self) -> bool {
+        self.place == Place::Request && self.length == 0 && self.fault.is_none()
+    }
+
     /// How many heads were complete before the fault.
     pub(crate) fn heads(&self) -> u32 {
         self.heads

@@ -56,12 +56,17 @@ impl Socket {
         self.screen = Some(Screen::new(longest_target));
     }
 
+    /// Whether requests are looked at.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        self.screen.is_some()
+    }
+
     /// From now on it is another protocol.
     pub(crate) fn look_no_more(&mut self) {
         self.screen = None;
     }
 
-    /// Reads the first bytes and keeps them. Answers whether there were any.
+    /// Reads the first bytes, or the first after a rest, and keeps them. Answers whether there were any.
     pub(crate) fn poll_early(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let scratch = self.scratch.clone();
         let mut scratch = scratch.borrow_mut();
@@ -76,6 +81,7 @@ impl Socket {
     fn passing(&mut self, bytes: &[u8]) -> usize {
         let Some(screen) = &mut self.screen else { return bytes.len() };
         let count = screen.pass(bytes);
+        self.meter.between.set(screen.is_between());
         if let Some(fault) = screen.fault() {
             let (heads, is_head) = (screen.heads(), screen.is_head());
             self.meter.refused.set(Some(Refused { fault, heads, is_head }));

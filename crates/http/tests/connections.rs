@@ -417,3 +417,41 @@ fn rubbish_harms_nobody() {
         until("all connections are forgotten", || server.connections() == 0).await;
     });
 }
+
+#[test]
+fn a_connection_that_has_rested_goes_on() {
+    run(async {
+        let server = start(hello().await).await;
+        let ask = "GET /hi HTTP/1.1\r\nHost: t\r\n\r\n";
+        let mut peers = Vec::new();
+        for _ in 0..6 {
+            let mut peer = Peer::connect(&server).await;
+            peer.send(ask).await;
+            assert_eq!(peer.receive().await.status, 200);
+            peers.push(peer);
+        }
+        // A head of which one half comes with the request before, and the other one late.
+        peers[0].send([ask, "GET /hi HT"].concat()).await;
+        assert_eq!(peers[0].receive().await.status, 200);
+        peers[1].send("\r\n").await;
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let [half, blank, one, many, http2, bad] = &mut peers[..] else { panic!("six") };
+        half.send("TP/1.1\r\nHost: t\r\n\r\n").await;
+        one.send(ask).await;
+        many.send([ask, ask, ask].concat()).await;
+        // The protocol is chosen at the beginning of a connection, not later.
+        http2.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        bad.send([ask, "GET /hi HTTP/1.1\r\nHost: t\n\r\n"].concat()).await;
+        for peer in [half, one, &mut *many, &mut *bad] {
+            assert_eq!(peer.receive().await.status, 200);
+        }
+        for _ in 0..2 {
+            assert_eq!(many.receive().await.status, 200);
+        }
+        blank.send(ask).await;
+        assert_eq!(blank.receive().await.status, 200);
+        assert!(http2.is_closed().await);
+        assert_eq!(bad.receive().await.status, 400);
+        assert!(bad.is_closed().await);
+    });
+}
