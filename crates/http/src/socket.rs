@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 
 /// Up to so many bytes, the head and the body of an answer are copied together: a plain write is
 /// cheaper than one of several pieces, by about 0.2 µs on Linux.
-const JOINED: usize = 1024;
+const JOINED: usize = 2048;
 
 /// The bytes of one connection.
 pub(crate) struct Socket {
