@@ -9,7 +9,7 @@ use crate::id::{self, Id};
 use crate::json::write_string;
 use crate::limits::MAX_HIGHLIGHTED_DOCUMENTS;
 use crate::record;
-use crate::search::read;
+use crate::search::{SharedIndex, read};
 use crate::site::PageSource;
 
 impl SearchStore {
@@ -30,8 +30,9 @@ impl SearchStore {
         let flat = flat.map(|(index, id)| (usize::from(*index), id));
         let shown: Vec<(usize, &Id)> =
             of_rows.chain(flat).take(MAX_HIGHLIGHTED_DOCUMENTS).collect();
-        let guards: Vec<_> =
-            self.members.iter().map(|member| read(member.collection().index())).collect();
+        let indexes: Vec<SharedIndex> =
+            self.members.iter().map(|member| member.collection().index().clone()).collect();
+        let guards: Vec<_> = indexes.iter().map(read).collect();
         let highlighters: Vec<_> =
             guards.iter().map(|index| Highlighter::new(index, found)).collect();
         out.push(b'[');
