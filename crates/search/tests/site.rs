@@ -176,6 +176,10 @@ fn interpretations_can_be_chosen() {
     // Few results need no choice.
     let few = get(&page, "/?q=alan+44");
     assert!(!few.contains("id=\"choices\""), "{few}");
+    // That each is found in two ways does not make them more.
+    let rows: Vec<_> = (1..=10).map(|id| (id, "Alan".to_owned(), "Alan".to_owned())).collect();
+    let few = get(&self::page(books(&rows), "few", &[]), "/?q=alan");
+    assert!(few.contains("10 results") && !few.contains("id=\"choices\""), "{few}");
 }
 
 /// Choosing means the same documents as the interpretation had, whatever the markers.

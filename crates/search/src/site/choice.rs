@@ -6,7 +6,7 @@ use super::options::PageOptions;
 use crate::{Allocation, Answer};
 
 /// Results up to which nobody needs to choose.
-const FEW_RESULTS: usize = 10;
+pub(crate) const FEW_RESULTS: usize = 10;
 /// Interpretations to choose from at most.
 pub(crate) const MAX_CHOICES: usize = 24;
 
@@ -170,11 +170,8 @@ pub(crate) struct Choice {
     pub(crate) count: usize,
 }
 
-/// What there is to choose, best first; nothing where there are few results or one interpretation.
+/// What there is to choose, best first; nothing where there is one interpretation.
 pub(crate) fn choices(answer: &Answer, several: bool) -> Vec<Choice> {
-    if answer.total() <= FEW_RESULTS {
-        return Vec::new();
-    }
     let mut choices: Vec<Choice> = Vec::new();
     for allocation in answer.allocations() {
         // A query says nothing about indexes: what means the same in several is one choice.

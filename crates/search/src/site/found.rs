@@ -1,6 +1,6 @@
 //! What one page of results holds, before it becomes markup.
 
-use super::choice::{Choice, Excluded, Meaning, choices};
+use super::choice::{Choice, Excluded, FEW_RESULTS, Meaning, choices};
 use super::options::PageOptions;
 use super::result::{Hit, write};
 use super::source::PageSource;
@@ -72,7 +72,7 @@ pub(crate) fn find(
         interpretations: answer.considered(),
         duration: answer.duration(),
     };
-    if page == 1 && answer.considered() > 1 {
+    if page == 1 && answer.considered() > 1 && found.total > FEW_RESULTS {
         source.search_into(query, &Request::new().ids(0), &mut answer);
         found.choices = choices(&answer, source.is_several());
     }
