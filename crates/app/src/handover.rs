@@ -95,7 +95,7 @@ pub(crate) fn admin_listener(address: SocketAddr) -> Result<Option<TcpListener>>
 }
 
 /// The supervisor's socket, when it is our parent that says so.
-fn supervisor() -> Option<PathBuf> {
+pub(crate) fn supervisor() -> Option<PathBuf> {
     let value = std::env::var(VARIABLE).ok()?;
     let (process, path) = value.split_once(':')?;
     (process.parse() == Ok(std::os::unix::process::parent_id())).then(|| path.into())

@@ -109,7 +109,13 @@ impl Schemes {
     ) -> Result<Rc<dyn Store>, Error> {
         let stores: Vec<_> = sources.iter().map(|(_, store)| store.clone()).collect();
         match kind {
-            "searchIndex" => Ok(self.search.define(options)?),
+            "searchIndex" => {
+                // A new version of a program takes over the folders of the old one.
+                if let Some(supervisor) = crate::handover::supervisor() {
+                    runnel_search::hand_over_among(&supervisor.display().to_string());
+                }
+                Ok(self.search.define(options)?)
+            }
             "search" => Ok(self.search.define_several(options, &stores)?),
             "searchFollowing" => self.search.follow(options, &stores),
             _ => crate::search_pages::make(kind, options, sources),

@@ -241,3 +241,45 @@ server start.
     server.send("DELETE", "/book/any", "");
     eventually("the row that was removed is not found", || found("emma") == "0");
 }
+
+/// A new version of a program gets the folder of its index while the old one is still running.
+#[test]
+fn an_upgrade_takes_the_index_over() {
+    let (folder, port) = (support::Folder::new(), free_port());
+    let place = folder.path("index");
+    let text = |version: usize| {
+        format!(
+            "books ← #SearchIndex{{ name: 'books', path: '{}', title: #Category{{}} }}.\n\
+             scheme Version {{ / {{ get {{ '{version}' }} }} }}\n\
+             server ← #HTTPServer{{ port: {port} }}.\n\
+             server → #Route{{ stores: #{{ books: books, version: #Version{{}} }} }}.\n\
+             server start.\n",
+            place.display()
+        )
+    };
+    let file = folder.write("program.st", text(0));
+    let mut process = Process::start(runnel().args(["--supervise", "--workers", "2"]).arg(&file));
+    process.listens(port);
+    let send = |method: &str, target: &str, body: &str| {
+        let json = [("Content-Type", "application/json")];
+        support::http::send(port, method, target, &json, body.as_bytes())
+    };
+    let answers = |target: &str, part: &str| {
+        send("GET", target, "").is_ok_and(|reply| reply.text().contains(part))
+    };
+    eventually("the first version answers", || answers("/version", "0"));
+    for version in 1..=3 {
+        let put = send("PUT", &format!("/books/{version}"), r#"{"title":"Emma"}"#).unwrap();
+        assert_eq!(put.status, 201, "{}", put.text());
+        folder.write("program.st", text(version));
+        process.signal("HUP");
+        eventually("the new version answers", || answers("/version", &version.to_string()));
+        let total = format!("\"total\":{version}}}");
+        eventually("it has what was written", || answers("/books?query=emma", &total));
+    }
+    // Another program does not get it.
+    let other = support::run(runnel().arg(folder.write("other.st", text(9))));
+    assert!(other.status != 0 && other.err.contains("is in use"), "{other:?}");
+    process.signal("TERM");
+    assert_eq!(process.outcome().status, 0);
+}

@@ -106,6 +106,24 @@ impl Collection {
         }))
     }
 
+    /// The same index and documents without the folder, which another process gets. What is written
+    /// here is not kept any more.
+    pub(crate) fn detached(&self) -> Result<Collection, Error> {
+        let search = Search::new(vec![self.index.clone()], self.search.config.clone())
+            .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
+        Ok(Collection {
+            name: self.name.clone(),
+            search,
+            index: self.index.clone(),
+            key_format: self.key_format,
+            stored: self.stored,
+            log: None,
+            writing: Mutex::default(),
+            version: AtomicU64::new(self.version()),
+            watchers: self.watchers.clone(),
+        })
+    }
+
     /// The name of the index.
     pub fn name(&self) -> &str {
         &self.name

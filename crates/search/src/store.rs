@@ -2,6 +2,7 @@
 
 mod bulk;
 mod content;
+mod handover;
 mod highlights;
 mod incoming;
 mod json;
@@ -11,6 +12,7 @@ mod scheme;
 mod shared;
 mod writing;
 
+pub use handover::{HANDOVER_TIME, hand_over_among};
 pub use incoming::{INCOMING_RECORD, MAX_COLUMNS};
 pub use parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
 pub use scheme::{MAX_SEARCHES, SearchScheme};
@@ -60,8 +62,10 @@ const ANSWER_CLASS: &str = "SearchAnswer";
 pub struct SearchStore {
     name: String,
     members: Vec<Member>,
-    /// The search over all of them where there are several.
-    several: Option<Search>,
+    /// The search over all of them.
+    search: Search,
+    /// Whether they were asked to be searched together.
+    several: bool,
     /// Memory of an earlier answer. Taken while it is used.
     spare: RefCell<Found>,
 }
@@ -74,8 +78,8 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn collection(&self) -> &Collection {
-        &self.shared.collection
+    pub(crate) fn collection(&self) -> Arc<Collection> {
+        self.shared.collection()
     }
 }
 
@@ -89,11 +93,15 @@ impl SearchStore {
     pub fn open(definition: &Value) -> Result<SearchStore> {
         let read = SearchDefinition::read(definition)?;
         let keys = Rc::new(Keys::new(&read));
+        let config = read.collection.search.clone();
         let shared = Shared::open(read.collection, &read.name, definition)?;
+        let search = Search::new(vec![shared.collection().index().clone()], config)
+            .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
         Ok(SearchStore {
             name: read.name,
             members: vec![Member { shared, keys }],
-            several: None,
+            search,
+            several: false,
             spare: RefCell::default(),
         })
     }
@@ -108,11 +116,12 @@ impl SearchStore {
         let indexes = members.iter().map(|member| member.collection().index().clone()).collect();
         let search = Search::new(indexes, definition.search)
             .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
-        let names: Vec<&str> = members.iter().map(|member| member.collection().name()).collect();
+        let names: Vec<&str> = members.iter().map(|member| member.keys.index()).collect();
         Ok(SearchStore {
             name: definition.name.unwrap_or_else(|| names.join("+")),
             members,
-            several: Some(search),
+            search,
+            several: true,
             spare: RefCell::default(),
         })
     }
@@ -124,12 +133,7 @@ impl SearchStore {
 
     /// The search itself, for filters, orders and facets.
     pub fn searching(&self) -> &Search {
-        match (&self.several, self.members.first()) {
-            (Some(search), _) => search,
-            (None, Some(member)) => member.collection().searching(),
-            // Neither constructor makes a store without members.
-            (None, None) => unreachable!("a search store has an index"),
-        }
+        &self.search
     }
 
     /// What is written around matches.
@@ -181,7 +185,7 @@ impl SearchStore {
         }
         let [only] = &self.members[..] else {
             let Some((first, rest)) = reference.split_first() else { return Ok(None) };
-            let named = self.members.iter().find(|member| member.collection().name() == first);
+            let named = self.members.iter().find(|member| member.keys.index() == first);
             let member = named.ok_or_else(|| {
                 Error::new(Kind::NotFound, format!("this search has no index {first}"))
             })?;
@@ -224,7 +228,7 @@ impl SearchStore {
             Ok(member) => member,
             Err(_) if reference.relative_path().is_empty() => {
                 let name = |member: &Member| Entry {
-                    name: member.collection().name().to_owned(),
+                    name: member.keys.index().to_owned(),
                     collection: true,
                 };
                 let mut entries: Vec<Entry> = self.members.iter().map(name).collect();
@@ -343,7 +347,7 @@ impl Store for SearchStore {
             Ok(Some((member, rest))) => {
                 let names = self.members.len() > 1;
                 let changes = member.collection().watchers().watch(&rest);
-                let name = member.collection().name().to_owned();
+                let name = member.keys.index().to_owned();
                 Ok(if names { content::below(changes, name) } else { changes })
             }
             Err(error) => Err(error),
@@ -378,11 +382,7 @@ impl Store for SearchStore {
 
 impl PageSource for SearchStore {
     fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
-        match (&self.several, self.members.first()) {
-            (Some(search), _) => search.search_into(query, request, answer),
-            (None, Some(member)) => member.collection().search_into(query, request, answer),
-            (None, None) => {}
-        }
+        self.search.search_into(query, request, answer);
     }
 
     fn document(&self, index: usize, id: &Id) -> Option<Bytes> {
@@ -390,8 +390,8 @@ impl PageSource for SearchStore {
     }
 
     fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
-        if let Some(member) = self.members.get(index) {
-            let index = member.collection().index().read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(index) = self.search.indexes().get(index) {
+            let index = index.read().unwrap_or_else(PoisonError::into_inner);
             look(&Highlighter::new(&index, answer));
         }
     }
@@ -402,7 +402,7 @@ impl PageSource for SearchStore {
     }
 
     fn is_several(&self) -> bool {
-        self.several.is_some()
+        self.several
     }
 }
 

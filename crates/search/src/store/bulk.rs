@@ -50,6 +50,7 @@ pub(super) fn post(
         let id = member.keys.of_record(&record)?;
         let pending = {
             let _writing = member.shared.write_lock();
+            member.shared.check()?;
             member.collection().put(id.clone(), &text)?
         };
         pending.await?;
@@ -137,7 +138,7 @@ struct Bulk {
 
 impl Bulk {
     fn new(member: Member) -> Bulk {
-        let loader = Some(member.shared.collection.load());
+        let loader = Some(member.collection().load());
         Bulk { member, loader, waiting: Vec::with_capacity(BATCH), size: 0, count: 0 }
     }
 
@@ -158,10 +159,12 @@ impl Bulk {
         let (loader, failure) = elsewhere(move || {
             for (id, text, (what, number)) in waiting {
                 // Waiting for the disk happens while others can write.
-                let ready = shared.collection.wait_for_room();
+                let collection = shared.collection();
+                let ready = collection.wait_for_room();
                 let _writing = shared.write_lock();
+                let ready = ready.and_then(|()| shared.check());
                 // What is there already stays as it is, and where it is: loading twice is cheap.
-                let known = shared.collection.document(&id).is_some_and(|there| there == text);
+                let known = collection.document(&id).is_some_and(|there| there == text);
                 let put = || if known { Ok(()) } else { loader.put(id, &text) };
                 if let Err(error) = ready.and_then(|()| put()) {
                     let error = at(what, number, error);

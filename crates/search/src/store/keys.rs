@@ -23,6 +23,11 @@ impl Keys {
         }
     }
 
+    /// The name of the index.
+    pub(crate) fn index(&self) -> &str {
+        &self.index
+    }
+
     /// The field of records that has the identifier.
     pub(crate) fn field(&self) -> &str {
         &self.field

@@ -1,16 +1,20 @@
 //! The collections of a process: each is opened once, and all workers have it.
 
+use super::handover;
 use crate::collection::{Collection, Definition};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verbs, json,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// An open collection.
 pub(crate) struct Shared {
-    pub(crate) collection: Arc<Collection>,
+    collection: RwLock<Arc<Collection>>,
+    /// Whether another process has its folder now.
+    left: AtomicBool,
     /// Where it is kept, if it is.
     pub(crate) folder: Option<PathBuf>,
     /// What it was opened with, as text.
@@ -59,11 +63,45 @@ impl Shared {
             Place::Folder(folder) => Some(folder.clone()),
             Place::Memory(..) => None,
         };
-        let collection = Collection::open(Definition { folder: folder.clone(), ..definition })?;
-        let (writing, followed) = Default::default();
-        let shared = Arc::new(Shared { collection, folder, definition: text, writing, followed });
+        let definition = Definition { folder: folder.clone(), ..definition };
+        let collection = RwLock::new(handover::open(definition)?);
+        let (writing, followed, left) = Default::default();
+        let shared =
+            Arc::new(Shared { collection, left, folder, definition: text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
+    }
+
+    /// The collection as it is now.
+    pub(crate) fn collection(&self) -> Arc<Collection> {
+        self.collection.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether writes are taken. Looked at under the write lock.
+    ///
+    /// # Errors
+    /// [`Kind::Unavailable`] once another process has the folder.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.left.load(Ordering::Acquire) {
+            let message = "a new version of the program has the index now; try again";
+            return Err(Error::new(Kind::Unavailable, message));
+        }
+        Ok(())
+    }
+
+    /// Lets the folder go, with all that was written. Searches and reads go on.
+    pub(super) fn leave(&self) -> Result<()> {
+        let _writing = self.write_lock();
+        if self.left.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        let detached = Arc::new(self.collection().detached()?);
+        let mut collection = self.collection.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *collection, detached);
+        drop(collection);
+        // The last one who has it writes what waits, and unlocks the folder.
+        drop(before);
+        Ok(())
     }
 
     /// While this is held nobody else writes through a store.
@@ -71,6 +109,16 @@ impl Shared {
         // Every write is whole in itself, so a panic elsewhere takes nothing from it.
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The open collections that are in folders.
+pub(super) fn in_folders() -> Vec<(PathBuf, Arc<Shared>)> {
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folders = open.iter().filter_map(|(place, shared)| match place {
+        Place::Folder(folder) => Some((folder.clone(), shared.upgrade()?)),
+        Place::Memory(..) => None,
+    });
+    folders.collect()
 }
 
 /// Says that a source is followed, until it is dropped: of several workers whose programs follow

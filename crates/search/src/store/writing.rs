@@ -22,6 +22,7 @@ pub(super) fn put(member: Member, id: Id, content: Content, context: &Context) -
             let record = record_of(&text)?;
             member.keys.agrees(&record, &id)?;
             let _writing = member.shared.write_lock();
+            member.shared.check()?;
             let there = check(&member, &id, only_if.as_ref())?;
             Ok((!there, member.collection().put(id.clone(), &text)?))
         })();
@@ -37,6 +38,7 @@ pub(super) fn merge(member: Member, id: Id, content: Content, context: &Context)
             let changes = record_of(&text)?;
             member.keys.agrees(&changes, &id)?;
             let _writing = member.shared.write_lock();
+            member.shared.check()?;
             check(&member, &id, only_if.as_ref())?;
             let document = member.collection().document(&id).ok_or_else(|| {
                 match member.collection().contains(&id) {
@@ -60,6 +62,7 @@ pub(super) fn merge(member: Member, id: Id, content: Content, context: &Context)
 pub(super) fn delete(member: &Member, id: &Id, context: &Context) -> Answer<bool> {
     let removed = (|| {
         let _writing = member.shared.write_lock();
+        member.shared.check()?;
         check(member, id, context.only_if.as_ref())?;
         member.collection().remove(id)
     })();

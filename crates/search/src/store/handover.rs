@@ -1,0 +1,89 @@
+//! A new version of a program takes over the folders of the old one, while both are running.
+//!
+//! Both were started by one supervisor, whose name is that of their group. The new process finds a
+//! folder locked and leaves its group in a file there; the old one sees that, writes what waits,
+//! lets the folder go, and from then on refuses to write. It goes on searching what it has in
+//! memory until it ends. Processes of no group, or of another one, never get a folder that is in
+//! use.
+
+use super::shared::in_folders;
+use crate::collection::{Collection, Definition};
+use runnel_store::Result;
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a new process waits for a folder.
+pub const HANDOVER_TIME: Duration = Duration::from_secs(10);
+
+/// How often both look.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The file in which a new process says who it is.
+const WANTED: &str = "wanted";
+
+/// Longest name of a group that is looked at, in bytes.
+const MAX_GROUP_BYTES: u64 = 4_096;
+
+static GROUP: OnceLock<String> = OnceLock::new();
+
+/// Says that this process belongs to a group of which one process takes over from another, such as
+/// the programs of one supervisor. Only the first name counts.
+pub fn hand_over_among(group: &str) {
+    if GROUP.set(group.to_owned()).is_ok() {
+        let started = thread::Builder::new().name("search handover".into()).spawn(watch);
+        if let Err(error) = started {
+            tracing::warn!(%error, "indexes of this process cannot be taken over by another one");
+        }
+    }
+}
+
+/// Opens a collection; one in a folder that another process of the group has, when that has let it
+/// go.
+pub(super) fn open(definition: Definition) -> Result<Arc<Collection>> {
+    let (Some(group), Some(folder)) = (GROUP.get(), definition.folder.clone()) else {
+        return Collection::open(definition);
+    };
+    let first = Collection::open(definition.clone());
+    if first.is_ok() || !is_locked(&folder) {
+        return first;
+    }
+    let wanted = folder.join(WANTED);
+    let until = Instant::now() + HANDOVER_TIME;
+    let said = std::fs::write(&wanted, group);
+    while said.is_ok() && is_locked(&folder) && Instant::now() < until {
+        thread::sleep(LOOK);
+    }
+    // Gone before the folder is taken: it must not be wanted from ourselves.
+    let _ = std::fs::remove_file(&wanted);
+    Collection::open(definition)
+}
+
+fn is_locked(folder: &Path) -> bool {
+    let lock = File::open(folder.join("lock"));
+    lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+/// Lets folders go that are wanted.
+fn watch() {
+    let Some(group) = GROUP.get() else { return };
+    loop {
+        thread::sleep(LOOK);
+        for (folder, shared) in in_folders() {
+            if shared.check().is_ok() && is_wanted(&folder, group) {
+                match shared.leave() {
+                    Ok(()) => tracing::info!("{} goes to another process", folder.display()),
+                    Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
+                }
+            }
+        }
+    }
+}
+
+fn is_wanted(folder: &Path, group: &str) -> bool {
+    let wanted = folder.join(WANTED);
+    let short = std::fs::metadata(&wanted).is_ok_and(|file| file.len() <= MAX_GROUP_BYTES);
+    short && std::fs::read_to_string(&wanted).is_ok_and(|text| text == group)
+}
