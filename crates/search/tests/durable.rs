@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Category, Collection, Definition, Id, IndexConfig, Partial, Pending, Request, Similarity,
+    Attribute, AttributeType, Category, Collection, Definition, Id, IndexConfig, Partial, Pending,
+    Request, SearchConfig, Similarity,
 };
+use runnel_store::Kind;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -94,17 +96,21 @@ fn child_that_writes_until_it_is_killed() {
 /// The first write of a child.
 const START: &str = "RUNNEL_SEARCH_TEST_START";
 
-/// Starts a child, kills it, and answers the last write that was acknowledged and the last that
-/// was begun.
-fn killed(folder: &Path, start: u64, round: u64) -> (u64, u64) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+fn child(folder: &Path, start: u64) -> Child {
+    Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child_that_writes_until_it_is_killed", "--nocapture"])
         .env(FOLDER, folder)
         .env(START, start.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+/// Starts a child, kills it, and answers the last write that was acknowledged and the last that
+/// was begun.
+fn killed(folder: &Path, start: u64, round: u64) -> (u64, u64) {
+    let mut child = child(folder, start);
     let (mut acknowledged, mut begun) = (start - 1, start - 1);
     // How many lines are read before the kill: each round ends at another point.
     let mut left = 2 + mixed(round) % 300;
@@ -220,7 +226,8 @@ fn searches_see_whole_documents_while_they_change() {
                 let expected = record(id as i64, *version);
                 let known = books.document(&Id::from(id as i64)).unwrap();
                 assert_eq!(known, expected.as_bytes());
-                let answer = books.search(&format!("title:v{version}\" word{id}\""), &Request::new());
+                let answer =
+                    books.search(&format!("title:v{version}\" word{id}\""), &Request::new());
                 assert_eq!(answer.ids(), [Id::from(id as i64)]);
             }
         };
@@ -259,4 +266,100 @@ fn loading_tells_how_far_it_is_and_is_there_afterwards() {
     let books = Collection::open(definition(folder.path())).unwrap();
     assert_eq!(books.ids(0, 3), [0, 1, 2].map(Id::from));
     assert_eq!((books.len(), books.search("common", &Request::new()).total()), (2_500, 2_500));
+}
+
+#[test]
+fn a_folder_is_for_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = child(folder.path(), 1);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().starts_with("acknowledged")));
+    let error = Collection::open(definition(folder.path())).map(drop).unwrap_err();
+    assert_eq!(error.kind, Kind::Conflict);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    Collection::open(definition(folder.path())).unwrap();
+}
+
+/// An index with everything that a snapshot has to keep.
+fn everything(folder: &Path) -> Definition {
+    let index = IndexConfig::new("books")
+        .phrases(true)
+        .category(Category::new("title").partial(Partial::substring(1, -1)))
+        .category(Category::new("author").similarity(Similarity::DoubleMetaphone(3)))
+        .category(Category::new("year").partial(Partial::None))
+        .attribute(Attribute::new("year", AttributeType::Integer))
+        .attribute(Attribute::new("author", AttributeType::Text))
+        .attribute(Attribute::new("lent", AttributeType::Boolean));
+    let search = SearchConfig::new().phrases(true).typos(1);
+    let folder = Some(folder.to_owned());
+    Definition { folder, search, ..Definition::new(index) }
+}
+
+/// What a collection answers to many questions, without the time that it takes.
+fn answers(books: &Collection) -> Vec<String> {
+    let search = books.searching();
+    let filters = ["year > 1905", "author = peter and lent = true"];
+    let filters = filters.map(|text| search.filter(text).unwrap());
+    let order = search.order("-year,author").unwrap();
+    let all = Request::new().ids(200);
+    let requests = [
+        all,
+        all.filter(&filters[0]),
+        all.filter(&filters[1]),
+        all.order(&order),
+        all.unique(true),
+    ];
+    let mut found = Vec::new();
+    for query in
+        ["a", "a* b", "peter~", "author:petra~ c", "\"abc bcd\"", "1901…1910 d*", "bcda", ""]
+    {
+        for request in &requests {
+            let mut answer = books.search(query, request);
+            answer.set_duration(Duration::ZERO);
+            found.push(answer.to_json());
+        }
+    }
+    let index = books.index().read().unwrap();
+    found.extend(["title", "author", "year"].map(|name| format!("{:?}", index.facets(name, 1))));
+    found.push(format!("{:?}", books.ids(0, usize::MAX)));
+    found
+}
+
+#[test]
+fn what_is_read_back_answers_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = 0;
+    let mut next = |below: u64| {
+        random += 1;
+        mixed(random) % below
+    };
+    for round in 0..6 {
+        let books = Collection::open(everything(folder.path())).unwrap();
+        for _ in 0..150 {
+            let id = Id::from(next(120) as i64);
+            if next(4) == 0 {
+                drop(books.remove(&id).unwrap());
+                continue;
+            }
+            let mut word = || ["abc", "bcd", "cda", "dab", "a", "bc"][next(6) as usize];
+            let title = format!("{} {} {} {}", word(), word(), word(), word());
+            let author = ["peter", "petra", "patter", "anna", "ana"][next(5) as usize];
+            let (year, lent) = (1900 + next(20), next(2) == 0);
+            let record = format!(
+                "{{\"title\":\"{title}\",\"author\":[\"{author}\",\"smith\"],\"year\":{year},\"lent\":{lent}}}"
+            );
+            drop(books.put(id, record.as_bytes()).unwrap());
+        }
+        if round % 2 == 0 {
+            books.snapshot().unwrap();
+        }
+        let expected = answers(&books);
+        drop(books);
+        let books = Collection::open(everything(folder.path())).unwrap();
+        let read_back = answers(&books);
+        for (expected, read_back) in expected.iter().zip(&read_back) {
+            assert_eq!(expected, read_back, "round {round}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ pub(crate) struct Folder {
     path: PathBuf,
     steps: Steps,
     closing: AtomicBool,
-    _lock: File,
+    lock: File,
 }
 
 /// The files by the numbers of writes in their names, ascending.
@@ -52,7 +52,7 @@ impl Folder {
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        Ok(Folder { path: path.to_owned(), steps, closing: AtomicBool::new(false), _lock: lock })
+        Ok(Folder { path: path.to_owned(), steps, closing: AtomicBool::new(false), lock })
     }
 
     pub(crate) fn steps(&self) -> &Steps {
@@ -143,6 +143,14 @@ impl Folder {
     pub(crate) fn sync(&self) -> Result<(), Fault> {
         let synced = self.steps.take(Step::SyncFolder).and_then(|()| sync_folder(&self.path));
         synced.map_err(|error| Fault::of_file("writing", &self.path, &error))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Closing alone would not do while a process that is just being started has the file, too.
+        // If it fails, the lock goes with the file.
+        let _ = self.lock.unlock();
     }
 }
 
