@@ -40,26 +40,50 @@ impl<'a> Ascending<'a> {
         lengths.min_by_key(|(_, list)| list.len()).map_or(0, |(number, _)| number)
     }
 
+    /// Takes what it is to look for shared documents from the budget and says whether there was as
+    /// much.
+    fn afford(&self, work: &mut Work) -> bool {
+        let lists = self.lists.len();
+        let steps = match &self.bits {
+            Some(bits) => {
+                let sizes = bits[..lists].iter().map(|bits| bits.size());
+                sizes.min().unwrap_or(0) * lists / 4
+            }
+            None => self.lists[self.shortest()].len() * lists,
+        };
+        work.spend(1 + steps)
+    }
+
     /// The number of shared documents, or nothing if that is too much work.
     pub(crate) fn count(&self, work: &mut Work) -> Option<usize> {
         if let [list] = self.lists {
             return Some(list.len());
         }
-        if let Some(bits) = &self.bits {
-            let bits = &bits[..self.lists.len()];
-            let smallest = bits.iter().map(|bits| bits.size()).min().unwrap_or(0);
-            return work.spend(1 + smallest * bits.len() / 4).then(|| Bits::count_shared(bits));
-        }
-        let shortest = self.shortest();
-        let length = self.lists[shortest].len();
-        work.spend(1 + length * self.lists.len()).then(|| self.shared(shortest).count())
+        let affordable = self.afford(work);
+        affordable.then(|| match &self.bits {
+            Some(bits) => Bits::count_shared(&bits[..self.lists.len()]),
+            None => self.shared().count(),
+        })
     }
 
-    fn shared(&self, shortest: usize) -> impl Iterator<Item = u32> + '_ {
-        self.lists[shortest].iter().filter(move |slot| {
-            let others = self.lists.iter().enumerate().filter(|(number, _)| *number != shortest);
-            others.into_iter().all(|(_, list)| list.contains(*slot))
-        })
+    /// All shared documents, or nothing if that is too much work.
+    pub(crate) fn all(&self, work: &mut Work) -> Option<Vec<u32>> {
+        if !self.afford(work) {
+            return None;
+        }
+        let mut slots = Vec::new();
+        self.each(0, usize::MAX, |slot| slots.push(slot));
+        Some(slots)
+    }
+
+    fn shared(&self) -> impl Iterator<Item = u32> + '_ {
+        let shortest = self.shortest();
+        let others = self.lists.iter().enumerate().filter(|(number, _)| *number != shortest);
+        let mut others: Vec<Walk<'_>> = others.map(|(_, list)| Walk::new(list)).collect();
+        // Short lists rule most documents out.
+        others.sort_by_key(|walk| walk.length);
+        let slots = self.lists[shortest].iter();
+        slots.filter(move |slot| others.iter_mut().all(|walk| walk.reaches(*slot)))
     }
 
     /// Calls `each` for shared documents, without the first `skip` ones, at most `limit` times.
@@ -69,7 +93,51 @@ impl<'a> Ascending<'a> {
         } else if let Some(bits) = &self.bits {
             Bits::each_shared(&bits[..self.lists.len()], skip, limit, &mut each);
         } else {
-            self.shared(self.shortest()).skip(skip).take(limit).for_each(each);
+            self.shared().skip(skip).take(limit).for_each(each);
+        }
+    }
+}
+
+/// Where in an ascending list the search for ascending slots is. Steps that double, and a binary
+/// search where one was too far, make it short for slots near each other as for those far apart
+/// (Bentley and Yao, "An almost optimal algorithm for unbounded searching", 1976).
+struct Walk<'a> {
+    bits: Option<&'a Bits>,
+    rest: &'a [u32],
+    after: &'a [u32],
+    length: usize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(list: &'a Posting) -> Walk<'a> {
+        let length = list.len();
+        let [rest, after] = list.parts(0, length);
+        Walk { bits: list.bits(), rest, after, length }
+    }
+
+    /// Whether a slot is in the list, which has to be above those asked for before.
+    fn reaches(&mut self, slot: u32) -> bool {
+        if let Some(bits) = self.bits {
+            return bits.contains(slot);
+        }
+        loop {
+            match self.rest.first() {
+                Some(first) if *first >= slot => return *first == slot,
+                Some(_) => {}
+                None if self.after.is_empty() => return false,
+                None => {
+                    self.rest = std::mem::take(&mut self.after);
+                    continue;
+                }
+            }
+            let mut step = 1;
+            while self.rest.get(step).is_some_and(|other| *other < slot) {
+                step *= 2;
+            }
+            let from = step / 2;
+            let until = (step + 1).min(self.rest.len());
+            let between = &self.rest[from..until];
+            self.rest = &self.rest[from + between.partition_point(|other| *other < slot)..];
         }
     }
 }
@@ -121,9 +189,27 @@ mod tests {
             proptest::prop_assert_eq!(ascending.count(&mut work), Some(expected.len()));
             let mut got = Vec::new();
             ascending.each(skip, 3, |slot| got.push(slot));
+            proptest::prop_assert_eq!(ascending.all(&mut work), Some(expected.clone()));
             let page: Vec<u32> = expected.iter().copied().skip(skip).take(3).collect();
             proptest::prop_assert_eq!(got, page);
             proptest::prop_assert_eq!(intersect(&lists, &mut work), Some(expected));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lists_far_too_sparse_for_bits_agree(
+            sets in proptest::collection::vec(proptest::collection::btree_set(0u32..90, 0..90), 2..4),
+        ) {
+            let slots = |set: &BTreeSet<u32>| set.iter().map(|slot| slot * slot * 500).collect();
+            let postings: Vec<Posting> = sets.iter().map(|set| Posting::stored(slots(set))).collect();
+            let lists: Vec<&Posting> = postings.iter().collect();
+            let mut expected: Vec<u32> = slots(&sets[0]);
+            expected.retain(|slot| postings.iter().all(|posting| posting.contains(*slot)));
+            let mut work = Work::new();
+            let ascending = Ascending::new(&lists);
+            proptest::prop_assert_eq!(ascending.count(&mut work), Some(expected.len()));
+            proptest::prop_assert_eq!(ascending.all(&mut work), Some(expected));
         }
     }
 

@@ -162,11 +162,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     ) -> Option<Vec<u32>> {
         let ascending = self.choose(answer, interpretation, start);
         let mut slots = if ascending && !self.chosen.is_empty() {
-            let lists = Ascending::new(&self.chosen);
-            let count = lists.count(work)?;
-            let mut slots = Vec::with_capacity(count);
-            lists.each(0, count, |slot| slots.push(slot));
-            slots
+            Ascending::new(&self.chosen).all(work)?
         } else {
             intersect(&self.chosen, work)?
         };
