@@ -10,11 +10,23 @@ pub(crate) struct Fault {
     kind: Kind,
     message: String,
     detail: Option<String>,
+    /// Whether trying again cannot help.
+    lasting: bool,
 }
 
 impl Fault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Fault {
-        Fault { kind, message: message.into(), detail: None }
+        Fault { kind, message: message.into(), detail: None, lasting: false }
+    }
+
+    /// The same for a log: after a failure nobody knows what the disk has.
+    pub(crate) fn of_log(self) -> Fault {
+        let message = format!(
+            "{}; no more writes are taken until the index is opened again: see to the disk, and \
+             start the program again",
+            self.message
+        );
+        Fault { message, lasting: true, ..self }
     }
 
     /// A failure of the file system while doing something with a file.
@@ -29,7 +41,7 @@ impl Fault {
             _ => (Kind::Failed, "the file system reports an error"),
         };
         let message = format!("{doing} {} failed: {cause}", path.display());
-        Fault { kind, message, detail: Some(error.to_string()) }
+        Fault { kind, message, detail: Some(error.to_string()), lasting: false }
     }
 
     /// A file whose content cannot be what was written.
@@ -54,6 +66,8 @@ impl Fault {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Error {
         let error = Error::new(fault.kind, fault.message);
+        let temporary = error.temporary && !fault.lasting;
+        let error = error.with_temporary(temporary);
         match fault.detail {
             Some(detail) => error.with_detail(detail),
             None => error,

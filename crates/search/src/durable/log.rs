@@ -297,11 +297,8 @@ impl Writer {
         while let Some(work) = self.next() {
             if !work.content.is_empty() {
                 if let Err(fault) = self.write(work.first, &work.content) {
-                    tracing::error!(
-                        detail = fault.detail(),
-                        "{}: the index takes no more writes",
-                        fault.message()
-                    );
+                    let fault = fault.of_log();
+                    tracing::error!(detail = fault.detail(), "{}", fault.message());
                     self.shared.progress.fail(fault);
                     break;
                 }
