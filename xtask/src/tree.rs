@@ -4,8 +4,14 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// Folders that hold no part of the project, by their path from the root.
-const OUTSIDE: [&str; 6] =
-    [".git", "target", "benches/search-peers/target", "fuzz/target", "fuzz/corpus", "fuzz/artifacts"];
+const OUTSIDE: [&str; 6] = [
+    ".git",
+    "target",
+    "benches/search-peers/target",
+    "fuzz/target",
+    "fuzz/corpus",
+    "fuzz/artifacts",
+];
 /// Folders of that name are outside wherever they are.
 const OUTSIDE_ANYWHERE: [&str; 1] = ["node_modules"];
 /// Endings of files that running the project leaves behind; `.gitignore` names them too.

@@ -4,8 +4,8 @@
 //! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
 //! query apart, finds the categories that know each word, and forms every combination: "alan p" can
 //! be a title word and an author, an author and a title word, two title words. Each interpretation
-//! has a score, the number of its documents, and as many of their identifiers as were asked for;
-//! the documents themselves are not kept.
+//! has a score, the number of its documents, and as many of their identifiers as were asked for. A
+//! [`Collection`] keeps the documents beside their index, a [`SearchStore`] makes it a store.
 //!
 //! ```
 //! use runnel_search::{Category, Document, Index, IndexConfig, Request, Search, SearchConfig};
