@@ -115,9 +115,8 @@ fn killed(folder: &Path, start: u64, round: u64) -> (u64, u64) {
     // How many lines are read before the kill: each round ends at another point.
     let mut left = 2 + mixed(round) % 300;
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    loop {
-        // The end of what a killed process wrote may be half a line.
-        let Some(Ok(line)) = lines.next() else { break };
+    // The end of what a killed process wrote may be half a line.
+    while let Some(Ok(line)) = lines.next() {
         let words: Vec<&str> = line.split(' ').collect();
         let number = words.get(1).and_then(|word| word.parse().ok());
         match (words[0], number) {
