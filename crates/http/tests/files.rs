@@ -6,8 +6,8 @@
 mod helper;
 
 use helper::{Peer, get, run, soon, start};
-use runnel_http::{Limits, Server};
-use runnel_store::Disk;
+use runnel_http::{ClientOptions, Limits, Options, Server, UnixAddress, client, serve};
+use runnel_store::{Context, Disk, Reference};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
@@ -217,5 +217,21 @@ fn who_takes_nothing_is_left() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         assert!(peer.rest().await.len() < 32 << 20);
+    });
+}
+
+#[test]
+fn over_a_unix_socket() {
+    run(async {
+        let folder = Folder::new("unix");
+        let socket = folder.path("http.sock");
+        let address = UnixAddress { path: socket.clone(), mode: 0o600 };
+        let store = Rc::new(Disk::new(folder.0.clone()).unwrap());
+        let options = Options { socket: Some(address), ..Options::default() };
+        let _server = serve(store, options).await.unwrap();
+        let client = client(ClientOptions { socket: Some(socket), ..ClientOptions::default() });
+        let large = Reference::parse("//localhost/large.bin").with_scheme("http");
+        let found = client.get(&large, &Context::default()).await.unwrap().unwrap();
+        same(&soon("the file", found.read(4 << 20)).await.unwrap(), &numbers(LENGTH));
     });
 }
