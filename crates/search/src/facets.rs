@@ -15,10 +15,10 @@ use crate::work::Work;
 use std::ops::Deref;
 
 /// How many steps it is to look at a value.
-const VALUE: usize = 4;
+const VALUE: usize = 16;
 
 /// How many steps it is to put a value into the answer.
-const TAKEN: usize = 24;
+const TAKEN: usize = 72;
 
 /// How many steps a search for a value is, besides those that it counts itself.
 const SEARCHED: usize = 250;
