@@ -11,15 +11,19 @@ use crate::collection::{Collection, Definition};
 use runnel_store::Result;
 use std::fs::{File, TryLockError};
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a new process waits for a folder.
 pub const HANDOVER_TIME: Duration = Duration::from_secs(10);
 
-/// How often both look.
+/// How often a new process looks whether the folder is free.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How often the old one looks whether a folder is wanted: seldom enough not to count where nothing
+/// else happens.
+const LOOK_AROUND: Duration = Duration::from_millis(400);
 
 /// The file in which a new process says who it is.
 const WANTED: &str = "wanted";
@@ -28,16 +32,12 @@ const WANTED: &str = "wanted";
 const MAX_GROUP_BYTES: u64 = 4_096;
 
 static GROUP: OnceLock<String> = OnceLock::new();
+static WATCHED: Once = Once::new();
 
 /// Says that this process belongs to a group of which one process takes over from another, such as
 /// the programs of one supervisor. Only the first name counts.
 pub fn hand_over_among(group: &str) {
-    if GROUP.set(group.to_owned()).is_ok() {
-        let started = thread::Builder::new().name("search handover".into()).spawn(watch);
-        if let Err(error) = started {
-            tracing::warn!(%error, "indexes of this process cannot be taken over by another one");
-        }
-    }
+    GROUP.get_or_init(|| group.to_owned());
 }
 
 /// Opens a collection; one in a folder that another process of the group has, when that has let it
@@ -46,6 +46,12 @@ pub(super) fn open(definition: Definition) -> Result<Arc<Collection>> {
     let (Some(group), Some(folder)) = (GROUP.get(), definition.folder.clone()) else {
         return Collection::open(definition);
     };
+    WATCHED.call_once(|| {
+        let started = thread::Builder::new().name("search handover".into()).spawn(watch);
+        if let Err(error) = started {
+            tracing::warn!(%error, "indexes of this process cannot be taken over by another one");
+        }
+    });
     let first = Collection::open(definition.clone());
     if first.is_ok() || !is_locked(&folder) {
         return first;
@@ -70,7 +76,7 @@ fn is_locked(folder: &Path) -> bool {
 fn watch() {
     let Some(group) = GROUP.get() else { return };
     loop {
-        thread::sleep(LOOK);
+        thread::sleep(LOOK_AROUND);
         for (folder, shared) in in_folders() {
             if shared.check().is_ok() && is_wanted(&folder, group) {
                 match shared.leave() {
