@@ -6,6 +6,7 @@ mod handover;
 mod highlights;
 mod incoming;
 mod json;
+mod kept;
 mod keys;
 mod parameters;
 mod scheme;
@@ -14,6 +15,7 @@ mod writing;
 
 pub use handover::{HANDOVER_TIME, hand_over_among};
 pub use incoming::{INCOMING_RECORD, MAX_COLUMNS};
+pub use kept::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
 pub use parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
 pub use scheme::{MAX_SEARCHES, SearchScheme};
 
@@ -27,11 +29,12 @@ use crate::search::{Request, Search};
 use crate::site::PageSource;
 use bytes::Bytes;
 use content::{document, tag_of};
+use kept::Kept;
 use keys::Keys;
 use parameters::Parameters;
 use runnel_store::{
-    Answer, Body, Changes, Conditions, Content, Context, EntityTag, Entry, Error, Kind, Posted,
-    Query, Records, Reference, Result, Store, Value, Verb, Verbs,
+    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query,
+    Records, Reference, Result, Store, Value, Verb, Verbs,
 };
 use shared::Shared;
 use std::cell::RefCell;
@@ -45,6 +48,10 @@ pub const MAX_LISTED: usize = 1 << 20;
 
 /// What programs see an answer as: an object that has `total`, `allocations`, `ids`.
 const ANSWER_CLASS: &str = "SearchAnswer";
+
+thread_local! {
+    static ANSWER_CLASS_NAME: Rc<str> = Rc::from(ANSWER_CLASS);
+}
 
 /// An index with its documents as a store, or several that are searched together.
 ///
@@ -68,6 +75,7 @@ pub struct SearchStore {
     several: bool,
     /// Memory of an earlier answer. Taken while it is used.
     spare: RefCell<Found>,
+    kept: RefCell<Kept>,
 }
 
 /// One of the indexes.
@@ -103,6 +111,7 @@ impl SearchStore {
             search,
             several: false,
             spare: RefCell::default(),
+            kept: RefCell::default(),
         })
     }
 
@@ -123,6 +132,7 @@ impl SearchStore {
             search,
             several: true,
             spare: RefCell::default(),
+            kept: RefCell::default(),
         })
     }
 
@@ -151,31 +161,41 @@ impl SearchStore {
         self.len() == 0
     }
 
-    /// The validator of all answers until something is written.
-    fn tag(&self) -> EntityTag {
-        let version = match &self.members[..] {
+    /// Another number once something was written.
+    fn version(&self) -> u64 {
+        match &self.members[..] {
             [one] => one.collection().version(),
             several => {
                 let mut hasher = DefaultHasher::new();
                 several.iter().for_each(|one| one.collection().version().hash(&mut hasher));
                 hasher.finish()
             }
-        };
-        EntityTag { text: format!("{version:x}").into(), weak: true }
+        }
     }
 
     fn search(&self, reference: &Reference, context: &Context) -> Result<Content> {
         // Read before searching: a write between both makes the next caller search again.
-        let tag = self.tag();
+        let version = self.version();
+        let tag = self.kept.borrow_mut().tag(version);
         if context.known.as_ref() == Some(&tag) {
             return Ok(Content { entity_tag: Some(tag), ..Content::default() });
         }
-        let parameters = Parameters::read(reference.query().unwrap_or_default())?;
-        let mut found = self.spare.take();
-        let text = self.found(&parameters, &mut found);
-        self.spare.replace(found);
-        let content = content::json(text?.into());
-        Ok(Content { entity_tag: Some(tag), class: Some(ANSWER_CLASS.into()), ..content })
+        let asked = reference.query().unwrap_or_default();
+        let kept = self.kept.borrow().answer(asked);
+        let text = match kept {
+            Some(text) => text,
+            None => {
+                let parameters = Parameters::read(asked)?;
+                let mut found = self.spare.take();
+                let text = self.found(&parameters, &mut found).map(Bytes::from);
+                self.spare.replace(found);
+                let text = text?;
+                self.kept.borrow_mut().keep(version, asked, &text);
+                text
+            }
+        };
+        let class = ANSWER_CLASS_NAME.with(Rc::clone);
+        Ok(Content { entity_tag: Some(tag), class: Some(class), ..content::json(text) })
     }
 
     /// The member of a path, and what is left of the path: the identifier of a document.
