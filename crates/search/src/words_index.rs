@@ -137,6 +137,8 @@ impl WordsIndex {
         let mut parts = MAX_FIELD_PARTS;
         let known = self.words_of(slot).len();
         self.add_gap(slot);
+        // There is no gap more after one that an empty text has left behind.
+        let start = self.words_of(slot).len();
         match field {
             Field::Words(words) => {
                 for word in words {
@@ -160,7 +162,7 @@ impl WordsIndex {
         // The same text once more adds nothing.
         if self.ordered && known > 0 {
             let words = self.words_of.get(slot);
-            if words.get(known + 1..).is_none_or(|new| occurs(&words[..known], new)) {
+            if occurs(&words[..known], &words[start..]) {
                 self.words_of.truncate(slot, known);
             }
         }

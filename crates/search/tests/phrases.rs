@@ -287,3 +287,18 @@ fn the_order_of_words_and_attributes_are_kept_in_a_folder() {
     check(&open());
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn words_added_after_an_empty_text_go_with_their_document() {
+    let config = IndexConfig::new("books").category(Category::new("title")).phrases(true);
+    let mut index = Index::new(config).unwrap();
+    index.append(&Document::new(1).with("title", Field::Texts(vec!["a".into(), "".into()])));
+    index.append(&Document::new(1).with("title", "b"));
+    index.append(&Document::new(1).with("title", "c a"));
+    index.append(&Document::new(2).with("title", "a"));
+    let search = Search::over(index, SearchConfig::new().phrases(true)).unwrap();
+    assert_eq!(search.search("\"c a\"", &Request::new()).total(), 1);
+    search.indexes()[0].write().unwrap().remove(1);
+    let facets = search.indexes()[0].read().unwrap().facets("title", 1);
+    assert_eq!(facets, [("a".to_owned(), 1)]);
+}
