@@ -148,23 +148,38 @@ impl Bytes<'_> {
         texts[usize::from(self.byte()) % texts.len()]
     }
 
+    /// A value of a type, almost always.
+    fn value(&mut self, kind: AttributeType) -> &'static str {
+        let values = match kind {
+            AttributeType::Integer => &["0", "1", "-1", "12", VALUES[10], VALUES[11]][..],
+            AttributeType::Float => &["0", "1.5", "-0.0", "1e308", "-1e308", "47", "8", "90"],
+            AttributeType::Boolean => &["true", "false"],
+            AttributeType::Date => &VALUES[14..19],
+            AttributeType::Text => &VALUES,
+        };
+        match self.below(32) {
+            31 => self.one_of(&VALUES),
+            _ => self.one_of(values),
+        }
+    }
+
     /// A condition as it is written, almost always one that can be read.
     fn filter(&mut self, depth: u8) -> String {
-        let attribute = ATTRIBUTES[usize::from(self.below(6))].0;
-        let value = self.one_of(&VALUES);
+        let (attribute, kind) = ATTRIBUTES[usize::from(self.below(6))];
+        let value = self.value(kind);
         match self.below(if depth == 0 { 7 } else { 11 }) {
             0 => format!("{attribute} = {value}"),
             1 => format!("{attribute} {} {value}", self.one_of(&["<", "<=", ">", ">=", "!="])),
-            2 => format!("{attribute} in ({value}, {})", self.one_of(&VALUES)),
-            3 => format!("{attribute} = {value}..{}", self.one_of(&VALUES)),
+            2 => format!("{attribute} in ({value}, {})", self.value(kind)),
+            3 => format!("{attribute} = {value}..{}", self.value(kind)),
             4 => format!("{attribute} = {value}.."),
             5 => format!("{}{attribute}", self.one_of(&["has ", ""])),
-            6 => format!(
-                "distance(f, g, {}, {}) {} {value}",
-                self.one_of(&VALUES),
-                self.one_of(&VALUES),
-                self.one_of(&["<", "<=", ">", ">="])
-            ),
+            6 => {
+                let mut number = || self.value(AttributeType::Float);
+                let (latitude, longitude, far) = (number(), number(), number());
+                let compared = self.one_of(&["<", "<=", ">", ">="]);
+                format!("distance(f, g, {latitude}, {longitude}) {compared} {far}")
+            }
             7 => format!("not {}", self.filter(depth - 1)),
             8 => format!("({}) or {}", self.filter(depth - 1), self.filter(depth - 1)),
             9 => format!("{} and ({})", self.filter(depth - 1), self.filter(depth - 1)),
@@ -391,7 +406,8 @@ fn ask(search: &Search, bytes: &mut Bytes<'_>, answer: &mut Answer) {
     let filter = search.filter(&filter_text).ok();
     let order = if asked & 2 == 2 { search.order(&bytes.order()).ok() } else { None };
     let compare = |left: &Id, right: &Id| right.to_string().cmp(&left.to_string());
-    let mut request = Request::new().ids(ids).offset(offset).unique(bytes.yes());
+    let unique = bytes.yes();
+    let mut request = Request::new().ids(ids).offset(offset).unique(unique);
     request = request.flat(asked & 12 == 12).separate(asked & 16 == 16);
     if asked & 96 == 96 {
         request = request.sort_by(&compare);
@@ -418,6 +434,16 @@ fn ask(search: &Search, bytes: &mut Bytes<'_>, answer: &mut Answer) {
     let json = answer.to_json();
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(value["total"], counted as u64, "{query:?} {json}");
+    if offset >= 0 && (!unique || answer.flat_count().is_some()) {
+        let all = search.search(&query, &request.ids(i64::MAX).offset(0));
+        let page = |count: usize| {
+            let start = count.min(offset as usize);
+            start..count.min(start + ids.max(0) as usize)
+        };
+        assert_eq!(answer.ids(), &all.ids()[page(all.ids().len())], "{query:?}");
+        let (shown, all): (Vec<_>, Vec<_>) = (answer.flat().collect(), all.flat().collect());
+        assert_eq!(shown, all[page(all.len())], "{query:?}");
+    }
     if order.is_some() && ids > 0 && offset == 0 {
         let other = search.search(&query, &unsorted);
         assert_eq!(other.flat_count(), answer.flat_count(), "{query:?}");
