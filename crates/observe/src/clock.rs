@@ -1,5 +1,6 @@
 //! Times as logs and traces write them, in UTC.
 
+use runnel_store::date_of_day;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const MONTHS: [&str; 12] =
@@ -29,22 +30,15 @@ pub(crate) fn since_epoch(time: SystemTime) -> Duration {
 }
 
 impl Moment {
-    /// The days are counted as in Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
     pub(crate) fn of(time: SystemTime) -> Self {
         let since = since_epoch(time);
         let seconds = i64::try_from(since.as_secs()).unwrap_or(0);
         let (days, rest) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400) as u32);
-        let shifted = days + 719_468;
-        let era = shifted.div_euclid(146_097);
-        let of_era = shifted.rem_euclid(146_097);
-        let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-        let day_of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-        let from_march = (5 * day_of_year + 2) / 153;
-        let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+        let (year, month, day) = date_of_day(days);
         Moment {
-            year: year_of_era + era * 400 + i64::from(month <= 2),
+            year,
             month: month as u32,
-            day: (day_of_year - (153 * from_march + 2) / 5 + 1) as u32,
+            day: day as u32,
             hour: rest / 3_600,
             minute: rest / 60 % 60,
             second: rest % 60,

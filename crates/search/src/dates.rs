@@ -1,6 +1,8 @@
 //! Points in time as they are written in documents and filters (ISO 8601, the forms of RFC 3339 and
 //! their beginnings).
 
+use runnel_store::day_of_date;
+
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const DAY: i64 = 24 * 60 * MINUTE;
@@ -27,7 +29,7 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
     if time.is_some() && date.len() != 10 {
         return None;
     }
-    let days = days_since_1970(year, month, day);
+    let days = day_of_date(year, month, day);
     Some(days * DAY + time.map_or(Some(0), parse_time)?)
 }
 
@@ -85,17 +87,6 @@ fn days_of_month(year: i64, month: i64) -> Option<i64> {
     })
 }
 
-/// The number of days, by counting years from March on, so that the day that leap years have in
-/// addition is the last of its year.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let from_march = (month + 9) % 12;
-    let day_of_year = (153 * from_march + 2) / 5 + day - 1;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    // 719468 days lie between the first of March of the year 0 and 1970.
-    year * 365 + leap_days + day_of_year - 719_468
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,15 +124,15 @@ mod tests {
         fn days_follow_each_other(day in -3_000_000i64..2_900_000) {
             // Found again by looking: the day of a date is one more than that of the day before.
             let year = 1970 + day.div_euclid(366);
-            let first = days_since_1970(year, 1, 1);
+            let first = day_of_date(year, 1, 1);
             let mut at = first;
             for month in 1..=12 {
                 for number in 1..=days_of_month(year, month).unwrap_or(0) {
-                    proptest::prop_assert_eq!(days_since_1970(year, month, number), at);
+                    proptest::prop_assert_eq!(day_of_date(year, month, number), at);
                     at += 1;
                 }
             }
-            proptest::prop_assert_eq!(days_since_1970(year + 1, 1, 1), at);
+            proptest::prop_assert_eq!(day_of_date(year + 1, 1, 1), at);
         }
 
         #[test]

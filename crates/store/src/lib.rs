@@ -13,6 +13,7 @@ pub mod conformance;
 pub mod json;
 
 mod answer;
+mod calendar;
 mod change;
 mod coding;
 mod combine;
@@ -43,6 +44,7 @@ mod value;
 mod watchers;
 
 pub use answer::Answer;
+pub use calendar::{date_of_day, day_of_date};
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use coding::coding_quality;
 pub use combine::{

@@ -1,6 +1,7 @@
 //! Dates and times: PostgreSQL counts microseconds and days from 2000-01-01, programs write
-//! RFC 3339. The calendar is the Gregorian one throughout (the arithmetic is Howard Hinnant's,
-//! "chrono-compatible low-level date algorithms").
+//! RFC 3339. The calendar is the Gregorian one throughout.
+
+use runnel_store::{date_of_day, day_of_date};
 
 /// Days from 1970-01-01 to 2000-01-01.
 const EPOCH: i64 = 10_957;
@@ -52,28 +53,8 @@ pub(crate) fn time(micros: i64) -> String {
 
 /// The date of a day counted from 1970-01-01.
 fn civil(days: i64) -> String {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day) = date_of_day(days);
     format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// The day of a date, counted from 1970-01-01.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let shifted = if month > 2 { month - 3 } else { month + 9 };
-    let day_of_year = (153 * shifted + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 /// Reads RFC 3339 (section 5.6), with at most the six digits after the second that PostgreSQL
@@ -130,7 +111,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
         _ => return None,
     };
     let seconds = (hour * 60 + minute - offset) * 60 + second;
-    Some((days(year, month, day) - EPOCH) * DAY + seconds * 1_000_000 + fraction)
+    Some((day_of_date(year, month, day) - EPOCH) * DAY + seconds * 1_000_000 + fraction)
 }
 
 #[cfg(test)]
