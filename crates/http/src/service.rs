@@ -13,7 +13,8 @@ use crate::reply::Reply;
 use crate::spin::Spin;
 use crate::target;
 use crate::turn::Turn;
-use hyper::body::Incoming;
+use crate::upload;
+use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
@@ -106,8 +107,8 @@ impl Requests {
             let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
             return Err(problem.because("this server does not answer for that host"));
         }
-        let verb = Task::of(&parts.method)?;
-        if parts.uri.path() == "*" && verb == Task::Options {
+        let task = Task::of(&parts.method)?;
+        if parts.uri.path() == "*" && task == Task::Ask(Ask::Options) {
             return Ok(Reply::ready(about_the_server(meter)));
         }
         if let Some(authority) = parts.uri.authority()
@@ -133,11 +134,25 @@ impl Requests {
             limits: self.limits.clone(),
             meter: meter.clone(),
         };
-        Ok(match verb {
-            Task::Get => turn.get(),
+        Ok(match task {
             Task::Write(verb) => turn.write(verb, body),
-            Task::Delete => turn.delete(),
-            Task::Options => turn.options(),
+            Task::Ask(ask) if self.multiplexed && !body.is_end_stream() => {
+                self.once_sent(body, turn, ask, meter)
+            }
+            Task::Ask(ask) => ask.of(turn),
+        })
+    }
+
+    /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
+    /// before that resets the stream, and what the client does wrong on it goes unnoticed
+    /// (RFC 9113 sections 5.1 and 8.1). HTTP/1.1 reads the rest after the answer.
+    fn once_sent(&self, body: Incoming, turn: Turn, ask: Ask, meter: &Rc<Meter>) -> Reply {
+        let (limits, meter) = (self.limits.clone(), meter.clone());
+        Reply::later(async move {
+            match upload::discard(body, &limits).await {
+                Ok(()) => ask.of(turn).finish().await,
+                Err(problem) => problem.respond(HeaderMap::new(), &meter),
+            }
         })
     }
 }
@@ -150,11 +165,17 @@ fn about_the_server(meter: &Rc<Meter>) -> Response<AnswerBody> {
     response
 }
 
-/// What a method asks for.
+/// What a method wants done.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Task {
-    Get,
+    Ask(Ask),
     Write(Verb),
+}
+
+/// What is asked for without a body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    Get,
     Delete,
     Options,
 }
@@ -162,13 +183,23 @@ enum Task {
 impl Task {
     fn of(method: &Method) -> Result<Task, Problem> {
         Ok(match *method {
-            Method::GET | Method::HEAD => Task::Get,
+            Method::GET | Method::HEAD => Task::Ask(Ask::Get),
             Method::PUT => Task::Write(Verb::Put),
             Method::POST => Task::Write(Verb::Post),
             Method::PATCH => Task::Write(Verb::Merge),
-            Method::DELETE => Task::Delete,
-            Method::OPTIONS => Task::Options,
+            Method::DELETE => Task::Ask(Ask::Delete),
+            Method::OPTIONS => Task::Ask(Ask::Options),
             _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
         })
+    }
+}
+
+impl Ask {
+    fn of(self, turn: Turn) -> Reply {
+        match self {
+            Ask::Get => turn.get(),
+            Ask::Delete => turn.delete(),
+            Ask::Options => turn.options(),
+        }
     }
 }

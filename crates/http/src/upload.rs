@@ -76,23 +76,13 @@ pub(crate) async fn take(
     is_form: bool,
     limits: &Limits,
 ) -> std::result::Result<(Upload, Rc<Progress>), Problem> {
-    let progress = Rc::new(Progress {
-        fault: Cell::new(None),
-        over: Cell::new(false),
-        last: Cell::new(Instant::now()),
-    });
     let room = if is_form { FORM } else { SMALL };
     let length = if head.chunked { None } else { Some(head.length.unwrap_or(0)) };
     if length.is_some_and(|length| length > limits.body || (is_form && length > room)) {
         return Err(too_large());
     }
-    let mut reader = Reader {
-        body,
-        left: limits.body,
-        pace: Pace::new(limits),
-        sleep: None,
-        progress: progress.clone(),
-    };
+    let mut reader = Reader::new(body, limits);
+    let progress = reader.progress.clone();
     if length.is_some_and(|length| length > room) {
         return Ok((Upload::Stream(Box::pin(reader), length), progress));
     }
@@ -111,6 +101,17 @@ pub(crate) async fn take(
         }
     }
     Ok((Upload::Whole(start.take()), progress))
+}
+
+/// Reads a body that no store asks for, to its end and within its limits.
+pub(crate) async fn discard(body: Incoming, limits: &Limits) -> std::result::Result<(), Problem> {
+    let mut reader = Reader::new(body, limits);
+    while let Some(piece) = reader.next().await {
+        if piece.is_err() {
+            return Err(reader.progress.problem().unwrap_or_else(too_large));
+        }
+    }
+    Ok(())
 }
 
 /// Pieces put together; a single one is not copied.
@@ -157,6 +158,21 @@ struct Reader {
 }
 
 impl Reader {
+    fn new(body: Incoming, limits: &Limits) -> Self {
+        let progress = Progress {
+            fault: Cell::new(None),
+            over: Cell::new(false),
+            last: Cell::new(Instant::now()),
+        };
+        Reader {
+            body,
+            left: limits.body,
+            pace: Pace::new(limits),
+            sleep: None,
+            progress: Rc::new(progress),
+        }
+    }
+
     fn fail(&mut self, fault: Fault, kind: Kind, message: &str) -> Poll<Option<Result<Bytes>>> {
         self.progress.fault.set(Some(fault));
         self.progress.over.set(true);
