@@ -4,6 +4,7 @@
 //! Once long fibers have used up a turn of the event loop, those that want to run wait in line. In each
 //! further turn, after the loop has looked at its sockets, a task lets the first of the line run.
 //! So a request that arrives while others compute is seen within one time slice, and passes them.
+//! The line ends with the last long fiber: a thousand short ones gain nothing by waiting for each other.
 //!
 //! The line is ordered by *due times*: a fiber is due after [`PATIENCE`] times what it has run, or,
 //! when it is new, what requests like it usually run. That is shortest-job-first with least attained
@@ -21,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// What fibers may use of a turn of the event loop before the others have to wait in line.
 const TURN: Duration = Duration::from_micros(250);
+/// Long fibers that use up no turn within this time leave the others room enough. Without it a few long
+/// runs a second, as by collections of garbage, would add up.
+const WINDOW: Duration = Duration::from_millis(1);
 /// A fiber that runs shorter than this uses up nothing of a turn: however many of these there are,
 /// none would gain by standing in line, which costs more than they do.
 const SHORT: Duration = Duration::from_micros(20);
@@ -32,11 +36,19 @@ const LONGEST_PATIENCE: Duration = Duration::from_secs(2);
 /// changes the order and nothing else.
 const KINDS: usize = 1024;
 
+/// What a kind of requests that ran in no time may be thought to take after one longer run, in
+/// nanoseconds.
+const LEAST_STEP: u32 = 1000;
+
 /// The line of one isolate.
 pub(crate) struct Scheduler {
     line: RefCell<BinaryHeap<Waiting>>,
-    /// What long fibers have used since the last turn began.
+    /// What long fibers have used since the last turn began, or in this window.
     used: Cell<Duration>,
+    /// When the first of them ended.
+    since: Cell<Instant>,
+    /// How many in the line are expected to run long.
+    long: Cell<usize>,
     /// Fibers that want to run wait in line.
     busy: Cell<bool>,
     /// Fibers that run inside each other: a verb of a fiber may run another one.
@@ -83,6 +95,8 @@ impl Scheduler {
         Scheduler {
             line: RefCell::default(),
             used: Cell::default(),
+            since: Cell::new(Instant::now()),
+            long: Cell::new(0),
             busy: Cell::new(false),
             depth: Cell::new(0),
             next: Cell::new(0),
@@ -125,8 +139,7 @@ impl Scheduler {
         let ran = began.elapsed();
         this.depth.set(this.depth.get() - 1);
         if ran > SHORT && this.depth.get() == 0 {
-            let used = this.used.get() + ran;
-            this.used.set(used);
+            let used = this.use_up(ran, began + ran);
             if used > TURN && !this.busy.get() && tokio::runtime::Handle::try_current().is_ok() {
                 this.busy.set(true);
                 tokio::task::spawn_local(take_turns(Turns(this.clone())));
@@ -135,13 +148,28 @@ impl Scheduler {
         ran
     }
 
-    /// Remembers how long a request of a kind ran.
+    /// A long fiber has run. Answers what long ones have used.
+    fn use_up(&self, ran: Duration, now: Instant) -> Duration {
+        if !self.busy.get() && now.duration_since(self.since.get()) > WINDOW {
+            self.since.set(now);
+            self.used.set(Duration::ZERO);
+        }
+        let used = self.used.get() + ran;
+        self.used.set(used);
+        used
+    }
+
+    /// Remembers how long a request of a kind ran. A single run says little, since the system may have
+    /// given the processor to somebody else meanwhile: each changes what is usual by half at most.
     pub(crate) fn learn(&self, kind: RequestKind, ran: Duration) {
         let cell = &self.usual[usize::from(kind.0) % KINDS];
         let ran = u32::try_from(ran.as_nanos()).unwrap_or(u32::MAX);
         let before = cell.get();
-        let step = (i64::from(ran) - i64::from(before)) / 8;
-        cell.set((i64::from(before) + step).clamp(0, u32::MAX.into()) as u32);
+        let after = match ran.checked_sub(before) {
+            Some(more) => before.saturating_add((more / 8).min(before / 2 + LEAST_STEP)),
+            None => before - (before - ran) / 8,
+        };
+        cell.set(after);
     }
 
     /// How long requests of a kind usually run.
@@ -163,6 +191,9 @@ impl Scheduler {
         let expected = kind.map_or(ran, |kind| self.usual(kind).max(ran));
         let number = self.next.get();
         self.next.set(number + 1);
+        if expected > SHORT {
+            self.long.set(self.long.get() + 1);
+        }
         self.line.borrow_mut().push(Waiting {
             due: Instant::now() + (expected * PATIENCE).min(LONGEST_PATIENCE),
             number,
@@ -178,6 +209,9 @@ impl Scheduler {
         let mut any = false;
         while expected < TURN {
             let Some(first) = self.line.borrow_mut().pop() else { break };
+            if first.expected > SHORT {
+                self.long.set(self.long.get() - 1);
+            }
             let Some(ticket) = first.ticket.upgrade() else { continue };
             any = true;
             expected += first.expected.max(Duration::from_micros(1));
@@ -198,16 +232,15 @@ impl Ticket {
     }
 }
 
-/// Lets the line go on, a turn of the event loop at a time, until nobody waits and no long fiber has
-/// run.
+/// Lets the line go on, a turn of the event loop at a time, until no long fiber waits or has run.
 async fn take_turns(turns: Turns) {
     loop {
         // Comes back after the loop has looked at its sockets and timers.
         tokio::task::yield_now().await;
         let used = turns.0.used.replace(Duration::ZERO);
         turns.0.grant();
-        // Short requests alone need no line, however many keep coming.
-        if used <= TURN && turns.0.length() == 0 {
+        // Short requests alone need no line, however many wait and keep coming.
+        if used <= TURN && turns.0.long.get() == 0 {
             return;
         }
     }
@@ -287,5 +320,69 @@ mod tests {
         let scheduler = Scheduler::new();
         drop(scheduler.enter(Duration::ZERO, None, &context()));
         assert!(!scheduler.grant());
+    }
+
+    #[test]
+    fn one_run_changes_little_of_what_is_usual() {
+        let scheduler = Scheduler::new();
+        let kind = RequestKind::of("get", "hi");
+        for _ in 0..50 {
+            scheduler.learn(kind, Duration::from_micros(4));
+        }
+        let usual = scheduler.usual(kind);
+        scheduler.learn(kind, Duration::from_millis(3));
+        assert!(scheduler.usual(kind) < usual * 2);
+        for _ in 0..100 {
+            scheduler.learn(kind, Duration::from_millis(3));
+        }
+        assert!(scheduler.usual(kind) > Duration::from_millis(2));
+    }
+
+    async fn turns(count: usize) {
+        for _ in 0..count {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn the_line_ends_with_the_last_long_one() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.build_local(tokio::runtime::LocalOptions::default()).unwrap();
+        runtime.block_on(async {
+            let scheduler = Rc::new(Scheduler::new());
+            let runs = |time: Duration| {
+                let began = scheduler.begin();
+                Scheduler::end(&scheduler, began.checked_sub(time).unwrap());
+            };
+            runs(TURN * 2);
+            assert!(scheduler.must_wait());
+            let short: Vec<_> =
+                (0..1000).map(|_| scheduler.enter(SHORT, None, &context())).collect();
+            let long = scheduler.enter(TURN, None, &context());
+            turns(4).await;
+            assert!(scheduler.must_wait() && !long.is_granted(&context()));
+            // Somebody who gave up is not waited for longer than his place in the line lasts.
+            drop(long);
+            turns(100).await;
+            assert!(!scheduler.must_wait());
+            assert!(short.iter().all(|ticket| ticket.is_granted(&context())));
+            runs(TURN * 2);
+            let short: Vec<_> =
+                (0..1000).map(|_| scheduler.enter(SHORT, None, &context())).collect();
+            turns(4).await;
+            assert!(!scheduler.must_wait());
+            assert!(short.iter().all(|ticket| ticket.is_granted(&context())));
+        });
+    }
+
+    #[test]
+    fn few_long_runs_begin_no_line() {
+        let scheduler = Rc::new(Scheduler::new());
+        let start = Instant::now();
+        for run in 1..100 {
+            let used = scheduler.use_up(TURN / 5, start + WINDOW * 2 * run);
+            assert_eq!(used, TURN / 5);
+        }
+        assert!((1..10).any(|_| scheduler.use_up(TURN / 5, start + WINDOW * 200) > TURN));
     }
 }
