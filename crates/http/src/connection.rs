@@ -334,6 +334,12 @@ impl Conversation {
                     }
                     continue;
                 }
+                Some((at, Overdue::Look)) if at <= now => {
+                    // Whoever still waits says so again.
+                    self.meter.wake_at(None);
+                    ready!(self.advance(context));
+                    continue;
+                }
                 _ => {}
             }
             let rests_at = self.rests_at();

@@ -32,6 +32,8 @@ pub(crate) enum Overdue {
     Close,
     /// Answer 408 and close: half a request has come.
     Tell,
+    /// Let the request look at the clock itself: it has been answered for as long as it may.
+    Look,
 }
 
 /// The state of one connection, shared by its task, its socket, its answers and the server.
@@ -40,6 +42,8 @@ pub(crate) struct Meter {
     since: Cell<Instant>,
     /// The time when the connection's task was last woken: one clock reading for each wake-up.
     now: Cell<Instant>,
+    /// When the request of HTTP/1.1 that is being answered looks at the clock.
+    answer_by: Cell<Option<Instant>>,
     /// Since when the client has not taken what is ready for it.
     blocked: Cell<Option<Instant>>,
     /// How many requests there were.
@@ -82,6 +86,7 @@ impl Meter {
             phase: Cell::new(Phase::Fresh),
             since: Cell::new(now),
             now: Cell::new(now),
+            answer_by: Cell::new(None),
             blocked: Cell::new(None),
             requests: Cell::new(0),
             multiplexed: Cell::new(false),
@@ -214,8 +219,14 @@ impl Meter {
         }
     }
 
-    /// When the present phase ends at the latest, and what to do then. `None` while a request is
-    /// being answered: that has a deadline of its own.
+    /// Has the task of the connection woken at a moment, or not any more, which costs no timer: it
+    /// has one already. Answers whether it does: that of several requests at a time does not.
+    pub(crate) fn wake_at(&self, moment: Option<Instant>) -> bool {
+        self.answer_by.set(moment);
+        self.connection.is_none()
+    }
+
+    /// When the present phase ends at the latest, and what to do then. `None` while nothing is due.
     pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, Overdue)> {
         if self.multiplexed.get() && self.blocked.get().is_none() && self.streams.get() > 0 {
             // Somebody has something to send, and the client gives no room for it (RFC 9113
@@ -229,7 +240,8 @@ impl Meter {
             (None, Phase::Fresh) => (self.since.get(), limits.header_time, Overdue::Close),
             (None, Phase::Head) => (self.since.get(), limits.header_time, Overdue::Tell),
             (None, Phase::Idle) => (self.since.get(), limits.keep_alive, Overdue::Close),
-            (None, Phase::Busy | Phase::Upgraded) => return None,
+            (None, Phase::Busy) => return Some((self.answer_by.get()?, Overdue::Look)),
+            (None, Phase::Upgraded) => return None,
         };
         Some((since.checked_add(limit)?, overdue))
     }
@@ -289,6 +301,20 @@ mod tests {
         assert_eq!(meter.due(&limits), None);
         meter.finish();
         assert_eq!(meter.due(&limits), Some((start + limits.keep_alive, Overdue::Close)));
+    }
+
+    #[test]
+    fn a_request_looks_at_the_clock_when_it_wants_to() {
+        let limits = Limits::default();
+        let start = Instant::now();
+        let meter = Meter::new(start);
+        meter.begin();
+        assert!(meter.wake_at(Some(start)));
+        assert_eq!(meter.due(&limits), Some((start, Overdue::Look)));
+        assert!(meter.wake_at(None));
+        assert_eq!(meter.due(&limits), None);
+        let stream = Meter::stream_of(&Rc::new(meter));
+        assert!(!stream.wake_at(Some(start)));
     }
 
     #[test]

@@ -9,10 +9,11 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
+use tokio::time::Sleep;
 
 /// An answer, now or later. The ready one costs no allocation.
 pub(crate) enum Reply {
@@ -108,27 +109,72 @@ impl Patience {
     }
 }
 
-/// Waits for an answer as long as a request may take, then answers 504. Time in which the body
-/// of the request is still being read does not count, as long as the store goes on reading it.
-pub(crate) async fn in_time(
+/// An answer that is waited for as long as a request may take; after that it is 504. Time in which
+/// the body of the request is still being read does not count, as long as the store goes on reading it.
+pub(crate) struct InTime {
+    answer: Pin<Box<dyn Future<Output = Response<AnswerBody>>>>,
     patience: Patience,
     meter: Rc<Meter>,
-    answer: impl Future<Output = Response<AnswerBody>>,
-) -> Response<AnswerBody> {
-    let mut answer = pin!(answer);
-    let mut until = Instant::now().checked_add(patience.limit);
-    while let Some(deadline) = until {
-        if let Ok(response) = tokio::time::timeout_at(deadline.into(), answer.as_mut()).await {
-            return response;
-        }
-        until = patience.extended();
-        if until.is_none_or(|until| until <= Instant::now()) {
-            tracing::error!(limit = ?patience.limit, "a request took longer than it may");
-            let unread = patience.upload.is_some_and(|upload| !upload.is_over());
-            let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);
-            let problem = if unread { problem.closing() } else { problem };
-            return problem.respond(HeaderMap::new(), &meter);
-        }
+    until: Option<Instant>,
+    /// Where the connection has no timer for this one request.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl InTime {
+    pub(crate) fn new(
+        patience: Patience,
+        meter: Rc<Meter>,
+        answer: impl Future<Output = Response<AnswerBody>> + 'static,
+    ) -> InTime {
+        let until = Instant::now().checked_add(patience.limit);
+        InTime { answer: Box::pin(answer), patience, meter, until, sleep: None }
     }
-    answer.await
+
+    /// Has this polled again at a moment. Answers whether it has passed.
+    fn is_late(&mut self, until: Instant, context: &mut Context<'_>) -> bool {
+        if self.meter.wake_at(Some(until)) {
+            return until <= self.meter.now();
+        }
+        let sleep =
+            self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until.into())));
+        if sleep.deadline() != until.into() {
+            sleep.as_mut().reset(until.into());
+        }
+        sleep.as_mut().poll(context).is_ready()
+    }
+
+    fn too_late(&mut self) -> Response<AnswerBody> {
+        tracing::error!(limit = ?self.patience.limit, "a request took longer than it may");
+        let unread = self.patience.upload.take().is_some_and(|upload| !upload.is_over());
+        let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);
+        let problem = if unread { problem.closing() } else { problem };
+        problem.respond(HeaderMap::new(), &self.meter)
+    }
+}
+
+impl Future for InTime {
+    type Output = Response<AnswerBody>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if let Poll::Ready(response) = this.answer.as_mut().poll(context) {
+            return Poll::Ready(response);
+        }
+        while let Some(until) = this.until {
+            if !this.is_late(until, context) {
+                break;
+            }
+            this.until = this.patience.extended();
+            if this.until.is_none_or(|until| until <= Instant::now()) {
+                return Poll::Ready(this.too_late());
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl Drop for InTime {
+    fn drop(&mut self) {
+        self.meter.wake_at(None);
+    }
 }

@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::options::Limits;
 use crate::partial::{self, Outgoing, Sent};
 use crate::problem::Problem;
-use crate::reply::{Patience, Reply, in_time};
+use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
 use bytes::Bytes;
@@ -79,7 +79,7 @@ impl Turn {
         F: Future<Output = Response<AnswerBody>> + 'static,
     {
         let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::later(in_time(patience, meter, then(self)))
+        Reply::later(InTime::new(patience, meter, then(self)))
     }
 
     /// How long this request may take.

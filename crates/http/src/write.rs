@@ -4,7 +4,7 @@ use crate::body::AnswerBody;
 use crate::conditions::{self, Validators, Verdict};
 use crate::guard::guard;
 use crate::problem::{Problem, allow};
-use crate::reply::{Reply, in_time};
+use crate::reply::{InTime, Reply};
 use crate::target::escape_path;
 use crate::turn::{Facts, Turn};
 use crate::upload::{self, Progress, Upload};
@@ -52,7 +52,8 @@ impl Turn {
         let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();
         let patience = self.patience(Some(progress.clone()));
-        let response = in_time(patience, meter.clone(), self.written(verb, content, context)).await;
+        let written = self.written(verb, content, context);
+        let response = InTime::new(patience, meter.clone(), written).await;
         if !progress.is_over() {
             meter.linger.set(true);
         }
@@ -86,9 +87,13 @@ impl Turn {
         context.only_if = self.store_condition(verb);
         // A stream takes its time: what cannot be written is better refused before.
         let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
-        let turn = match self.if_conditions_hold(looks).await {
-            Ok(turn) => turn,
-            Err(response) => return response,
+        let turn = match looks && self.head.conditional {
+            // Boxed: it is rare, and would make room for itself in every request's future.
+            true => match Box::pin(self.if_conditions_hold()).await {
+                Ok(turn) => turn,
+                Err(response) => return response,
+            },
+            false => self,
         };
         let (root, reference) = (turn.root.clone(), turn.reference.clone());
         match verb {
@@ -100,7 +105,10 @@ impl Turn {
             Verb::Post => {
                 let answer = guard(|| root.post(&reference, content, &context));
                 drop(context);
-                turn.did_post(answer.await).finish().await
+                match turn.did_post(answer.await) {
+                    Reply::Ready(Some(response)) => response,
+                    later => Box::pin(later.finish()).await,
+                }
             }
             _ => {
                 let answer = guard(|| root.merge(&reference, content, &context));
@@ -151,11 +159,14 @@ impl Turn {
     /// DELETE: 204, or 404 where nothing was.
     pub(crate) fn delete(self) -> Reply {
         let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::later(in_time(patience, meter, async move {
+        Reply::later(InTime::new(patience, meter, async move {
             let only_if = self.store_condition(Verb::Delete);
-            let turn = match self.if_conditions_hold(only_if.is_none()).await {
-                Ok(turn) => turn,
-                Err(response) => return response,
+            let turn = match only_if.is_none() && self.head.conditional {
+                true => match Box::pin(self.if_conditions_hold()).await {
+                    Ok(turn) => turn,
+                    Err(response) => return response,
+                },
+                false => self,
             };
             let context = Context { known: None, only_if, ..turn.context() };
             let answer = guard(|| turn.root.delete(&turn.reference, &context));
@@ -182,11 +193,8 @@ impl Turn {
         self.respond(StatusCode::NO_CONTENT, None, Facts::default(), body)
     }
 
-    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
-    async fn if_conditions_hold(self, looks: bool) -> Result<Turn, Response<AnswerBody>> {
-        if !looks || !self.head.conditional {
-            return Ok(self);
-        }
+    /// Goes on, or answers 412.
+    async fn if_conditions_hold(self) -> Result<Turn, Response<AnswerBody>> {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);

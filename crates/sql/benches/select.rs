@@ -52,7 +52,9 @@ fn shape() -> Shape {
 }
 
 fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default());
+    runtime.unwrap().block_on(future)
 }
 
 /// The answer, which is nearly always there at once: only a machine that takes the thread away for

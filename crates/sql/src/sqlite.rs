@@ -14,6 +14,7 @@ mod encode;
 mod fault;
 mod fold;
 mod guard;
+mod home;
 mod insert;
 mod kept;
 mod keys;

@@ -75,6 +75,36 @@ fn a_write_that_fails_undoes_itself_alone() {
 }
 
 #[test]
+fn each_of_many_has_its_own_fate() {
+    run(async {
+        let place = Place::new();
+        let database = place.open();
+        let tasks = tasks(&database).await;
+        let mut expected = Vec::new();
+        // Few failures, many, and none again: with and without savepoints from the start.
+        for (round, every) in [usize::MAX, 40, 2, 1, 3, usize::MAX, 7].into_iter().enumerate() {
+            let held = Held::hold(&place);
+            let mut answers = Vec::new();
+            for number in 0..80 {
+                let id = 1000 * (round + 1) + number;
+                let fails = number % every == every - 1;
+                let rows = if fails { format!(r#",{{"id":{id}}}"#) } else { String::new() };
+                answers.push((fails, post(&tasks, &format!(r#"[{{"id":{id}}}{rows}]"#))));
+                if !fails {
+                    expected.push(format!(r#"{{"id":{id}}}"#));
+                }
+            }
+            held.release();
+            for (fails, answer) in answers {
+                assert_eq!(answer.await.is_err(), fails);
+            }
+        }
+        let expected = format!("[{}]", expected.join(","));
+        assert_eq!(get(&tasks, "?fields=id").await.unwrap(), expected);
+    });
+}
+
+#[test]
 fn a_failure_at_the_commit_hits_only_who_caused_it() {
     run(async {
         let place = Place::new();

@@ -10,7 +10,7 @@ use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
 use crate::sqlite::select::{Columns, column, list};
 use runnel_store::{FieldType, Kind, Value};
 use rusqlite::{Connection, params_from_iter};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A table as writing sees it.
 pub(crate) struct Target {
@@ -18,6 +18,9 @@ pub(crate) struct Target {
     pub(crate) columns: Arc<Columns>,
     /// The statement that reads one row, where rows have a key.
     pub(crate) one: Option<String>,
+    /// The statement that inserted the last row, and the columns that it was for: the rows that
+    /// come usually have the same.
+    inserting: Mutex<(Vec<usize>, Arc<str>)>,
 }
 
 impl Target {
@@ -26,7 +29,7 @@ impl Target {
         let columns = Arc::new(Columns::of(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
-        Target { info, columns, one }
+        Target { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
     }
 }
 
@@ -165,21 +168,18 @@ pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
 impl Target {
     /// Inserts a row; what it does not name gets the column's default or NULL.
     pub(crate) fn insert(&self, connection: &Connection, row: &Row) -> Result<Inserted, Fault> {
-        let shown: Vec<&ColumnInfo> = self.info.columns.iter().collect();
-        let mut returned = crate::sqlite::select::list(&shown);
-        let key = self.info.key_sql();
-        if let Some(key) = &key {
-            returned = format!("{returned}, {key}");
-        }
-        let sql = format!("{} RETURNING {returned}", self.insert_sql(&row.columns));
+        let sql = self.insert_and_return(&row.columns);
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&row.cells))?;
         let inserted = match rows.next()? {
             Some(found) => Inserted {
                 row: record(&self.columns, found, &mut 0)?,
-                key: match key {
-                    Some(_) => Some(read(found.get_ref(shown.len())?, self.info.key_shown())),
-                    None => None,
+                key: match self.info.key {
+                    Key::None => None,
+                    _ => {
+                        let key = found.get_ref(self.info.columns.len())?;
+                        Some(read(key, self.info.key_shown()))
+                    }
                 },
             },
             // A trigger that ignores the row.
@@ -188,6 +188,22 @@ impl Target {
         // The statement ends only when it has been stepped to its end.
         while rows.next()?.is_some() {}
         Ok(inserted)
+    }
+
+    /// The statement that inserts a row and answers it, and its key where rows have one.
+    fn insert_and_return(&self, columns: &[usize]) -> Arc<str> {
+        let mut known = self.inserting.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != columns || known.1.is_empty() {
+            let shown: Vec<&ColumnInfo> = self.info.columns.iter().collect();
+            let insert = self.insert_sql(columns);
+            let returned = list(&shown);
+            let sql = match self.info.key_sql() {
+                Some(key) => format!("{insert} RETURNING {returned}, {key}"),
+                None => format!("{insert} RETURNING {returned}"),
+            };
+            *known = (columns.to_vec(), sql.into());
+        }
+        known.1.clone()
     }
 
     /// Names the tables of a reference that does not hold: SQLite itself names neither.

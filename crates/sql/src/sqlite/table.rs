@@ -92,6 +92,13 @@ impl Table {
     /// The plan for writing; a table that is not there is an error.
     fn plan(&self, context: &Context) -> Answer<Rc<Plan>> {
         let inner = self.0.clone();
+        // While nothing was committed the plan that is known holds, and needs no transaction.
+        if let Some(stamp) = inner.reader.unchanged()
+            && let Some((schema, plan)) = &*inner.plan.borrow()
+            && *schema == stamp.schema
+        {
+            return Answer::ok(plan.clone());
+        }
         self.0.reader.patiently(context.deadline, move |reader| {
             let plan = reader.snapshot(|_, stamp| inner.plan(stamp))?;
             plan.ok_or_else(|| inner.missing())

@@ -142,13 +142,13 @@ impl Held {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        let (job, receiver) = job(deadline, work);
+        let (job, receiver) = job(deadline, None, work);
         self.order(Step::Verb(job), receiver, deadline)
     }
 
     fn bare(&self, deadline: Option<Instant>, sql: String) -> Answer<()> {
         let work = move |connection: &Connection| Ok(connection.execute_batch(&sql)?);
-        let (job, receiver) = job(deadline, work);
+        let (job, receiver) = job(deadline, None, work);
         self.order(Step::Bare(job), receiver, deadline)
     }
 

@@ -1,16 +1,18 @@
 //! The one thread that writes to a database, and the group commit.
 //!
-//! Jobs of all workers wait in one bounded queue. The thread takes those that wait, runs each in a
-//! savepoint of its own inside one transaction, commits, and only then answers: each answer is
-//! durable, and many of them share one flush of the disk. A job that fails undoes its own work
-//! only. Where a failure takes the whole transaction with it (a deferred constraint at the commit,
-//! a conflict clause `ROLLBACK`), the jobs run again one by one, so that each has its own fate.
+//! Jobs of all workers wait in one bounded queue. The thread takes those that wait, runs them inside
+//! one transaction, commits, and only then answers: each answer is durable, and many of them share
+//! one flush of the disk. A job that fails undoes its own work only: when one does, all run again,
+//! each in a savepoint of its own, which the jobs of usual days are spared. Where a failure takes the
+//! whole transaction with it (a deferred constraint at the commit, a conflict clause `ROLLBACK`), the
+//! jobs run again one by one, so that each has its own fate.
 //!
 //! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
 //! stands in the same queue: what came before it is committed first, what comes after it waits.
 
 use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::guard::Guard;
+use crate::sqlite::home::Home;
 use crate::sqlite::options::Options;
 use crate::sqlite::place::{Place, Role};
 use crate::sqlite::queue::{Next, Queue, Refused};
@@ -38,6 +40,10 @@ pub const WRITE_GROUP: usize = 1024;
 
 /// How long a transaction takes up further writes before it commits.
 pub const WRITE_GROUP_TIME: Duration = Duration::from_millis(10);
+
+/// Transactions after one in which a job failed whose jobs have savepoints from the start: failures
+/// come together, and running all jobs twice costs more.
+const CAREFUL: u32 = 64;
 
 /// Pages in the write-ahead log from which on it is carried over into the database file, between
 /// two transactions.
@@ -108,11 +114,14 @@ struct Write<T, F> {
     result: Result<T, Fault>,
     sender: oneshot::Sender<Result<T, Fault>>,
     deadline: Option<Instant>,
+    /// Where it is to be answered, where not by the writer itself.
+    home: Option<Home>,
 }
 
 /// A job, and where its result will come from.
 pub(crate) fn job<T, F>(
     deadline: Option<Instant>,
+    home: Option<Home>,
     work: F,
 ) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>)
 where
@@ -120,7 +129,7 @@ where
     F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
-    (Box::new(Write { work, result: Err(Fault::timeout()), sender, deadline }), receiver)
+    (Box::new(Write { work, result: Err(Fault::timeout()), sender, deadline, home }), receiver)
 }
 
 /// Waits for something until a deadline.
@@ -139,8 +148,8 @@ pub(crate) async fn until<T>(
 
 impl<T, F> Job for Write<T, F>
 where
-    T: Send,
-    F: FnMut(&Connection) -> Result<T, Fault> + Send,
+    T: Send + 'static,
+    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
 {
     fn is_obsolete(&self) -> bool {
         self.sender.is_closed() || is_over(self.deadline)
@@ -161,9 +170,12 @@ where
         self.result = Err(fault);
     }
 
-    fn answer(self: Box<Self>) {
-        // Nobody waits any more: the write happened all the same.
-        let _ = self.sender.send(self.result);
+    fn answer(mut self: Box<Self>) {
+        match self.home.take() {
+            Some(home) => home.carry(self),
+            // Nobody waits any more: the write happened all the same.
+            None => drop(self.sender.send(self.result)),
+        }
     }
 }
 
@@ -200,7 +212,10 @@ impl Writer {
             .spawn(move || {
                 let _closing = Closing(jobs.clone());
                 let (counters, numbers, writes) = (counts, told, Cell::new(0));
-                Session { connection, stop, jobs, counters, numbers, writes, telling }.serve();
+                let careful = Cell::new(0);
+                let session =
+                    Session { connection, stop, jobs, counters, numbers, writes, careful, telling };
+                session.serve();
             })
             .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
         let (waiting, patience) = (AtomicUsize::new(0), options.wait);
@@ -208,7 +223,8 @@ impl Writer {
         Ok(Writer { queue, thread: Some(thread), counters, line, watchers, guard })
     }
 
-    /// Runs work in the writer's next transaction. It is queued now, in the order of the calls;
+    /// Runs work in the writer's next transaction (within an event loop as [`Home::here`] needs it).
+    /// It is queued now, in the order of the calls;
     /// dropping the answer before it runs takes it back. The work may be run more than once, of
     /// which only the last counts.
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
@@ -216,7 +232,7 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
     {
-        let (job, receiver) = job(deadline, work);
+        let (job, receiver) = job(deadline, Some(Home::here()), work);
         self.queue(Task::Write(job), receiver, deadline)
     }
 
@@ -227,19 +243,20 @@ impl Writer {
         receiver: oneshot::Receiver<Result<T, Fault>>,
         deadline: Option<Instant>,
     ) -> Answer<T> {
-        let full = match self.queue.push(task) {
-            Ok(()) => None,
+        let answer =
+            async move { Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??) };
+        let (task, place) = match self.queue.push(task) {
+            Ok(()) => return Answer::later(answer),
             Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
             Err(Refused::Full(task)) => match Line::enter(&self.line) {
-                Ok(place) => Some((self.queue.clone(), task, place)),
+                Ok(place) => (task, place),
                 Err(fault) => return Answer::Ready(Err(fault.into())),
             },
         };
+        let queue = self.queue.clone();
         Answer::later(async move {
-            if let Some((queue, task, place)) = full {
-                place.wait(deadline, queue.wait(task)).await?;
-            }
-            Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??)
+            place.wait(deadline, queue.wait(task)).await?;
+            answer.await
         })
     }
 
@@ -331,6 +348,8 @@ pub(crate) struct Session {
     numbers: Arc<runnel_store::Counters>,
     /// Done in the transaction that is open.
     writes: Cell<u64>,
+    /// How many further transactions give each job a savepoint from the start.
+    careful: Cell<u32>,
     telling: Telling,
 }
 
@@ -400,13 +419,25 @@ impl Session {
 
     fn group(&self, first: Box<dyn Job>, waiting: &mut dyn FnMut() -> Option<Box<dyn Job>>) {
         let started = Instant::now();
+        let mut careful = self.is_careful();
         let mut jobs = Jobs::new();
         let mut next = Some(first);
         while let Some(mut job) = next.take() {
-            let kept = self.attempt(job.as_mut(), None);
+            let kept = match careful {
+                true => self.attempt(job.as_mut(), None),
+                false => self.attempt_bare(job.as_mut()),
+            };
             jobs.push(job);
-            if !kept {
+            if !kept && careful {
                 return self.one_by_one(jobs);
+            }
+            if !kept {
+                careful = true;
+                match self.again_with_care(&mut jobs) {
+                    Ok(true) => {}
+                    Ok(false) => return self.one_by_one(jobs),
+                    Err(fault) => return answer_all(jobs, Some(fault)),
+                }
             }
             if jobs.len() < WRITE_GROUP && started.elapsed() < WRITE_GROUP_TIME {
                 next = waiting();
@@ -421,6 +452,24 @@ impl Session {
         }
     }
 
+    /// Whether each job of this transaction has a savepoint from the start.
+    fn is_careful(&self) -> bool {
+        let left = self.careful.get();
+        self.careful.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Begins once more after the last of the jobs has failed without a savepoint. Answers whether
+    /// the transaction stands.
+    fn again_with_care(&self, jobs: &mut Jobs) -> Result<bool, Fault> {
+        self.roll_back();
+        if jobs.len() > 1 {
+            self.careful.set(CAREFUL);
+        }
+        self.begin()?;
+        Ok(jobs.iter_mut().all(|job| self.attempt(job.as_mut(), None)))
+    }
+
     /// Each job in a transaction of its own.
     fn one_by_one(&self, jobs: Jobs) {
         for mut job in jobs {
@@ -432,6 +481,19 @@ impl Session {
             }
             job.answer();
         }
+    }
+
+    /// Runs a job in the transaction as it is. Answers whether it went well; if not, what it did is not
+    /// undone.
+    fn attempt_bare(&self, job: &mut dyn Job) -> bool {
+        if job.is_obsolete() {
+            job.fail(Fault::timeout());
+            return true;
+        }
+        let good = self.stop.during(job.deadline(), || job.run(&self.connection));
+        tally::tell_work(&self.numbers);
+        self.writes.set(self.writes.get() + 1);
+        good && !self.connection.is_autocommit()
     }
 
     /// Runs a job in a savepoint, stopped at its deadline or at the given end. Answers whether the

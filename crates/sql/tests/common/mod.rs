@@ -38,7 +38,9 @@ impl Place {
 
 /// Runs something on an event loop as a worker has it.
 pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build_local(tokio::runtime::LocalOptions::default());
+    runtime.unwrap().block_on(future)
 }
 
 pub(crate) fn shape(name: &str, fields: &[(&str, FieldType)]) -> Shape {
