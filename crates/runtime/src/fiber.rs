@@ -165,6 +165,7 @@ impl<T> Fiber<T> {
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
+        self.isolate.collector().look(stack);
         if self.isolate.watchdog().end(watched) {
             self.begin_end();
         }

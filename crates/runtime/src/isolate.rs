@@ -1,5 +1,6 @@
 //! The isolate: one engine with the kernel loaded, used by one thread.
 
+use crate::collector::Collector;
 use crate::fiber::Coroutine;
 use crate::host::Host;
 use crate::json::Plans;
@@ -63,6 +64,7 @@ pub(crate) struct Inner {
     call: RefCell<Call>,
     running: Cell<Stack>,
     scheduler: Rc<Scheduler>,
+    collector: Collector,
     /// The fibers that the one that runs has started.
     children: RefCell<Vec<Rc<Task>>>,
     natives: RefCell<Vec<Native>>,
@@ -106,6 +108,7 @@ impl Isolate {
             call: RefCell::default(),
             running: Cell::new(main),
             scheduler: Rc::new(Scheduler::new()),
+            collector: Collector::default(),
             children: RefCell::default(),
             natives: RefCell::new(natives),
             plans: Plans::default(),
@@ -173,6 +176,10 @@ impl Isolate {
     /// Bytes that the program's objects take.
     pub(crate) fn used_memory(&self) -> usize {
         self.0.lua.used_memory()
+    }
+
+    pub(crate) fn collector(&self) -> &Collector {
+        &self.0.collector
     }
 
     pub(crate) fn scheduler(&self) -> &Rc<Scheduler> {

@@ -6,6 +6,7 @@
 //! Reading order: `isolate`, `fiber`, `native`, `value`, then `kernel/core.lua`.
 
 mod cells;
+mod collector;
 mod columns;
 mod combined;
 mod date;

@@ -46,6 +46,16 @@ impl Stack {
         unsafe { ffi::lua_settop(self.0, top) }
     }
 
+    /// How large the heap is, in KiB.
+    pub(crate) fn heap_size(self) -> c_int {
+        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) }
+    }
+
+    /// How far the heap may grow before the next collection begins, in percent of what is alive.
+    pub(crate) fn set_heap_growth(self, percent: c_int) {
+        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCSETPAUSE, percent) };
+    }
+
     pub(crate) fn pop(self, count: c_int) {
         unsafe { ffi::lua_settop(self.0, -count - 1) }
     }
