@@ -4,6 +4,7 @@
 //! asked for what it has in memory alone (`RESOLVE_CACHED` and `RWF_NOWAIT`, Linux 5.12); all else is
 //! for the blocking pool. On other systems local disks are simply read.
 
+use super::kept::Identity;
 use bytes::Bytes;
 use std::fs::{File, Metadata};
 use std::path::Path;
@@ -34,8 +35,8 @@ pub(super) enum Seen {
 #[cfg(target_os = "linux")]
 mod system {
     use super::super::buffer;
-    use super::{Bytes, File, Path, Quick, Seen};
-    use rustix::fs::{Mode, OFlags, ResolveFlags};
+    use super::{Bytes, File, Identity, Path, Quick, Seen};
+    use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags};
     use rustix::io::{Errno, ReadWriteFlags};
     use std::io::IoSliceMut;
 
@@ -59,6 +60,12 @@ mod system {
     const OPEN: OFlags =
         OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC).union(OFlags::NOCTTY);
 
+    /// Below the root, through no link, on the root's own file system, from memory.
+    const WITHIN: ResolveFlags = ResolveFlags::BENEATH
+        .union(ResolveFlags::NO_SYMLINKS)
+        .union(ResolveFlags::NO_XDEV)
+        .union(ResolveFlags::CACHED);
+
     impl Quick {
         pub(in crate::disk) fn below(root: &Path) -> Quick {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -79,11 +86,7 @@ mod system {
         /// What is at a path below the root, whose parts have no dots.
         pub(in crate::disk) fn look(&self, path: &str) -> Seen {
             let Quick::Memory(root) = self else { return Seen::Unknown };
-            let how = ResolveFlags::BENEATH
-                | ResolveFlags::NO_SYMLINKS
-                | ResolveFlags::NO_XDEV
-                | ResolveFlags::CACHED;
-            let file = match rustix::fs::openat2(root, path, OPEN, Mode::empty(), how) {
+            let file = match rustix::fs::openat2(root, path, OPEN, Mode::empty(), WITHIN) {
                 Ok(file) => File::from(file),
                 Err(Errno::NOENT | Errno::NOTDIR) => return Seen::Missing,
                 Err(_) => return Seen::Unknown,
@@ -94,6 +97,37 @@ mod system {
                 Ok(_) => Seen::Special,
                 Err(_) => Seen::Unknown,
             }
+        }
+
+        /// The state of what is at a path below the root, whose parts have no dots. Nothing where
+        /// this cannot be said without waiting, or not by these means.
+        ///
+        /// A name in the root itself was in memory a moment ago, and there is no way on which a link
+        /// or another file system could be: one call is enough, which does not follow the name
+        /// itself either, and asks no other file system that may have been put on it.
+        pub(in crate::disk) fn identity(&self, path: &str) -> Option<Identity> {
+            let Quick::Memory(root) = self else { return None };
+            let asked = StatxFlags::BASIC_STATS;
+            let how = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
+            let about = if path.contains('/') {
+                let flags = OFlags::PATH | OFlags::CLOEXEC;
+                let file = rustix::fs::openat2(root, path, flags, Mode::empty(), WITHIN).ok()?;
+                rustix::fs::statx(file, c"", how | AtFlags::EMPTY_PATH, asked).ok()?
+            } else {
+                rustix::fs::statx(root, path, how, asked).ok()?
+            };
+            if about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+                return None;
+            }
+            let (modified, changed) = (about.stx_mtime, about.stx_ctime);
+            Some(Identity {
+                device: rustix::fs::makedev(about.stx_dev_major, about.stx_dev_minor),
+                inode: about.stx_ino,
+                mode: about.stx_mode.into(),
+                length: about.stx_size,
+                modified: (modified.tv_sec, modified.tv_nsec.into()),
+                changed: (changed.tv_sec, changed.tv_nsec.into()),
+            })
         }
     }
 
@@ -130,7 +164,7 @@ mod system {
 
 #[cfg(not(target_os = "linux"))]
 mod system {
-    use super::{Bytes, File, Path, Quick, Seen};
+    use super::{Bytes, File, Identity, Path, Quick, Seen};
 
     impl Quick {
         pub(in crate::disk) fn below(_: &Path) -> Quick {
@@ -139,6 +173,10 @@ mod system {
 
         pub(in crate::disk) fn look(&self, _: &str) -> Seen {
             Seen::Unknown
+        }
+
+        pub(in crate::disk) fn identity(&self, _: &str) -> Option<Identity> {
+            None
         }
     }
 

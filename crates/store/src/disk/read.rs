@@ -51,17 +51,22 @@ impl Fetched {
                 (metadata, body)
             }
         };
-        let honest = match &body {
-            Body::Bytes(bytes) => bytes.len() as u64 == metadata.len(),
-            _ => true,
-        };
-        Some(Content {
-            body,
-            media_type: mime_guess::from_path(reference.path()).first_raw().map(Into::into),
-            modified: metadata.modified().ok(),
-            entity_tag: honest.then(|| entity_tag(&metadata)),
-            ..Content::default()
-        })
+        Some(described(&metadata, body, reference))
+    }
+}
+
+/// Content with what is known of its file.
+pub(super) fn described(metadata: &Metadata, body: Body, reference: &Reference) -> Content {
+    let honest = match &body {
+        Body::Bytes(bytes) => bytes.len() as u64 == metadata.len(),
+        _ => true,
+    };
+    Content {
+        body,
+        media_type: mime_guess::from_path(reference.path()).first_raw().map(Into::into),
+        modified: metadata.modified().ok(),
+        entity_tag: honest.then(|| entity_tag(metadata)),
+        ..Content::default()
     }
 }
 

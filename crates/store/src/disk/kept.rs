@@ -1,0 +1,170 @@
+//! The contents of small files that were read a moment ago.
+
+use super::quick::Quick;
+use crate::{Body, Content, EntityTag};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How many files are kept; beyond that all are forgotten.
+const FILES: usize = 4 << 10;
+
+/// How many bytes of contents and paths are kept; beyond that all are forgotten. Each file is one
+/// that is read at once, so that it has 64 KiB at most.
+const BYTES: usize = 16 << 20;
+
+/// How long contents are kept. A file that is asked for often is read once in this time, and one
+/// that is not asked for so often is read each time. This bounds, too, how long something stays
+/// unnoticed that leaves no trace in a file's state, which is what is written through a memory map
+/// into pages that were changed already.
+const TRUSTED: Duration = Duration::from_secs(1);
+
+/// How long a file must have been left alone before it is read, so that a later change is sure to
+/// have another time. File systems count in steps of up to 10 ms, old ones in seconds, FAT in two.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// What tells one state of a file from another. Whoever changes the content, the name or the rights
+/// of a file changes its `ctime` too, which no program can set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    pub(super) device: u64,
+    pub(super) inode: u64,
+    /// The kind of file and who may read it.
+    pub(super) mode: u32,
+    pub(super) length: u64,
+    /// `mtime` in seconds and nanoseconds.
+    pub(super) modified: (i64, i64),
+    /// `ctime` in seconds and nanoseconds.
+    pub(super) changed: (i64, i64),
+}
+
+impl Identity {
+    fn of(metadata: &Metadata) -> Self {
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            mode: metadata.mode(),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// Whether the file had been left alone so long at a moment. Times in the future never are.
+    fn is_settled(&self, at: SystemTime, time: Duration) -> bool {
+        [self.modified, self.changed].into_iter().all(|(seconds, nanoseconds)| {
+            let since = match (u64::try_from(seconds), u32::try_from(nanoseconds)) {
+                (Ok(seconds), Ok(nanoseconds)) => Duration::new(seconds, nanoseconds),
+                _ => return false,
+            };
+            let then = SystemTime::UNIX_EPOCH.checked_add(since);
+            then.and_then(|then| at.duration_since(then).ok()).is_some_and(|age| age >= time)
+        })
+    }
+}
+
+/// When a read begins.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    steady: Instant,
+    /// What the times of files are compared with.
+    calendar: SystemTime,
+}
+
+impl Moment {
+    pub(super) fn now() -> Self {
+        Moment { steady: Instant::now(), calendar: SystemTime::now() }
+    }
+}
+
+/// Small files by their paths. What is kept is answered only while the file at the path is in the
+/// very state in which it was read, which is looked at each time: one system call in place of four.
+pub(super) struct Kept {
+    files: RefCell<HashMap<Box<str>, File>>,
+    bytes: Cell<usize>,
+    trusted: Duration,
+    settled: Duration,
+}
+
+struct File {
+    identity: Identity,
+    until: Instant,
+    /// With the validators and the media type.
+    content: Content,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Kept { files: RefCell::default(), bytes: Cell::new(0), trusted: TRUSTED, settled: SETTLED }
+    }
+}
+
+impl Kept {
+    /// The content of a path below the root that is looked at; without its bytes for a reader who
+    /// has it already. Nothing where the file has to be read.
+    pub(super) fn get(
+        &self,
+        quick: &Quick,
+        path: &str,
+        known: Option<&EntityTag>,
+        now: Instant,
+    ) -> Option<Content> {
+        let files = self.files.borrow();
+        let file = files.get(path)?;
+        if file.until <= now || quick.identity(path) != Some(file.identity) {
+            drop(files);
+            self.forget(path);
+            return None;
+        }
+        let content = file.content.share()?;
+        match known.is_some() && known == content.entity_tag.as_ref() {
+            true => Some(Content { body: Body::Empty, ..content }),
+            false => Some(content),
+        }
+    }
+
+    /// Keeps all of a file that was found at a path without following a link. `began` is before the
+    /// file was looked at.
+    pub(super) fn put(&self, path: &str, metadata: &Metadata, content: &Content, began: Moment) {
+        let identity = Identity::of(metadata);
+        let Body::Bytes(bytes) = &content.body else { return };
+        if bytes.is_empty() || !is_plain(path) || !identity.is_settled(began.calendar, self.settled)
+        {
+            return;
+        }
+        let (Some(content), Some(until)) =
+            (content.share(), began.steady.checked_add(self.trusted))
+        else {
+            return;
+        };
+        self.forget(path);
+        let bytes = self.bytes.get() + bytes.len() + path.len();
+        if bytes > BYTES || self.files.borrow().len() >= FILES {
+            self.files.borrow_mut().clear();
+            self.bytes.set(0);
+            return;
+        }
+        self.bytes.set(bytes);
+        self.files.borrow_mut().insert(path.into(), File { identity, until, content });
+    }
+
+    fn forget(&self, path: &str) {
+        if let Some(file) = self.files.borrow_mut().remove(path) {
+            let bytes = match &file.content.body {
+                Body::Bytes(bytes) => bytes.len(),
+                _ => 0,
+            };
+            self.bytes.set(self.bytes.get().saturating_sub(bytes + path.len()));
+        }
+    }
+}
+
+/// Whether a path is written as the file system's own names, so that nothing has to be resolved.
+fn is_plain(path: &str) -> bool {
+    path.split('/').all(|name| !matches!(name, "" | "." | ".."))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
