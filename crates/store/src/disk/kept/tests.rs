@@ -4,6 +4,7 @@
 use super::*;
 use crate::{Context, Disk, Kind, Reference, Result, Store};
 use futures_util::FutureExt;
+use proptest::prelude::*;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -286,11 +287,13 @@ fn what_is_kept_is_bounded() {
             let files = kept.files.borrow();
             assert!(files.len() <= FILES && kept.bytes.get() <= BYTES);
             if number % 997 == 0 {
-                let bytes = |file: (&Box<str>, &File)| match &file.1.content.body {
-                    Body::Bytes(bytes) => bytes.len() + file.0.len(),
+                let paths: usize = files.keys().map(|path| path.len()).sum();
+                let contents = files.values().map(|file| match &file.content.body {
+                    Body::Bytes(bytes) => bytes.len(),
                     _ => 0,
-                };
-                assert_eq!(kept.bytes.get(), files.iter().map(bytes).sum(), "each counts once");
+                });
+                let all = paths + contents.sum::<usize>();
+                assert_eq!(kept.bytes.get(), all, "each counts once");
             }
         }
         assert!(!kept.files.borrow().is_empty());
@@ -316,5 +319,81 @@ fn times_count_only_when_they_are_past() {
         [(998, 990), (990, 998), (1_001, 990), (990, 1_001), (-1, 990), (i64::MAX, 990)]
     {
         assert!(!of(modified, changed).is_settled(now, SETTLED), "{modified} {changed}");
+    }
+}
+
+/// One change of a folder. What cannot be done is not done.
+#[derive(Clone, Debug)]
+enum Step {
+    Write(&'static str),
+    Rename(&'static str, &'static str),
+    Remove(&'static str),
+    Link(&'static str, &'static str),
+    SecondName(&'static str, &'static str),
+    MakeDirectory(&'static str),
+}
+
+const PLACES: [&str; 7] = ["a", "b", "dir", "dir/a", "dir/sub", "dir/sub/a", "../outside/a"];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let place = || prop::sample::select(&PLACES[..]);
+    let target = prop::sample::select(&["a", "b", "dir", "../outside", "../outside/a", "sub"][..]);
+    let step = prop_oneof![
+        3 => place().prop_map(Step::Write),
+        3 => (place(), place()).prop_map(|(from, to)| Step::Rename(from, to)),
+        2 => place().prop_map(Step::Remove),
+        1 => (target, place()).prop_map(|(target, at)| Step::Link(target, at)),
+        1 => (place(), place()).prop_map(|(from, to)| Step::SecondName(from, to)),
+        1 => place().prop_map(Step::MakeDirectory),
+    ];
+    prop::collection::vec(step, 1..25)
+}
+
+impl Step {
+    /// `length` is one that no file had before, so that a change is told from the one before it
+    /// although both have the same time.
+    fn take(&self, site: &Site, length: usize) {
+        let _ = match self {
+            Step::Write(path) => fs::write(site.at(path), "x".repeat(length)),
+            Step::Rename(from, to) => fs::rename(site.at(from), site.at(to)),
+            Step::Remove(path) => {
+                fs::remove_file(site.at(path)).or_else(|_| fs::remove_dir_all(site.at(path)))
+            }
+            Step::Link(target, path) => symlink(target, site.at(path)),
+            Step::SecondName(from, to) => fs::hard_link(site.at(from), site.at(to)),
+            Step::MakeDirectory(path) => fs::create_dir(site.at(path)),
+        };
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Whatever is done to a folder, a store that keeps answers like one that does not.
+    #[test]
+    fn keeping_makes_no_difference(steps in steps()) {
+        let Some(site) = Site::new() else { return Ok(()) };
+        let mut reading = Disk::new(site.at("")).unwrap();
+        reading.kept.settled = Duration::MAX;
+        let of = |disk: &Disk, path: &str| {
+            let context = Context::default();
+            let found = disk.get(&Reference::from_path(path), &context).now_or_never().unwrap();
+            let found = found.map_err(|error| error.kind)?;
+            Ok::<_, Kind>(found.map(|content| {
+                let body = match content.body {
+                    Body::Bytes(bytes) => format!("{bytes:?}"),
+                    Body::Value(value) => format!("{value:?}"),
+                    _ => String::new(),
+                };
+                (body, content.entity_tag, content.media_type, content.modified)
+            }))
+        };
+        for (number, step) in steps.iter().enumerate() {
+            step.take(&site, number + 1);
+            for path in PLACES {
+                prop_assert_eq!(of(&site.disk, path), of(&reading, path), "{} {:?}", path, step);
+            }
+        }
+        prop_assert!(reading.kept.files.borrow().is_empty());
     }
 }
