@@ -14,7 +14,7 @@ mod shared;
 mod writing;
 
 pub use handover::{HANDOVER_TIME, hand_over_among};
-pub use incoming::{INCOMING_RECORD, MAX_COLUMNS};
+pub use incoming::MAX_COLUMNS;
 pub use kept::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
 pub use parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
 pub use scheme::{MAX_SEARCHES, SearchScheme};
@@ -63,7 +63,7 @@ thread_local! {
 ///   and has a weak entity tag, which stays the same until something is written.
 /// - A path is the identifier of a document: get, put, merge, delete. What is put is JSON or plain
 ///   data, and answered when it is durable; searches see it before. Putting nil deletes.
-/// - A post adds records by their key: one, a list, or a table ([`INCOMING_RECORD`]).
+/// - A post adds records by their key: one, a list, or a table ([`runnel_store::TABLE_RECORD`]).
 /// - Listing answers the identifiers, at most [`MAX_LISTED`]; watching tells of documents.
 /// - Several indexes together have each of them under its name: `all:books/7`.
 pub struct SearchStore {

@@ -1,10 +1,9 @@
 //! Tables of text on their way into a table: comma-separated values and lines of JSON, read part by
 //! part, so that their length is not bounded by memory.
 
-use bytes::{Buf, Bytes, BytesMut};
-use futures_util::StreamExt;
+use bytes::Bytes;
 use runnel_store::{
-    Answer, Body, ByteStream, Content, Error, FieldType, Kind, Records, Result, Value, json,
+    Answer, Content, Error, FieldType, Kind, Records, Result, TableFormat, TableText, Value, json,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,64 +11,24 @@ use std::rc::Rc;
 /// About how much text is made into records at a time, in bytes.
 const PART: usize = 64 << 10;
 
-/// The longest record, in bytes.
-pub const INCOMING_RECORD: usize = 4 << 20;
-
-/// How the text says what its records are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// RFC 4180, with a header line.
-    Csv,
-    /// One JSON object a line.
-    JsonLines,
-}
-
-/// The format of content that is read part by part; `None` for all other content.
-pub(crate) fn format(content: &Content) -> Option<Format> {
-    let text = matches!(content.body, Body::Bytes(_) | Body::Text(_) | Body::Stream(..));
-    let media_type = content.media_type.as_deref().filter(|_| text)?;
-    match media_type.split(';').next().unwrap_or_default().trim() {
-        "text/csv" => Some(Format::Csv),
-        "application/x-ndjson" | "application/jsonl" => Some(Format::JsonLines),
-        _ => None,
-    }
-}
-
 /// The records of content. `kind` says what the column of a name holds.
 pub(crate) async fn records(
     content: Content,
-    format: Format,
+    format: TableFormat,
     kind: impl Fn(&str) -> FieldType,
 ) -> Result<Box<dyn Records>> {
-    let stream: ByteStream = match content.body {
-        Body::Stream(stream, _) => stream,
-        Body::Bytes(bytes) => one(bytes),
-        Body::Text(text) => one(Bytes::copy_from_slice(text.as_bytes())),
-        _ => return Err(Error::new(Kind::Unsupported, "this is no text")),
-    };
-    let held = BytesMut::new();
-    let (scanned, quoted, end, ended) = (0, false, None, false);
-    let mut text = Text { stream, format, held, scanned, quoted, end, ended, line: 1 };
+    let mut text = TableText::new(content, format)?;
     let (header, names) = match format {
-        Format::Csv => {
-            let header = text.take(1).await?.unwrap_or_default();
+        TableFormat::Csv => {
+            let header = text.take(1).await?.map(|(_, header)| header).unwrap_or_default();
             let names = csv_names(&header)?;
-            text.line += lines(&header);
             (header, names)
         }
-        Format::JsonLines => (Bytes::new(), json_names(text.peek().await?)?),
+        TableFormat::JsonLines => (Bytes::new(), json_names(text.peek().await?)?),
     };
     let kinds = names.iter().map(|name| kind(name)).collect();
     let shape = Rc::new(Shape { format, header, names: names.into(), kinds });
     Ok(Box::new(Incoming { text: Rc::new(RefCell::new(Some(text))), shape }))
-}
-
-fn one(bytes: Bytes) -> ByteStream {
-    Box::pin(futures_util::stream::once(async move { Ok(bytes) }))
-}
-
-fn lines(text: &[u8]) -> u64 {
-    text.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 fn invalid(line: u64, what: &str) -> Error {
@@ -101,93 +60,16 @@ fn json_names(first: &[u8]) -> Result<Vec<String>> {
     }
 }
 
-/// Text that comes in pieces, given in parts that end with a record.
-struct Text {
-    stream: ByteStream,
-    format: Format,
-    held: BytesMut,
-    /// How far it was looked through, and whether that ends within quotes.
-    scanned: usize,
-    quoted: bool,
-    /// The last end of a record up to there.
-    end: Option<usize>,
-    ended: bool,
-    /// The line at which what is held begins.
-    line: u64,
-}
-
-impl Text {
-    /// At least so many bytes, where there are as many, to the end of a record.
-    async fn take(&mut self, least: usize) -> Result<Option<Bytes>> {
-        loop {
-            if let Some(end) = self.end_of_record(least) {
-                return Ok(Some(self.split(end)));
-            }
-            if self.ended {
-                let rest = self.split(self.held.len());
-                return Ok((!rest.is_empty()).then_some(rest));
-            }
-            if self.held.len() > INCOMING_RECORD + PART {
-                let message = format!("a record is longer than {} MiB", INCOMING_RECORD >> 20);
-                return Err(Error::new(Kind::TooLarge, message));
-            }
-            self.more().await?;
-        }
-    }
-
-    /// What there is of the first records, which stay.
-    async fn peek(&mut self) -> Result<&[u8]> {
-        while !self.ended && self.end_of_record(1).is_none() && self.held.len() <= INCOMING_RECORD {
-            self.more().await?;
-        }
-        Ok(&self.held)
-    }
-
-    async fn more(&mut self) -> Result<()> {
-        match self.stream.next().await {
-            Some(piece) => {
-                let mut piece = piece?;
-                self.held.extend_from_slice(&piece.copy_to_bytes(piece.len()));
-            }
-            None => self.ended = true,
-        }
-        Ok(())
-    }
-
-    /// The end of the first record after at least so many bytes.
-    fn end_of_record(&mut self, least: usize) -> Option<usize> {
-        for byte in &self.held[self.scanned..] {
-            self.scanned += 1;
-            match byte {
-                // JSON has no line ends within texts, and escapes quotes in another way.
-                b'"' if self.format == Format::Csv => self.quoted = !self.quoted,
-                b'\n' if !self.quoted => self.end = Some(self.scanned),
-                _ => continue,
-            }
-            if self.end.is_some_and(|end| end >= least) {
-                break;
-            }
-        }
-        self.end.filter(|end| *end >= least)
-    }
-
-    fn split(&mut self, end: usize) -> Bytes {
-        self.scanned = self.scanned.saturating_sub(end);
-        self.end = None;
-        self.held.split_to(end).freeze()
-    }
-}
-
 /// The records, part by part.
 struct Incoming {
     /// Away while a part is read.
-    text: Rc<RefCell<Option<Text>>>,
+    text: Rc<RefCell<Option<TableText>>>,
     shape: Rc<Shape>,
 }
 
 /// What the text said at its beginning.
 struct Shape {
-    format: Format,
+    format: TableFormat,
     header: Bytes,
     names: Rc<[String]>,
     kinds: Vec<FieldType>,
@@ -202,9 +84,7 @@ impl Records for Incoming {
         let (place, shape) = (self.text.clone(), self.shape.clone());
         Answer::later(async move {
             let Some(mut text) = place.borrow_mut().take() else { return Ok(None) };
-            let Some(part) = text.take(PART).await? else { return Ok(None) };
-            let first = text.line;
-            text.line += lines(&part);
+            let Some((first, part)) = text.take(PART).await? else { return Ok(None) };
             *place.borrow_mut() = Some(text);
             shape.values(&part, first).map(Some)
         })
@@ -216,7 +96,7 @@ impl Shape {
     fn values(&self, part: &[u8], first: u64) -> Result<Vec<Value>> {
         let mut values = Vec::new();
         match self.format {
-            Format::Csv => {
+            TableFormat::Csv => {
                 let text = [&self.header, part].concat();
                 // The lines of the header are counted in the parser's message, where there is one.
                 let rows = runnel_store::parse_csv(&text).map_err(|error| {
@@ -233,7 +113,7 @@ impl Shape {
                     }
                 }
             }
-            Format::JsonLines => {
+            TableFormat::JsonLines => {
                 let all = part.split(|byte| *byte == b'\n').enumerate();
                 for (number, line) in all.filter(|(_, line)| !line.trim_ascii().is_empty()) {
                     let at = first + number as u64;
@@ -290,9 +170,10 @@ fn typed(cell: Value, kind: FieldType) -> std::result::Result<Value, String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use runnel_store::{Body, TABLE_RECORD};
 
     fn all(content: Content) -> Result<(Vec<String>, Vec<Value>)> {
-        let format = format(&content).unwrap();
+        let format = TableFormat::of(&content).unwrap();
         let kind = |name: &str| match name {
             "id" => FieldType::Int,
             "done" => FieldType::Bool,
@@ -353,7 +234,7 @@ mod tests {
     fn what_is_wrong_has_a_line() {
         let wrong = all(streamed("id,title\n1,a\nx,b\n", "text/csv", 4)).unwrap_err();
         assert!(wrong.message.starts_with("line 3: id: `x` is not"), "{}", wrong.message);
-        let long = format!("id,title\n1,\"{}", "x".repeat(INCOMING_RECORD + 2 * PART));
+        let long = format!("id,title\n1,\"{}", "x".repeat(TABLE_RECORD + 2 * PART));
         assert_eq!(all(streamed(&long, "text/csv", 8192)).unwrap_err().kind, Kind::TooLarge);
         assert_eq!(all(streamed("", "text/csv", 8)).unwrap().1, []);
     }

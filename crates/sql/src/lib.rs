@@ -23,7 +23,6 @@ mod postgres;
 mod shape;
 mod sqlite;
 
-pub use incoming::INCOMING_RECORD;
 pub use postgres::{
     POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
     POSTGRES_WATCHERS, Postgres, PostgresOptions, PostgresScheme, PostgresTable,

@@ -2,14 +2,14 @@
 //! thread, so that this worker goes on serving.
 
 use super::Member;
-use super::incoming::{Format, Incoming};
+use super::incoming::Incoming;
 use super::writing::{is_json, record_of, text_of, unsupported};
 use crate::id::Id;
 use crate::loader::Loader;
 use bytes::Bytes;
 use runnel_store::{
     Answer, Body, COLLECT_LIMIT, Content, Error, Form, Kind, Posted, Records, Reference, Result,
-    Value, json,
+    TableFormat, Value, json,
 };
 
 /// Documents that are handed to the other thread at once.
@@ -24,7 +24,7 @@ pub(super) fn post(
     columns: Option<Vec<String>>,
     content: Content,
 ) -> Answer<Posted> {
-    if let Some(format) = Format::of(&content) {
+    if let Some(format) = TableFormat::of(&content) {
         return Answer::later(async move {
             table(member, Incoming::new(content, format, columns)?).await
         });

@@ -1,53 +1,19 @@
 //! Tables of text on their way into an index, record by record: comma-separated values (RFC 4180)
 //! and lines of JSON. Their length is not bounded by memory.
 
-use bytes::{Buf, Bytes, BytesMut};
-use futures_util::StreamExt;
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Result, Value, json, parse_csv};
+use bytes::Bytes;
+use runnel_store::{Content, Error, Kind, Result, TableFormat, TableText, Value, json, parse_csv};
 
 /// About how much text is read at a time, in bytes.
 const PART: usize = 256 << 10;
 
-/// The longest record of a table, in bytes.
-pub const INCOMING_RECORD: usize = 4 << 20;
-
 /// Most columns of a table.
 pub const MAX_COLUMNS: usize = 256;
 
-/// How a table says what its records are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
-    Csv,
-    JsonLines,
-}
-
-impl Format {
-    /// The format of content, if it is a table.
-    pub(super) fn of(content: &Content) -> Option<Format> {
-        if !matches!(content.body, Body::Bytes(_) | Body::Text(_) | Body::Stream(..)) {
-            return None;
-        }
-        match content.media_type.as_deref()?.split(';').next().unwrap_or_default().trim() {
-            "text/csv" => Some(Format::Csv),
-            "application/x-ndjson" | "application/jsonl" => Some(Format::JsonLines),
-            _ => None,
-        }
-    }
-}
-
 /// A table that is being read.
 pub(super) struct Incoming {
-    stream: ByteStream,
-    format: Format,
-    held: BytesMut,
-    /// How far it was looked through, and whether that ends within quotes.
-    scanned: usize,
-    quoted: bool,
-    /// The last end of a record up to there.
-    end: Option<usize>,
-    ended: bool,
-    /// The line at which what is held begins.
-    line: u64,
+    text: TableText,
+    format: TableFormat,
     /// The names of the columns of a CSV table as its first line.
     header: Option<Bytes>,
 }
@@ -56,45 +22,27 @@ impl Incoming {
     /// A table that content is. `columns` says what its columns are where its first line does not.
     pub(super) fn new(
         content: Content,
-        format: Format,
+        format: TableFormat,
         columns: Option<Vec<String>>,
     ) -> Result<Incoming> {
-        let stream: ByteStream = match content.body {
-            Body::Stream(stream, _) => stream,
-            Body::Bytes(bytes) => one(bytes),
-            Body::Text(text) => one(text.into_bytes()),
-            _ => return Err(Error::new(Kind::Unsupported, "this is no text")),
-        };
-        Ok(Incoming {
-            stream,
-            format,
-            held: BytesMut::new(),
-            scanned: 0,
-            quoted: false,
-            end: None,
-            ended: false,
-            line: 1,
-            header: columns.map(|columns| header_of(&columns)).transpose()?,
-        })
+        let header = columns.map(|columns| header_of(&columns)).transpose()?;
+        Ok(Incoming { text: TableText::new(content, format)?, format, header })
     }
 
     /// The next records, each as JSON text with the line it is from; none at the end.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<(u64, Bytes)>>> {
-        if self.format == Format::Csv && self.header.is_none() {
-            let Some(header) = self.take(1).await? else { return Ok(None) };
-            self.line += lines(&header);
+        if self.format == TableFormat::Csv && self.header.is_none() {
+            let Some((_, header)) = self.text.take(1).await? else { return Ok(None) };
             self.header = Some(header);
         }
-        let Some(part) = self.take(PART).await? else { return Ok(None) };
-        let first = self.line;
-        self.line += lines(&part);
+        let Some((first, part)) = self.text.take(PART).await? else { return Ok(None) };
         match self.format {
-            Format::JsonLines => {
+            TableFormat::JsonLines => {
                 let all = (first..).zip(part.split(|byte| *byte == b'\n'));
                 let all = all.filter(|(_, text)| !text.trim_ascii().is_empty());
                 Ok(Some(all.map(|(line, text)| (line, part.slice_ref(text))).collect()))
             }
-            Format::Csv => self.csv(&part, first).map(Some),
+            TableFormat::Csv => self.csv(&part, first).map(Some),
         }
     }
 
@@ -108,62 +56,6 @@ impl Incoming {
         // Fields may hold line ends, so that the line of a record is at least this one.
         Ok((first..).zip(rows.iter().map(|row| Bytes::from(json::text(row)))).collect())
     }
-
-    /// At least so many bytes, where there are as many, to the end of a record.
-    async fn take(&mut self, least: usize) -> Result<Option<Bytes>> {
-        loop {
-            if let Some(end) = self.end_of_record(least) {
-                return Ok(Some(self.split(end)));
-            }
-            if self.ended {
-                let rest = self.split(self.held.len());
-                return Ok((!rest.is_empty()).then_some(rest));
-            }
-            if self.held.len() > INCOMING_RECORD + PART {
-                let message =
-                    format!("line {}: a record is longer than {INCOMING_RECORD} bytes", self.line);
-                return Err(Error::new(Kind::TooLarge, message));
-            }
-            match self.stream.next().await {
-                Some(piece) => {
-                    let mut piece = piece?;
-                    self.held.extend_from_slice(&piece.copy_to_bytes(piece.len()));
-                }
-                None => self.ended = true,
-            }
-        }
-    }
-
-    /// The end of the first record after at least so many bytes.
-    fn end_of_record(&mut self, least: usize) -> Option<usize> {
-        for byte in &self.held[self.scanned..] {
-            self.scanned += 1;
-            match byte {
-                // JSON has no line ends within texts, and escapes quotes in another way.
-                b'"' if self.format == Format::Csv => self.quoted = !self.quoted,
-                b'\n' if !self.quoted => self.end = Some(self.scanned),
-                _ => continue,
-            }
-            if self.end.is_some_and(|end| end >= least) {
-                break;
-            }
-        }
-        self.end.filter(|end| *end >= least)
-    }
-
-    fn split(&mut self, end: usize) -> Bytes {
-        self.scanned = self.scanned.saturating_sub(end);
-        self.end = None;
-        self.held.split_to(end).freeze()
-    }
-}
-
-fn one(bytes: Bytes) -> ByteStream {
-    Box::pin(futures_util::stream::once(async move { Ok(bytes) }))
-}
-
-fn lines(text: &[u8]) -> u64 {
-    text.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Names as the first line of a table.
@@ -182,6 +74,7 @@ fn header_of(columns: &[String]) -> Result<Bytes> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use runnel_store::{Body, TABLE_RECORD};
 
     fn all(
         text: &str,
@@ -193,7 +86,7 @@ mod tests {
             text.as_bytes().chunks(piece).map(|one| Ok(Bytes::copy_from_slice(one))).collect();
         let body = Body::Stream(Box::pin(futures_util::stream::iter(pieces)), None);
         let content = Content { body, ..Content::default() }.with_media_type(kind);
-        let format = Format::of(&content).unwrap();
+        let format = TableFormat::of(&content).unwrap();
         let mut incoming = Incoming::new(content, format, columns)?;
         let mut records = Vec::new();
         futures_util::future::FutureExt::now_or_never(async {
@@ -229,7 +122,7 @@ mod tests {
 
     #[test]
     fn long_records_end_the_reading() {
-        let long = format!("id,title\n1,\"{}", "x".repeat(INCOMING_RECORD + 2 * PART));
+        let long = format!("id,title\n1,\"{}", "x".repeat(TABLE_RECORD + 2 * PART));
         assert_eq!(all(&long, "text/csv", 8_192, None).unwrap_err().kind, Kind::TooLarge);
     }
 }

@@ -20,7 +20,7 @@ use crate::postgres::watch::{self, Scope};
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
     Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
-    Posted, Query, Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs,
+    Posted, Query, Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -163,7 +163,7 @@ impl PostgresTable {
         }
         let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
-            if let Some(format) = incoming::format(&content) {
+            if let Some(format) = TableFormat::of(&content) {
                 let session = table.0.core.session(&context);
                 let columns = table.there(&session, async |info: &TableInfo| Ok(info.clone()));
                 let columns = columns.await?;

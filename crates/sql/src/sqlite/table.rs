@@ -19,7 +19,7 @@ use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
-    Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs,
+    Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -177,7 +177,7 @@ impl Table {
             return error.into();
         }
         let (table, context) = (self.clone(), context.clone());
-        if let Some(format) = incoming::format(&content) {
+        if let Some(format) = TableFormat::of(&content) {
             let plan = self.plan(&context);
             return Answer::later(async move {
                 let plan = plan.await?;
