@@ -1,11 +1,12 @@
 //! What a database can be told: `ref:sqlite:tasks.db database: #{ connections: 8 }`.
 
+use crate::option_value::{self, Wanted, flag, set};
 use runnel_sql::{Options, PostgresOptions, Synchronous};
 use runnel_store::{Error, Kind, Value};
 use std::time::Duration;
 
 /// The most connections that can be asked for: a database has more to do than to hold them.
-const MOST_CONNECTIONS: f64 = 1000.0;
+const MOST_CONNECTIONS: u32 = 1000;
 
 /// The longest time that can be asked for, in seconds.
 const LONGEST: f64 = 3600.0;
@@ -22,7 +23,7 @@ pub(crate) fn sqlite(value: &Value) -> Result<Options, Error> {
                 options.synchronous = match value {
                     Value::Text(text) if text == "full" => Synchronous::Full,
                     Value::Text(text) if text == "normal" => Synchronous::Normal,
-                    _ => return Some(Err("'full' or 'normal'")),
+                    _ => return Some(Err("'full' or 'normal'".into())),
                 };
                 Some(Ok(()))
             }
@@ -59,7 +60,7 @@ pub(crate) fn postgres(value: &Value) -> Result<PostgresOptions, Error> {
 fn each(
     value: &Value,
     known: &str,
-    mut read: impl FnMut(&str, &Value) -> Option<Result<(), &'static str>>,
+    mut read: impl FnMut(&str, &Value) -> Option<Result<(), Wanted>>,
 ) -> Result<(), Error> {
     let Value::Record(fields) = value else { return Ok(()) };
     for (name, value) in fields {
@@ -78,24 +79,12 @@ fn each(
     Ok(())
 }
 
-fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
-    *place = value?;
-    Ok(())
+fn time(value: &Value) -> Result<Duration, Wanted> {
+    option_value::time(value, 0.0..=LONGEST)
 }
 
-fn flag(value: &Value) -> Result<bool, &'static str> {
-    value.as_bool().ok_or("true or false")
-}
-
-fn time(value: &Value) -> Result<Duration, &'static str> {
-    let seconds = value.as_f64().filter(|time| (0.0..=LONGEST).contains(time));
-    seconds.map(Duration::from_secs_f64).ok_or("a number of seconds, at most 3600")
-}
-
-fn count(value: &Value) -> Result<usize, &'static str> {
-    let count = value.as_f64().filter(|count| count.fract() == 0.0);
-    let count = count.filter(|count| (1.0..=MOST_CONNECTIONS).contains(count));
-    count.map(|count| count as usize).ok_or("a whole number from 1 to 1000")
+fn count(value: &Value) -> Result<usize, Wanted> {
+    option_value::count(value, MOST_CONNECTIONS)
 }
 
 #[cfg(test)]

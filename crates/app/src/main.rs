@@ -12,6 +12,7 @@ mod handover;
 mod html;
 mod notify;
 mod observing;
+mod option_value;
 mod reload;
 mod remote_stores;
 mod repl;

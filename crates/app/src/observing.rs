@@ -1,5 +1,6 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
+use crate::option_value::{Wanted, flag, set};
 use crate::workers::Held;
 use runnel_observe::{
     LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
@@ -12,7 +13,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Reads one option into the place where it belongs.
-type Read = fn(&mut Settings, &Value) -> Result<(), &'static str>;
+type Read = fn(&mut Settings, &Value) -> Result<(), Wanted>;
 
 /// The options of a server that are about watching it.
 pub(crate) const OPTIONS: &[(&str, Read)] = &[
@@ -26,7 +27,7 @@ pub(crate) const OPTIONS: &[(&str, Read)] = &[
             Value::Bool(true) => Some(LogFormat::Json),
             Value::Text(text) if text == "json" => Some(LogFormat::Json),
             Value::Text(text) if text == "combined" => Some(LogFormat::Combined),
-            _ => return Err("'json' or 'combined'"),
+            _ => return Err("'json' or 'combined'".into()),
         };
         Ok(())
     }),
@@ -35,18 +36,15 @@ pub(crate) const OPTIONS: &[(&str, Read)] = &[
             Some("stdout") => LogTarget::Output,
             Some("stderr") => LogTarget::Error,
             Some(path) if !path.is_empty() => LogTarget::File(path.into()),
-            _ => return Err("'stdout', 'stderr' or the path of a file"),
+            _ => return Err("'stdout', 'stderr' or the path of a file".into()),
         };
         Ok(())
     }),
-    ("requestIds", |settings, value| {
-        settings.request_ids = value.as_bool().ok_or("true or false")?;
-        Ok(())
-    }),
+    ("requestIds", |settings, value| set(&mut settings.request_ids, flag(value))),
 ];
 
 /// A port on this machine, or an address with a port.
-fn admin(value: &Value) -> Result<Option<SocketAddr>, &'static str> {
+fn admin(value: &Value) -> Result<Option<SocketAddr>, Wanted> {
     const WRONG: &str = "a port from 0 to 65535, or an address and a port such as '10.0.0.5:9090'";
     if matches!(value, Value::Nil | Value::Bool(false)) {
         return Ok(None);
@@ -57,7 +55,7 @@ fn admin(value: &Value) -> Result<Option<SocketAddr>, &'static str> {
         }
         _ => value.as_str().and_then(|text| text.parse().ok()),
     };
-    address.map(Some).ok_or(WRONG)
+    address.map(Some).ok_or(WRONG.into())
 }
 
 /// Begins to watch a server, where that is wanted: by its options, or by the variables of

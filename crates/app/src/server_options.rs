@@ -1,6 +1,7 @@
 //! What `#HTTPServer{ … }` can be told: each option by its name, read into the server's own terms.
 
 use crate::observing;
+use crate::option_value::{self, Wanted, bytes, count, flag, set, texts};
 use runnel_http::{Certificate, Options, TrustedProxy, UnixAddress};
 use runnel_observe::Settings;
 use runnel_store::{Error, Kind, Value};
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Reads one option into the place where it belongs.
-type Read = fn(&mut Options, &Value) -> Result<(), &'static str>;
+type Read = fn(&mut Options, &Value) -> Result<(), Wanted>;
 
 /// Every option: its name, and how it is read. Another one is a line here.
 const OPTIONS: &[(&str, Read)] = &[
@@ -51,7 +52,7 @@ const OPTIONS: &[(&str, Read)] = &[
         options.certificate = Some(with_key(options.certificate.take(), key.into())?);
         Ok(())
     }),
-    ("http2", |options, value| set(&mut options.http2, value.as_bool().ok_or("true or false"))),
+    ("http2", |options, value| set(&mut options.http2, flag(value))),
     ("timeout", |options, value| set(&mut options.limits.request_time, time(value))),
     ("spin", |options, value| {
         let seconds = value.as_f64().filter(|time| (0.0..=0.1).contains(time));
@@ -71,10 +72,11 @@ const OPTIONS: &[(&str, Read)] = &[
     }),
     ("mostHeaders", |options, value| set(&mut options.limits.header_fields, count(value, 10_000))),
     ("compressFrom", |options, value| set(&mut options.limits.pack_from, bytes(value))),
-    ("compression", |options, value| match value.as_bool() {
-        Some(true) => Ok(()),
-        Some(false) => set(&mut options.limits.pack_from, Ok(u64::MAX)),
-        None => Err("true or false"),
+    ("compression", |options, value| {
+        if !flag(value)? {
+            options.limits.pack_from = u64::MAX;
+        }
+        Ok(())
     }),
     ("connections", |options, value| set(&mut options.limits.connections, count(value, 1 << 20))),
     ("requestsPerConnection", |options, value| {
@@ -82,9 +84,7 @@ const OPTIONS: &[(&str, Read)] = &[
     }),
     ("hosts", |options, value| set(&mut options.limits.hosts, texts(value))),
     ("origins", |options, value| set(&mut options.limits.origins, texts(value))),
-    ("credentials", |options, value| {
-        set(&mut options.limits.credentials, value.as_bool().ok_or("true or false"))
-    }),
+    ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
     ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
 ];
@@ -147,13 +147,8 @@ fn socket(options: &mut Options) -> &mut UnixAddress {
     options.socket.get_or_insert(UnixAddress { path: PathBuf::new(), mode: 0o660 })
 }
 
-fn set<T>(place: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
-    *place = value?;
-    Ok(())
-}
-
 /// `'local'`, or the path of a file; the key may have been named before.
-fn certificate(named: Option<Certificate>, value: &Value) -> Result<Certificate, &'static str> {
+fn certificate(named: Option<Certificate>, value: &Value) -> Result<Certificate, Wanted> {
     let path = value.as_str().filter(|path| !path.is_empty());
     let path = path.ok_or("the path of a file, or 'local'")?;
     if path == "local" {
@@ -166,11 +161,11 @@ fn certificate(named: Option<Certificate>, value: &Value) -> Result<Certificate,
     Ok(Certificate::Files { certificate: path.into(), key })
 }
 
-fn with_key(named: Option<Certificate>, key: PathBuf) -> Result<Certificate, &'static str> {
+fn with_key(named: Option<Certificate>, key: PathBuf) -> Result<Certificate, Wanted> {
     match named {
         Some(Certificate::Files { certificate, .. }) => Ok(Certificate::Files { certificate, key }),
         None => Ok(Certificate::Files { certificate: PathBuf::new(), key }),
-        Some(Certificate::Local { .. }) => Err("left out where the certificate is 'local'"),
+        Some(Certificate::Local { .. }) => Err("left out where the certificate is 'local'".into()),
     }
 }
 
@@ -182,31 +177,9 @@ fn settings_folder() -> Option<PathBuf> {
     Some(base.join("runnel"))
 }
 
-/// An array of texts.
-fn texts(value: &Value) -> Result<Vec<String>, &'static str> {
-    let Value::List(items) = value else { return Err("an array of texts") };
-    let texts = items.iter().map(|item| item.as_str().map(ToString::to_string));
-    texts.collect::<Option<_>>().ok_or("an array of texts")
-}
-
-/// A time in seconds, from a thousandth to a day.
-fn time(value: &Value) -> Result<Duration, &'static str> {
-    let seconds = value.as_f64().filter(|time| (0.001..=86_400.0).contains(time));
-    seconds.map(Duration::from_secs_f64).ok_or("a number of seconds from 0.001 to 86400")
-}
-
-/// A number of bytes.
-fn bytes(value: &Value) -> Result<u64, &'static str> {
-    let count = value.as_f64().filter(|count| *count >= 0.0 && count.fract() == 0.0);
-    count.map(|count| count as u64).ok_or("a whole number of bytes")
-}
-
-/// A number of things, from 1 to a bound.
-fn count<T: TryFrom<u32>>(value: &Value, most: u32) -> Result<T, &'static str> {
-    let count = value.as_f64().filter(|count| count.fract() == 0.0);
-    let count = count.filter(|count| (1.0..=f64::from(most)).contains(count));
-    let count = count.and_then(|count| T::try_from(count as u32).ok());
-    count.ok_or("a whole number from 1 on, and not beyond reason")
+/// A time, from a thousandth of a second to a day.
+fn time(value: &Value) -> Result<Duration, Wanted> {
+    option_value::time(value, 0.001..=86_400.0)
 }
 
 #[cfg(test)]
