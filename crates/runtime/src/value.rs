@@ -275,32 +275,46 @@ pub(crate) fn read_answer(isolate: &Isolate, stack: Stack, index: c_int) -> Cont
     if let Some(page) = crate::page::written(stack, index) {
         return page;
     }
-    let mut content = read_content(isolate, stack, index);
-    if let Body::Lazy(_) = content.body
-        && let Some(native) = native_of(stack, index)
-        && let Some(lazy) = native.downcast_ref::<NativeLazy>()
-    {
-        content.entity_tag = lazy.tag.clone();
+    match stack.kind(index) {
+        Type::Table | Type::Userdata => match native_of(stack, index) {
+            Some(native) => match native.downcast::<NativeLazy>() {
+                Ok(rows) => {
+                    let entity_tag = rows.tag.clone();
+                    Content { entity_tag, ..Content::lazy(rows.lazy.clone()) }
+                }
+                Err(native) => read_native(isolate, stack, index, native),
+            },
+            None => read_plain(isolate, stack, stack.absolute(index)),
+        },
+        _ => read_content(isolate, stack, index),
     }
-    content
 }
 
 fn read_object(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
-    if let Some(native) = native_of(stack, index)
-        && let Some(lazy) = native.downcast_ref::<NativeLazy>()
-    {
-        return Content::lazy(lazy.lazy.clone());
+    match native_of(stack, index) {
+        Some(native) => read_native(isolate, stack, index, native),
+        None => read_plain(isolate, stack, index),
     }
-    if let Some(native) = native_of(stack, index) {
-        match native.downcast::<crate::pipe::Written>() {
-            Ok(written) => return Content::lazy(written),
-            Err(native) => {
-                if let Ok(socket) = native.downcast::<crate::socket::Socket>() {
-                    return crate::socket::content(isolate, stack, index, socket);
-                }
-            }
-        }
+}
+
+/// An object that stands for a value of Rust.
+fn read_native(isolate: &Isolate, stack: Stack, index: c_int, native: Rc<dyn Any>) -> Content {
+    let index = stack.absolute(index);
+    let native = match native.downcast::<NativeLazy>() {
+        Ok(rows) => return Content::lazy(rows.lazy.clone()),
+        Err(native) => native,
+    };
+    let native = match native.downcast::<crate::pipe::Written>() {
+        Ok(written) => return Content::lazy(written),
+        Err(native) => native,
+    };
+    match native.downcast::<crate::socket::Socket>() {
+        Ok(socket) => crate::socket::content(isolate, stack, index, socket),
+        Err(_) => read_plain(isolate, stack, index),
     }
+}
+
+fn read_plain(isolate: &Isolate, stack: Stack, index: c_int) -> Content {
     if stack.kind(index) == Type::Table {
         let kind = table_kind(stack, index);
         if kind == TableKind::Data {

@@ -165,6 +165,32 @@ fn deep_recursion_and_too_much_memory_are_errors() {
 }
 
 #[test]
+fn garbage_does_not_pile_up() {
+    let lab = Lab::new();
+    let site = store(
+        &lab,
+        "scheme Site { var kept. /waste { get { 1 to: 2000 do: { :i | 'some text ' , i asString }. 'ok' } } \
+         /keep { get { this:kept := #(). 1 to: 300000 do: { :i | this:kept add: 'text ' , i asString }. \
+         'ok' } } } Site new",
+    );
+    let mut most = 0;
+    let mut ask = |path: &str, times: usize| {
+        for _ in 0..times {
+            lab.wait(site.get(&Reference::parse(path), &Context::default())).expect("an answer");
+            most = most.max(runnel_runtime::load().memory);
+        }
+        most
+    };
+    // A small heap: some hundred megabytes of garbage, of which never more than a little is there.
+    let small = ask("/waste", 1500);
+    assert!(small < 48 << 20, "{small}");
+    // A large one may become twice as large as what is alive, and some more while it is collected.
+    let alive = ask("/keep", 1);
+    let large = ask("/waste", 1500);
+    assert!(large < 3 * alive + (48 << 20), "{large} beside {alive}");
+}
+
+#[test]
 fn plain_data_passes_through_a_scheme_of_the_program() {
     let lab = Lab::new();
     let site = store(
