@@ -277,6 +277,14 @@ fn an_upgrade_takes_the_index_over() {
         let total = format!("\"total\":{version}}}");
         eventually("it has what was written", || answers("/books?query=emma", &total));
     }
+    // A version that fails once it has the folder leaves it to the one that runs.
+    folder.write("program.st", text(4).replace("server start", "1 frobnicate"));
+    process.signal("HUP");
+    let put = |id: usize| send("PUT", &format!("/books/{id}"), r#"{"title":"Emma"}"#).unwrap();
+    eventually("the folder is let go", || put(3).status == 503);
+    eventually("it is taken back", || put(4).status == 201);
+    eventually("it has all", || answers("/books?query=emma", "\"total\":4}"));
+    assert!(answers("/version", "3"));
     // Another program does not get it.
     let other = support::run(runnel().arg(folder.write("other.st", text(9))));
     assert!(other.status != 0 && other.err.contains("is in use"), "{other:?}");

@@ -68,12 +68,21 @@ impl Collection {
     /// for a changed definition whose documents were not kept, [`Kind::Unsupported`] for files of
     /// another version, [`Kind::Failed`] for damaged files. Messages name the file.
     pub fn open(definition: Definition) -> Result<Arc<Collection>, Error> {
-        Collection::open_with(definition, Steps::default())
+        Collection::open_with(definition, Steps::default(), None)
+    }
+
+    /// Opens it in a folder again that another process may have had meanwhile. Searches over this
+    /// one find what is there now, and those who watch it are told that changes may be lost.
+    pub(crate) fn again(&self, definition: Definition) -> Result<Arc<Collection>, Error> {
+        let again = Collection::open_with(definition, Steps::default(), Some(self))?;
+        again.watchers.lost(&Reference::default());
+        Ok(again)
     }
 
     pub(crate) fn open_with(
         definition: Definition,
         steps: Steps,
+        before: Option<&Collection>,
     ) -> Result<Arc<Collection>, Error> {
         let invalid = |error: crate::ConfigError| Error::new(Kind::Invalid, error.message());
         let Definition { index: config, search, stored, folder } = definition;
@@ -86,7 +95,8 @@ impl Collection {
                 let folder = Arc::new(Folder::open(&path, steps)?);
                 let fingerprint = fingerprint(&config);
                 let shape = Shape { index: config, stored, fingerprint };
-                let (index, log) = Log::open(folder, shape)?;
+                let place = before.map(|before| before.index.clone());
+                let (index, log) = Log::open(folder, shape, place)?;
                 (index, Some(log))
             }
         };
@@ -102,7 +112,7 @@ impl Collection {
             writing: Mutex::default(),
             // Versions of different openings do not meet.
             version: AtomicU64::new(RandomState::new().hash_one(0) >> 1),
-            watchers: Watchers::new(),
+            watchers: before.map_or_else(Watchers::new, |before| before.watchers.clone()),
         }))
     }
 

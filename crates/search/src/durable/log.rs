@@ -109,12 +109,25 @@ impl Shared {
 
 impl Log {
     /// Opens what is in a folder, and the log behind it.
-    pub(crate) fn open(folder: Arc<Folder>, shape: Shape) -> Result<(SharedIndex, Log), Fault> {
+    ///
+    /// Where an index is given, it becomes what is in the folder.
+    pub(crate) fn open(
+        folder: Arc<Folder>,
+        shape: Shape,
+        place: Option<SharedIndex>,
+    ) -> Result<(SharedIndex, Log), Fault> {
         let mut opened = shape.load(&folder, None)?;
         folder.clean_up()?;
         let empty = Index::new(shape.index.clone());
         let empty = empty.map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
-        let index = Arc::new(RwLock::new(std::mem::replace(&mut opened.index, empty)));
+        let loaded = std::mem::replace(&mut opened.index, empty);
+        let index = match place {
+            None => Arc::new(RwLock::new(loaded)),
+            Some(index) => {
+                *index.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+                index
+            }
+        };
         let log = Log::start(folder, shape, &opened, index.clone())?;
         Ok((index, log))
     }

@@ -62,7 +62,7 @@ fn files(folder: &Path, start: &str) -> Vec<std::path::PathBuf> {
 /// first model, what was tried in the second.
 fn scenario(folder: &Path, steps: Steps) -> Vec<Model> {
     let mut states = vec![Model::new()];
-    let Ok(books) = Collection::open_with(definition(folder), steps) else { return states };
+    let Ok(books) = Collection::open_with(definition(folder), steps, None) else { return states };
     let mut acknowledged = 0;
     let mut state = Model::new();
     for number in 0..24 {
@@ -141,7 +141,7 @@ fn a_log_that_cannot_be_flushed_acknowledges_nothing_more() {
             }
             Ok(())
         });
-        let books = Collection::open_with(definition(folder.path()), steps).unwrap();
+        let books = Collection::open_with(definition(folder.path()), steps, None).unwrap();
         for id in 0..2 {
             books.put(Id::from(id), b"{}").unwrap().wait().unwrap();
         }

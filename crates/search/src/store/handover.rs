@@ -3,14 +3,15 @@
 //! Both were started by one supervisor, whose name is that of their group. The new process finds a
 //! folder locked and leaves its group in a file there; the old one sees that, writes what waits,
 //! lets the folder go, and from then on refuses to write. It goes on searching what it has in
-//! memory until it ends. Processes of no group, or of another one, never get a folder that is in
-//! use.
+//! memory until it ends. When the new one has failed, so that nobody has the folder, the old one
+//! takes it back. Processes of no group, or of another one, never get a folder that is in use.
 
-use super::shared::in_folders;
+use super::shared::{Shared, in_folders};
 use crate::collection::{Collection, Definition};
 use runnel_store::Result;
+use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,10 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How often the old one looks whether a folder is wanted: seldom enough not to count where nothing
 /// else happens.
 const LOOK_AROUND: Duration = Duration::from_millis(400);
+
+/// How long nobody has a folder until the process that let it go takes it back. Who wants it looks
+/// every [`LOOK`].
+const FORSAKEN: Duration = Duration::from_secs(2);
 
 /// The file in which a new process says who it is.
 const WANTED: &str = "wanted";
@@ -58,8 +63,11 @@ pub(super) fn open(definition: Definition) -> Result<Arc<Collection>> {
     }
     let wanted = folder.join(WANTED);
     let until = Instant::now() + HANDOVER_TIME;
-    let said = std::fs::write(&wanted, group);
-    while said.is_ok() && is_locked(&folder) && Instant::now() < until {
+    while is_locked(&folder) && Instant::now() < until {
+        // Said again and again: whoever takes a forsaken folder back takes the word away.
+        if std::fs::write(&wanted, group).is_err() {
+            break;
+        }
         thread::sleep(LOOK);
     }
     // Gone before the folder is taken: it must not be wanted from ourselves.
@@ -72,19 +80,44 @@ fn is_locked(folder: &Path) -> bool {
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Lets folders go that are wanted.
+/// Lets folders go that are wanted, and takes those back that nobody has.
 fn watch() {
     let Some(group) = GROUP.get() else { return };
+    let mut forsaken: BTreeMap<PathBuf, Instant> = BTreeMap::new();
     loop {
         thread::sleep(LOOK_AROUND);
         for (folder, shared) in in_folders() {
-            if shared.check().is_ok() && is_wanted(&folder, group) {
-                match shared.leave() {
-                    Ok(()) => tracing::info!("{} goes to another process", folder.display()),
-                    Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
+            if shared.check().is_ok() {
+                if is_wanted(&folder, group) {
+                    let_go(&folder, &shared);
                 }
+            } else if is_locked(&folder) {
+                forsaken.remove(&folder);
+            } else if forsaken.entry(folder.clone()).or_insert_with(Instant::now).elapsed()
+                >= FORSAKEN
+            {
+                take_back(&folder, &shared);
+                forsaken.remove(&folder);
             }
         }
+    }
+}
+
+fn let_go(folder: &Path, shared: &Shared) {
+    match shared.leave() {
+        Ok(()) => tracing::info!("{} goes to another process", folder.display()),
+        Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
+    }
+}
+
+fn take_back(folder: &Path, shared: &Shared) {
+    let _ = std::fs::remove_file(folder.join(WANTED));
+    match shared.come_back() {
+        Ok(()) => tracing::warn!(
+            "{} is ours again: the process that wanted it does not have it",
+            folder.display()
+        ),
+        Err(error) => tracing::error!(%error, "{} cannot be taken back", folder.display()),
     }
 }
 

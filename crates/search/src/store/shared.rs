@@ -17,8 +17,9 @@ pub(crate) struct Shared {
     left: AtomicBool,
     /// Where it is kept, if it is.
     pub(crate) folder: Option<PathBuf>,
-    /// What it was opened with, as text.
-    definition: Vec<u8>,
+    /// What it was opened with, and that as text.
+    definition: Definition,
+    text: Vec<u8>,
     /// Held by whoever looks at a document and then writes it.
     writing: Mutex<()>,
     /// The sources that are followed.
@@ -50,7 +51,7 @@ impl Shared {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, shared| shared.strong_count() > 0);
         if let Some(shared) = open.get(&place).and_then(Weak::upgrade) {
-            if shared.definition != text {
+            if shared.text != text {
                 let message = format!(
                     "the folder of the index {name} is in use with another definition; \
                      give each index a folder of its own"
@@ -64,10 +65,10 @@ impl Shared {
             Place::Memory(..) => None,
         };
         let definition = Definition { folder: folder.clone(), ..definition };
-        let collection = RwLock::new(handover::open(definition)?);
+        let collection = RwLock::new(handover::open(definition.clone())?);
         let (writing, followed, left) = Default::default();
         let shared =
-            Arc::new(Shared { collection, left, folder, definition: text, writing, followed });
+            Arc::new(Shared { collection, left, folder, definition, text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
     }
@@ -101,6 +102,18 @@ impl Shared {
         drop(collection);
         // The last one who has it writes what waits, and unlocks the folder.
         drop(before);
+        Ok(())
+    }
+
+    /// Has the folder again, with what is in it now.
+    pub(super) fn come_back(&self) -> Result<()> {
+        let _writing = self.write_lock();
+        if !self.left.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let again = self.collection().again(self.definition.clone())?;
+        *self.collection.write().unwrap_or_else(PoisonError::into_inner) = again;
+        self.left.store(false, Ordering::Release);
         Ok(())
     }
 
