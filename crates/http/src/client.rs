@@ -1,12 +1,20 @@
 //! The web as a store: the schemes `http:` and `https:`.
 
 mod address;
+mod answer_head;
 mod call;
-mod dial;
+pub(crate) mod dial;
+pub(crate) mod failure;
 mod fault;
+mod framing;
 pub(crate) mod hosts;
 mod incoming;
+mod line;
 mod outgoing;
+mod pool;
+pub(crate) mod request_head;
+pub(crate) mod round_trip;
+mod sending;
 
 use call::{Call, Wire};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -123,14 +131,14 @@ impl Default for ClientOptions {
 /// for longer than [`ClientOptions::wait`], is [`Kind::Unavailable`], one that
 /// does not answer in time [`Kind::Timeout`]; both are temporary.
 pub fn client(options: ClientOptions) -> Rc<dyn Store> {
-    let headers = request_headers(&options);
+    let headers = request_headers(&options).map(Rc::new);
     Rc::new(Client { wire: Rc::new(Wire::new(options)), headers })
 }
 
 struct Client {
     wire: Rc<Wire>,
     /// What every request says; an error when an option cannot stand in a header.
-    headers: Result<HeaderMap>,
+    headers: Result<Rc<HeaderMap>>,
 }
 
 fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
@@ -166,13 +174,13 @@ impl Client {
         if let (true, Some(tag)) = (method == Method::GET, &context.known)
             && let Some(tag) = crate::conditions::tag_header(tag)
         {
-            headers.insert("if-none-match", tag);
+            Rc::make_mut(&mut headers).insert("if-none-match", tag);
         }
         let only_if = context.only_if.as_ref().filter(|_| method != Method::GET);
         if let Some(condition) = only_if {
             let (name, value) = crate::conditions::of_condition(condition)
                 .map_err(|error| error.on(verb, reference))?;
-            headers.insert(name, value);
+            Rc::make_mut(&mut headers).insert(name, value);
         }
         Ok(Call {
             wire: self.wire.clone(),

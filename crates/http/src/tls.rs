@@ -94,7 +94,7 @@ impl Tls {
     pub(crate) fn agree(&self, stream: TcpStream) -> Agreement {
         self.look_again();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
-        Box::pin(async move { Ok(Wire::Secure(Box::new(acceptor.accept(stream).await?))) })
+        Box::pin(async move { Ok(Wire::Secure(Box::new(acceptor.accept(stream).await?.into()))) })
     }
 
     /// Reads changed files, beside everything else.

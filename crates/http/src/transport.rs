@@ -1,36 +1,30 @@
 //! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
 
+use crate::client::dial::Dial;
+use crate::client::failure::{Cause, Failure, Root};
 use crate::client::hosts::Hosts;
+use crate::client::request_head::RequestHead;
+use crate::client::round_trip::RoundTrip;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::body::Body;
 use hyper::{Request, Response, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use runnel_store::{Count, Kind, Slot, SlotLimits};
+use runnel_store::{Count, Kind, SlotLimits};
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
-
-/// How long an idle connection is kept: less than most servers keep theirs.
-const KEPT: Duration = Duration::from_secs(50);
 
 /// How many requests to a host wait for a connection; more are refused.
 const WAITING: usize = 4096;
 
-/// The causes of an error that are looked at, from the outside in.
-const CAUSES: usize = 16;
-
-type Fault = Box<dyn StdError + Send + Sync>;
+type Outgoing = UnsyncBoxBody<Bytes, Cause>;
 
 /// How a [`Transport`] behaves.
 #[derive(Clone, Debug)]
@@ -67,7 +61,7 @@ impl Default for TransportOptions {
 /// written ask for that.
 #[derive(Clone)]
 pub struct Transport {
-    http: legacy::Client<HttpsConnector<HttpConnector>, UnsyncBoxBody<Bytes, Fault>>,
+    dial: Arc<Dial>,
     hosts: Arc<Hosts>,
     body_idle: Duration,
 }
@@ -75,24 +69,11 @@ pub struct Transport {
 impl Transport {
     /// Without a connection yet.
     pub fn new(options: TransportOptions) -> Self {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(options.connect_time));
-        let connector = HttpsConnectorBuilder::new()
-            .with_webpki_roots()
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(tcp);
-        let http = legacy::Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(KEPT)
-            .pool_timer(TokioTimer::new())
-            .pool_max_idle_per_host(options.idle_connections)
-            .build(connector);
+        let dial = Arc::new(Dial::new(None, options.connect_time));
         let limits =
             SlotLimits { slots: options.connections, waiting: WAITING, wait: options.wait };
-        let hosts = Arc::new(Hosts::new(limits, None));
-        Transport { http, hosts, body_idle: options.body_idle }
+        let hosts = Arc::new(Hosts::new(limits, options.idle_connections, None));
+        Transport { dial, hosts, body_idle: options.body_idle }
     }
 
     /// Sends a request and answers when the head of the answer has come, at the latest at `until`.
@@ -108,40 +89,43 @@ impl Transport {
     ) -> Result<Response<Received>, TransportError>
     where
         B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Fault>,
+        B::Error: Into<Cause>,
     {
-        let host = host_of(request.uri());
-        let known = self.hosts.of(request.uri());
-        let slot = match &known {
-            None => None,
-            Some(known) => Some(known.slots.take(Some(until)).await.map_err(|none| {
-                let fault = match none.kind() {
-                    Kind::Timeout => TransportFault::Timeout,
-                    _ => TransportFault::Crowded,
-                };
-                let message = none.message(&format!("connections to {host}"));
-                TransportError { fault, message, detail: String::new() }
-            })?),
+        let place = place_of(request.uri());
+        let Some(host) = self.hosts.of(request.uri()) else {
+            let message = "the address names no host".to_string();
+            let fault = TransportFault::Connect;
+            return Err(TransportError { fault, message, detail: String::new() });
         };
-        let count = |what| known.iter().for_each(|known| known.counters.add(what, 1));
-        count(Count::Requests);
-        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
-        let answer = match tokio::time::timeout_at(until.into(), self.http.request(request)).await {
-            Err(_) => Err(TransportError::late(&host, "answer")),
-            Ok(Err(error)) => Err(TransportError::of(&error, error.is_connect(), &host)),
-            Ok(Ok(response)) => Ok(response.map(|body| Received {
-                body,
-                _slot: slot,
-                host,
-                idle: self.body_idle,
-                timer: Box::pin(tokio::time::sleep(self.body_idle)),
-                is_waiting: false,
-            })),
+        let slot = host.slots.take(Some(until)).await.map_err(|none| {
+            let fault = match none.kind() {
+                Kind::Timeout => TransportFault::Timeout,
+                _ => TransportFault::Crowded,
+            };
+            let message = none.message(&format!("connections to {place}"));
+            TransportError { fault, message, detail: String::new() }
+        })?;
+        host.counters.add(Count::Requests, 1);
+        let (parts, body) = request.into_parts();
+        let (method, target, headers) = (&parts.method, &parts.uri, &parts.headers);
+        let head = RequestHead { method, target, headers, media_type: None };
+        let sending = host.send(&self.dial, head, body.map_err(Into::into).boxed_unsync());
+        let answer = match tokio::time::timeout_at(until.into(), sending).await {
+            Err(_) => Err(TransportError::late(&place, "answer")),
+            Ok(Err(failure)) => Err(TransportError::of(&failure, &place)),
+            Ok(Ok(answered)) => Ok(answered),
         };
-        if !answer.as_ref().is_ok_and(|answer| !answer.status().is_server_error()) {
-            count(Count::Failures);
+        if !answer.as_ref().is_ok_and(|(head, _)| !head.status.is_server_error()) {
+            host.counters.add(Count::Failures, 1);
         }
-        answer
+        let (head, mut trip) = answer?;
+        trip.hold(slot);
+        let (idle, timer) = (self.body_idle, None);
+        let mut response = Response::new(Received { trip, place, idle, timer, is_waiting: false });
+        *response.status_mut() = head.status;
+        *response.version_mut() = head.version;
+        *response.headers_mut() = head.headers;
+        Ok(response)
     }
 }
 
@@ -151,79 +135,54 @@ impl fmt::Debug for Transport {
     }
 }
 
-fn host_of(target: &Uri) -> String {
+fn place_of(target: &Uri) -> String {
     target.authority().map_or("the server", |authority| authority.as_str()).to_string()
 }
 
 /// The body of an answer. It ends with an error when nothing comes for the time that
 /// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
 pub struct Received {
-    body: Incoming,
-    /// The place among the host's connections.
-    _slot: Option<Slot>,
-    host: String,
+    trip: RoundTrip<Outgoing>,
+    place: String,
     idle: Duration,
-    timer: Pin<Box<Sleep>>,
+    /// Made when a piece is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
 }
 
 impl Received {
-    /// The next piece; `None` at the end.
+    /// The next piece; `None` at the end, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
-        loop {
-            match self.frame().await? {
-                Ok(frame) => {
-                    if let Ok(piece) = frame.into_data() {
-                        return Some(Ok(piece));
-                    }
-                }
-                Err(error) => return Some(Err(error)),
-            }
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, TransportError>>> {
+        if let Poll::Ready(piece) = self.trip.poll_piece(context) {
+            self.is_waiting = false;
+            return Poll::Ready(piece.map(|piece| {
+                piece.map_err(|failure| TransportError {
+                    message: format!("{} broke its answer off", self.place),
+                    ..TransportError::of(&failure, &self.place)
+                })
+            }));
         }
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.idle)));
+        if !self.is_waiting {
+            self.is_waiting = true;
+            timer.as_mut().reset(tokio::time::Instant::now() + self.idle);
+        }
+        ready!(timer.as_mut().poll(context));
+        self.trip.give_up();
+        Poll::Ready(Some(Err(TransportError::late(&self.place, "go on with its answer"))))
     }
 }
 
 impl fmt::Debug for Received {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Received").field("host", &self.host).finish_non_exhaustive()
-    }
-}
-
-impl Body for Received {
-    type Data = Bytes;
-    type Error = TransportError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, TransportError>>> {
-        let this = &mut *self;
-        if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(context) {
-            this.is_waiting = false;
-            return Poll::Ready(frame.map(|frame| {
-                frame.map_err(|error| TransportError {
-                    message: format!("{} broke its answer off", this.host),
-                    ..TransportError::of(&error, false, &this.host)
-                })
-            }));
-        }
-        if !this.is_waiting {
-            this.is_waiting = true;
-            let until = Instant::now() + this.idle;
-            this.timer.as_mut().reset(until.into());
-        }
-        this.timer
-            .as_mut()
-            .poll(context)
-            .map(|()| Some(Err(TransportError::late(&this.host, "go on with its answer"))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        out.debug_struct("Received").field("place", &self.place).finish_non_exhaustive()
     }
 }
 
@@ -264,59 +223,39 @@ impl TransportError {
         }
     }
 
-    /// Finds the deepest cause that says something.
-    fn of(error: &(dyn StdError + 'static), connecting: bool, host: &str) -> Self {
-        let mut detail = String::new();
-        let mut found = None;
-        let mut next = Some(error);
-        for _ in 0..CAUSES {
-            let Some(cause) = next else { break };
-            detail.push_str(if detail.is_empty() { "" } else { ": " });
-            detail.push_str(&cause.to_string());
-            found = known(cause, host).or(found);
-            next = match cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-                Some(inner) => Some(inner),
-                None => cause.source(),
-            };
-        }
-        let (fault, message) = match found {
-            Some(found) => found,
-            None if connecting => (TransportFault::Connect, format!("{host} cannot be reached")),
-            None => (TransportFault::Closed, format!("{host} cannot be used")),
+    fn of(failure: &Failure, host: &str) -> Self {
+        let detail = failure.to_string();
+        let (fault, message) = match failure.root() {
+            Root::Tls(reason) => {
+                let message = format!("{host} has no trustworthy secure connection: {reason}");
+                (TransportFault::Untrusted, message)
+            }
+            Root::Malformed => {
+                let message = format!("{host} answered something else than HTTP");
+                (TransportFault::Malformed, message)
+            }
+            Root::Io(io::ErrorKind::ConnectionRefused) => {
+                (TransportFault::Connect, format!("{host} refused the connection"))
+            }
+            Root::Io(io::ErrorKind::TimedOut) => {
+                (TransportFault::Timeout, format!("{host} took too long to connect"))
+            }
+            Root::Closed
+            | Root::Io(
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof,
+            ) => closed(host),
+            _ if failure.is_connect() => {
+                (TransportFault::Connect, format!("{host} cannot be reached"))
+            }
+            _ => (TransportFault::Closed, format!("{host} cannot be used")),
         };
         // A connection that ended before there was one is safe to try again.
-        let is_early = connecting && fault == TransportFault::Closed;
+        let is_early = failure.is_connect() && fault == TransportFault::Closed;
         let fault = if is_early { TransportFault::Connect } else { fault };
         TransportError { fault, message, detail }
-    }
-}
-
-/// What one cause says.
-fn known(cause: &(dyn StdError + 'static), host: &str) -> Option<(TransportFault, String)> {
-    if let Some(error) = cause.downcast_ref::<rustls::Error>() {
-        let message = format!("{host} has no trustworthy secure connection: {error}");
-        return Some((TransportFault::Untrusted, message));
-    }
-    if let Some(error) = cause.downcast_ref::<hyper::Error>() {
-        if error.is_parse() {
-            let message = format!("{host} answered something else than HTTP");
-            return Some((TransportFault::Malformed, message));
-        }
-        let is_closed = error.is_closed() || error.is_incomplete_message() || error.is_canceled();
-        return is_closed.then(|| closed(host));
-    }
-    match cause.downcast_ref::<io::Error>()?.kind() {
-        io::ErrorKind::ConnectionRefused => {
-            Some((TransportFault::Connect, format!("{host} refused the connection")))
-        }
-        io::ErrorKind::TimedOut => {
-            Some((TransportFault::Timeout, format!("{host} took too long to connect")))
-        }
-        io::ErrorKind::ConnectionReset
-        | io::ErrorKind::ConnectionAborted
-        | io::ErrorKind::BrokenPipe
-        | io::ErrorKind::UnexpectedEof => Some(closed(host)),
-        _ => None,
     }
 }
 

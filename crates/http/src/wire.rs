@@ -5,9 +5,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
+use tokio_rustls::TlsStream;
 
-/// The bytes of one client.
+/// The bytes of one connection, with a client or with a server.
 pub(crate) enum Wire {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),

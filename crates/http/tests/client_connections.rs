@@ -178,7 +178,7 @@ fn transports_are_bounded_as_well() {
             let transport = transport.clone();
             async move { transport.send(request, Instant::now() + LONG).await }
         };
-        let held = tokio::task::spawn_local(ask("/held"));
+        let held = tokio::task::spawn_local(ask("/held/large"));
         soon("it is under way", until(|| upstream.most.get() == 1)).await;
         let late = soon("late", ask("/x")).await.unwrap_err();
         assert_eq!(late.fault, TransportFault::Crowded, "{late}");
@@ -186,7 +186,10 @@ fn transports_are_bounded_as_well() {
         let answer = soon("held", held).await.unwrap().unwrap();
         assert_eq!(soon("late", ask("/x")).await.unwrap_err().fault, TransportFault::Crowded);
         drop(answer);
+        // An answer that has come as a whole needs its connection no longer.
+        let answer = soon("free again", ask("/x")).await.unwrap();
         soon("free again", ask("/x")).await.unwrap();
+        drop(answer);
     });
 }
 

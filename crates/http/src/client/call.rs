@@ -1,25 +1,20 @@
 //! One verb on its way: connections, time limits, redirects, and the second attempt.
 
+use super::answer_head::AnswerHead;
 use super::dial::Dial;
-use super::hosts::Hosts;
+use super::failure::Failure;
+use super::hosts::{Host, Hosts};
 use super::incoming::Reception;
 use super::outgoing::{Feed, Outgoing, Payload};
+use super::request_head::RequestHead;
+use super::round_trip::RoundTrip;
 use super::{ClientOptions, address, fault};
-use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use runnel_store::{
-    Calling, Count, Error, Exchange, Kind, Reference, Result, Slot, SlotLimits, Verb,
-};
+use hyper::{Method, StatusCode, Uri};
+use runnel_store::{Calling, Count, Error, Exchange, Kind, Reference, Result, SlotLimits, Verb};
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
-
-/// How long an idle connection is kept: less than most servers keep theirs.
-const KEPT: Duration = Duration::from_secs(50);
+use std::time::Instant;
 
 /// Headers that only the host for which they were meant may see.
 const SECRET: [HeaderName; 3] =
@@ -27,7 +22,7 @@ const SECRET: [HeaderName; 3] =
 
 /// The connections of one client.
 pub(super) struct Wire {
-    http: legacy::Client<HttpsConnector<Dial>, Payload>,
+    dial: Dial,
     hosts: Hosts,
     pub(super) options: ClientOptions,
 }
@@ -35,29 +30,22 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(options: ClientOptions) -> Self {
         let dial = Dial::new(options.socket.as_deref(), options.connect_time);
-        let connector = HttpsConnectorBuilder::new()
-            .with_webpki_roots()
-            .https_or_http()
-            .enable_http1()
-            .wrap_connector(dial);
-        let http = legacy::Client::builder(TokioExecutor::new())
-            .pool_idle_timeout(KEPT)
-            .pool_timer(TokioTimer::new())
-            .pool_max_idle_per_host(options.idle_connections)
-            .build(connector);
         let limits =
             SlotLimits { slots: options.connections, waiting: options.waiting, wait: options.wait };
-        let hosts = Hosts::new(limits, options.socket.as_deref());
-        Wire { http, hosts, options }
+        let hosts = Hosts::new(limits, options.idle_connections, options.socket.as_deref());
+        Wire { dial, hosts, options }
     }
 }
+
+/// What came, and the rest of it.
+type Answered = (AnswerHead, RoundTrip<Payload>);
 
 /// One verb.
 pub(super) struct Call {
     pub(super) wire: Rc<Wire>,
     pub(super) method: Method,
     pub(super) target: Uri,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Rc<HeaderMap>,
     pub(super) body: Outgoing,
     pub(super) deadline: Option<Instant>,
     /// Whether it has a condition: then doing it twice is not the same as once.
@@ -89,7 +77,7 @@ impl Call {
         let calling = self.followed.take()?.calling(self.method.as_str(), &shown)?;
         for (name, value) in calling.headers() {
             if let Ok(value) = HeaderValue::try_from(value) {
-                self.headers.insert(name, value);
+                Rc::make_mut(&mut self.headers).insert(name, value);
             }
         }
         Some(calling)
@@ -97,11 +85,11 @@ impl Call {
 
     async fn follow(&mut self) -> Result<Reception> {
         for _ in 0..=self.wire.options.redirects {
-            let (response, slot) = self.attempts().await?;
-            let Some(next) = self.redirect(&response)? else {
+            let (head, trip) = self.attempts().await?;
+            let Some(next) = self.redirect(&head)? else {
                 return Ok(Reception {
-                    response,
-                    slot,
+                    head,
+                    trip,
                     wire: self.wire.clone(),
                     target: self.target.clone(),
                     deadline: self.deadline,
@@ -109,15 +97,14 @@ impl Call {
                     reference: self.reference.clone(),
                 });
             };
-            super::incoming::discard(response.into_body()).await;
-            drop(slot);
+            super::incoming::discard(trip).await;
             if !address::same_origin(&self.target, &next) {
                 if self.wire.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";
                     return Err(Error::new(Kind::Failed, message));
                 }
                 for name in &SECRET {
-                    self.headers.remove(name);
+                    Rc::make_mut(&mut self.headers).remove(name);
                 }
             }
             self.target = next;
@@ -128,38 +115,40 @@ impl Call {
         ))
     }
 
-    /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
-    /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
-    async fn attempts(&mut self) -> Result<(Response<Incoming>, Option<Slot>)> {
-        let host = self.wire.hosts.of(&self.target);
-        let slot = match &host {
-            Some(host) => Some(host.slots.take(self.deadline).await.map_err(|none| {
-                let what = format!("connections to {}", host.counters.place);
-                none.error(&what)
-            })?),
-            None => None,
+    /// Sends the request, once it is its turn.
+    async fn attempts(&mut self) -> Result<Answered> {
+        let Some(host) = self.wire.hosts.of(&self.target) else {
+            return Err(Error::new(Kind::Invalid, "the address names no host"));
         };
-        let count = |what| host.iter().for_each(|host| host.counters.add(what, 1));
-        count(Count::Requests);
-        let result = self.answered(&count).await;
-        if !result.as_ref().is_ok_and(|response| !response.status().is_server_error()) {
-            count(Count::Failures);
+        let slot = host.slots.take(self.deadline).await.map_err(|none| {
+            let what = format!("connections to {}", host.counters.place);
+            none.error(&what)
+        })?;
+        host.counters.add(Count::Requests, 1);
+        let result = self.answered(&host).await;
+        if !result.as_ref().is_ok_and(|(head, _)| !head.status.is_server_error()) {
+            host.counters.add(Count::Failures, 1);
         }
-        Ok((result?, slot))
+        let (head, mut trip) = result?;
+        trip.hold(slot);
+        Ok((head, trip))
     }
 
-    async fn answered(&mut self, count: &dyn Fn(Count)) -> Result<Response<Incoming>> {
-        let (payload, kind, feed) = self.body.payload().await?;
-        match self.attempt(payload, kind.clone(), feed).await? {
-            Err(error) if self.may_repeat() && fault::was_closed(&error) => {
-                tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
-                count(Count::Retries);
-                let (payload, _, feed) = self.body.payload().await?;
-                let again = self.attempt(payload, kind, feed).await?;
-                again.map_err(|error| fault::of_wire(error, &self.target))
+    /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
+    /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
+    async fn answered(&mut self, host: &Host) -> Result<Answered> {
+        let mut is_first = true;
+        loop {
+            let (payload, kind, feed) = self.body.payload().await?;
+            match self.attempt(host, payload, kind.as_ref(), feed).await? {
+                Ok(answered) => return Ok(answered),
+                Err(failure) if is_first && self.may_repeat() && fault::was_closed(&failure) => {
+                    tracing::debug!(target_uri = %self.target, "closed without an answer: once more");
+                    host.counters.add(Count::Retries, 1);
+                    is_first = false;
+                }
+                Err(failure) => return Err(fault::of_wire(&failure, &self.target)),
             }
-            Err(error) => Err(fault::of_wire(error, &self.target)),
-            Ok(response) => Ok(response),
         }
     }
 
@@ -170,30 +159,26 @@ impl Call {
 
     async fn attempt(
         &self,
+        host: &Host,
         payload: Payload,
-        kind: Option<HeaderValue>,
+        media_type: Option<&HeaderValue>,
         feed: Option<Rc<Feed>>,
-    ) -> Result<std::result::Result<Response<Incoming>, legacy::Error>> {
-        let mut request = Request::new(payload);
-        *request.method_mut() = self.method.clone();
-        *request.uri_mut() = self.target.clone();
-        *request.headers_mut() = self.headers.clone();
-        if let Some(kind) = kind {
-            request.headers_mut().insert(header::CONTENT_TYPE, kind);
-        }
-        let mut response = pin!(self.wire.http.request(request));
+    ) -> Result<std::result::Result<Answered, Failure>> {
+        let (method, target) = (&self.method, &self.target);
+        let head = RequestHead { method, target, headers: &self.headers, media_type };
+        let mut answer = pin!(host.send(&self.wire.dial, head, payload));
         let limit = self.wire.options.answer_time;
         let mut start = Instant::now();
         loop {
             let until = [start.checked_add(limit), self.deadline].into_iter().flatten().min();
-            let Some(until) = until else { return Ok(response.await) };
-            match tokio::time::timeout_at(until.into(), response.as_mut()).await {
-                Ok(Err(error)) => {
+            let Some(until) = until else { return Ok(answer.await) };
+            match tokio::time::timeout_at(until.into(), answer.as_mut()).await {
+                Ok(Err(failure)) => {
                     // A stream that failed is its own cause.
                     let own = feed.and_then(|feed| feed.error.borrow_mut().take());
-                    return own.map_or(Ok(Err(error)), Err);
+                    return own.map_or(Ok(Err(failure)), Err);
                 }
-                Ok(Ok(response)) => return Ok(Ok(response)),
+                Ok(Ok(answered)) => return Ok(Ok(answered)),
                 Err(_) => match &feed {
                     // As long as the content is being sent, the time has not begun.
                     Some(feed) if feed.last.get() > start && self.is_before_deadline() => {
@@ -213,15 +198,15 @@ impl Call {
     }
 
     /// Where a redirect leads, with the method that is used there (Fetch standard, section 4.4).
-    fn redirect(&mut self, response: &Response<Incoming>) -> Result<Option<Uri>> {
-        let status = response.status();
+    fn redirect(&mut self, head: &AnswerHead) -> Result<Option<Uri>> {
+        let status = head.status;
         let becomes_get = match status {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
             StatusCode::SEE_OTHER => self.method != Method::HEAD,
             StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT => false,
             _ => return Ok(None),
         };
-        let Some(location) = response.headers().get(header::LOCATION) else { return Ok(None) };
+        let Some(location) = head.headers.get(header::LOCATION) else { return Ok(None) };
         let next = std::str::from_utf8(location.as_bytes())
             .ok()
             .and_then(|location| address::resolve(&self.target, location))

@@ -1,167 +1,129 @@
-//! Connections: to the host of an address, or to a Unix socket whatever the host.
+//! Making connections: to the host of an address, or to a Unix socket whatever the host; with TLS
+//! where the address says so.
 
+use super::failure::Failure;
+use super::line::Line;
+use crate::wire::Wire;
 use hyper::Uri;
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
-use hyper_util::rt::TokioIo;
-use runnel_store::{Count, Counters, Level};
-use std::future::Future;
-use std::io::{self, IoSlice};
+use runnel_store::Counters;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use std::io;
+use std::net::SocketAddr;
 use std::path::Path;
-use std::pin::Pin;
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
-use tower_service::Service;
+use tokio_rustls::TlsConnector;
 
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+/// How long the addresses of the kind that was named first (IPv6, or IPv4) are tried alone, before
+/// those of the other kind are tried beside them (RFC 8305 section 5).
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Makes connections.
-#[derive(Clone)]
-pub(super) enum Dial {
-    /// To the host and port of each address.
-    Host(HttpConnector),
-    /// To one socket, within this time.
-    Socket(Arc<Path>, Duration),
+pub(crate) struct Dial {
+    /// The one socket that all lead to.
+    socket: Option<Arc<Path>>,
+    /// How long connecting may take, without looking the name up.
+    time: Duration,
+    tls: Result<TlsConnector, rustls::Error>,
 }
 
 impl Dial {
-    pub(super) fn new(socket: Option<&Path>, connect_time: Duration) -> Self {
-        if let Some(socket) = socket {
-            return Dial::Socket(socket.into(), connect_time);
-        }
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(connect_time));
-        Dial::Host(tcp)
-    }
-}
-
-impl Service<Uri> for Dial {
-    type Response = Line;
-    type Error = Fault;
-    type Future = Pin<Box<dyn Future<Output = Result<Line, Fault>> + Send>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
-        match self {
-            Dial::Host(tcp) => tcp.poll_ready(context).map_err(Into::into),
-            Dial::Socket(..) => Poll::Ready(Ok(())),
-        }
+    pub(crate) fn new(socket: Option<&Path>, time: Duration) -> Self {
+        Dial { socket: socket.map(Into::into), time, tls: trusting() }
     }
 
-    fn call(&mut self, address: Uri) -> Self::Future {
-        match self {
-            Dial::Host(tcp) => {
-                let target = address.clone();
-                let connecting = tcp.call(address);
-                let counters = super::hosts::counters(&target, None);
-                Box::pin(async move { Ok(Line::new(End::Host(connecting.await?), counters)) })
+    /// A new connection for requests to this address.
+    pub(super) async fn connect(
+        &self,
+        target: &Uri,
+        counters: &Arc<Counters>,
+    ) -> Result<Line, Failure> {
+        let is_secure = target.scheme_str() == Some("https");
+        // Brackets stand around addresses of IPv6.
+        let host = target.host().unwrap_or_default();
+        let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let stream = match &self.socket {
+            Some(path) => self.socket(path).await.map_err(Failure::Connect)?,
+            None => {
+                let port = target.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+                let found = tokio::net::lookup_host((host, port)).await.map_err(Failure::Name)?;
+                self.first_of(found.collect()).await.map_err(Failure::Connect)?
             }
-            Dial::Socket(path, time) => {
-                let (path, time) = (path.clone(), *time);
-                let counters = super::hosts::counters(&address, Some(&path));
-                Box::pin(async move {
-                    let connecting = tokio::time::timeout(time, UnixStream::connect(&path));
-                    let connected = connecting.await.map_err(|_| io::ErrorKind::TimedOut);
-                    let stream = connected.map_err(io::Error::from)??;
-                    Ok(Line::new(End::Socket(TokioIo::new(stream)), counters))
-                })
+        };
+        if !is_secure {
+            return Ok(Line::new(Wire::Plain(stream), counters.clone()));
+        }
+        let name = ServerName::try_from(host.to_string())
+            .map_err(|error| Failure::Name(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+        let broken = |error: &rustls::Error| Failure::Connect(io::Error::other(error.clone()));
+        let tls = self.tls.as_ref().map_err(broken)?;
+        let secure = tls.connect(name, stream).await.map_err(Failure::Connect)?;
+        Ok(Line::new(Wire::Secure(Box::new(secure.into())), counters.clone()))
+    }
+
+    async fn socket(&self, path: &Path) -> io::Result<TcpStream> {
+        let connecting = tokio::time::timeout(self.time, UnixStream::connect(path));
+        let stream = connecting.await.map_err(|_| io::ErrorKind::TimedOut)??;
+        TcpStream::from_std(crate::unix::connection(stream.into_std()?))
+    }
+
+    /// A connection to the first address that takes one.
+    async fn first_of(&self, addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+        let is_v6 = addresses.first().is_some_and(SocketAddr::is_ipv6);
+        let (first, second): (Vec<_>, Vec<_>) =
+            addresses.into_iter().partition(|address| address.is_ipv6() == is_v6);
+        if second.is_empty() {
+            return self.one_of(&first).await;
+        }
+        let mut preferred = pin!(self.one_of(&first));
+        if let Ok(done) = tokio::time::timeout(HEAD_START, preferred.as_mut()).await {
+            return match done {
+                Ok(stream) => Ok(stream),
+                Err(_) => self.one_of(&second).await,
+            };
+        }
+        let mut other = pin!(self.one_of(&second));
+        tokio::select! {
+            done = preferred.as_mut() => match done {
+                Ok(stream) => Ok(stream),
+                Err(_) => other.await,
+            },
+            done = other.as_mut() => match done {
+                Ok(stream) => Ok(stream),
+                Err(_) => preferred.await,
+            },
+        }
+    }
+
+    /// Tries one after the other. All together take no longer than connecting may.
+    async fn one_of(&self, addresses: &[SocketAddr]) -> io::Result<TcpStream> {
+        let each = self.time / u32::try_from(addresses.len()).unwrap_or(u32::MAX).max(1);
+        let mut last = io::ErrorKind::AddrNotAvailable.into();
+        for address in addresses {
+            match tokio::time::timeout(each, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    // Without it small requests are only slower.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(stream);
+                }
+                Ok(Err(error)) => last = error,
+                Err(_) => last = io::ErrorKind::TimedOut.into(),
             }
         }
+        Err(last)
     }
 }
 
-/// A connection, counted as long as it is open.
-pub(super) struct Line {
-    end: End,
-    counters: Arc<Counters>,
-}
-
-/// What it leads to.
-enum End {
-    Host(TokioIo<TcpStream>),
-    Socket(TokioIo<UnixStream>),
-}
-
-impl Line {
-    fn new(end: End, counters: Arc<Counters>) -> Self {
-        counters.add(Count::Opened, 1);
-        counters.rise(Level::Open, 1);
-        Line { end, counters }
-    }
-}
-
-impl Drop for Line {
-    fn drop(&mut self) {
-        self.counters.fall(Level::Open, 1);
-    }
-}
-
-impl Connection for Line {
-    fn connected(&self) -> Connected {
-        match &self.end {
-            End::Host(stream) => stream.connected(),
-            End::Socket(_) => Connected::new(),
-        }
-    }
-}
-
-impl Read for Line {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        match &mut self.end {
-            End::Host(stream) => Pin::new(stream).poll_read(context, into),
-            End::Socket(stream) => Pin::new(stream).poll_read(context, into),
-        }
-    }
-}
-
-impl Write for Line {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.end {
-            End::Host(stream) => Pin::new(stream).poll_write(context, bytes),
-            End::Socket(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.end {
-            End::Host(stream) => Pin::new(stream).poll_flush(context),
-            End::Socket(stream) => Pin::new(stream).poll_flush(context),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.end {
-            End::Host(stream) => Pin::new(stream).poll_shutdown(context),
-            End::Socket(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        match &self.end {
-            End::Host(stream) => stream.is_write_vectored(),
-            End::Socket(stream) => stream.is_write_vectored(),
-        }
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match &mut self.end {
-            End::Host(stream) => Pin::new(stream).poll_write_vectored(context, parts),
-            End::Socket(stream) => Pin::new(stream).poll_write_vectored(context, parts),
-        }
-    }
+/// TLS that verifies certificates, against the roots that Mozilla trusts.
+fn trusting() -> Result<TlsConnector, rustls::Error> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
 }

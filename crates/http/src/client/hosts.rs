@@ -1,11 +1,22 @@
-//! How many connections each host gets, and what is counted of it.
+//! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
+//! of it.
 
+use super::dial::Dial;
+use super::failure::{Cause, Failure};
+use super::answer_head::AnswerHead;
+use super::pool::Pool;
+use super::request_head::RequestHead;
+use super::round_trip::RoundTrip;
+use bytes::Bytes;
 use hyper::Uri;
+use hyper::body::Body;
 use hyper::http::uri::{Authority, Scheme};
 use runnel_store::{Counters, SlotLimits, Slots};
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
 /// Hosts that are remembered though nobody talks to them now. Those beyond are forgotten: the next
 /// request to one begins anew.
@@ -15,37 +26,65 @@ const REMEMBERED: usize = 1024;
 const KIND: &str = "http";
 
 /// All hosts that a client talks to.
-#[derive(Debug)]
 pub(crate) struct Hosts {
     limits: SlotLimits,
+    /// How many idle connections are kept for each.
+    idle: usize,
     /// Where all connections go, whatever the host.
-    socket: Option<Host>,
+    socket: Option<Arc<Host>>,
     /// Those without TLS, and those with it.
-    hosts: Mutex<[HashMap<Authority, Host>; 2]>,
+    hosts: Mutex<[HashMap<Authority, Arc<Host>>; 2]>,
 }
 
 /// One host.
-#[derive(Clone, Debug)]
 pub(crate) struct Host {
     pub(crate) slots: Arc<Slots>,
     pub(crate) counters: Arc<Counters>,
+    pool: Arc<Pool>,
 }
 
 impl Host {
-    fn new(limits: SlotLimits, place: &str) -> Self {
+    fn new(limits: SlotLimits, idle: usize, place: &str) -> Arc<Self> {
         let counters = Counters::of(KIND, place);
-        Host { slots: Slots::new(limits, counters.clone()), counters }
+        let slots = Slots::new(limits, counters.clone());
+        Arc::new(Host { slots, counters, pool: Pool::new(idle) })
+    }
+
+    /// Sends a request, on an idle connection where there is one, and answers when the head of the
+    /// answer has come. The content goes out and comes in as whoever waits for it wants it; dropping
+    /// the future or the answer gives the request up.
+    ///
+    /// # Errors
+    /// There is no answer.
+    pub(crate) async fn send<B>(
+        &self,
+        dial: &Dial,
+        head: RequestHead<'_>,
+        body: B,
+    ) -> Result<(AnswerHead, RoundTrip<B>), Failure>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Cause>,
+    {
+        let idle = poll_fn(|context| Poll::Ready(self.pool.take(context))).await;
+        let line = match idle {
+            Some(line) => line,
+            None => dial.connect(head.target, &self.counters).await?,
+        };
+        let mut trip = RoundTrip::new(line, self.pool.clone(), &head, body);
+        let answer = poll_fn(|context| trip.poll_head(context)).await?;
+        Ok((answer, trip))
     }
 }
 
 impl Hosts {
-    pub(crate) fn new(limits: SlotLimits, socket: Option<&Path>) -> Self {
-        let socket = socket.map(|path| Host::new(limits, &path.display().to_string()));
-        Hosts { limits, socket, hosts: Mutex::default() }
+    pub(crate) fn new(limits: SlotLimits, idle: usize, socket: Option<&Path>) -> Self {
+        let socket = socket.map(|path| Host::new(limits, idle, &path.display().to_string()));
+        Hosts { limits, idle, socket, hosts: Mutex::default() }
     }
 
-    /// The host of an address; `None` when it names none, which is an error later on.
-    pub(crate) fn of(&self, target: &Uri) -> Option<Host> {
+    /// The host of an address; `None` when it names none.
+    pub(crate) fn of(&self, target: &Uri) -> Option<Arc<Host>> {
         if let Some(socket) = &self.socket {
             return Some(socket.clone());
         }
@@ -59,18 +98,9 @@ impl Hosts {
         if hosts.len() >= REMEMBERED {
             hosts.retain(|_, host| !host.slots.is_idle());
         }
-        let made = Host::new(self.limits, &place(authority));
+        let made = Host::new(self.limits, self.idle, &place(authority));
         hosts.insert(authority.clone(), made.clone());
         Some(made)
-    }
-}
-
-/// The numbers of where a connection leads.
-pub(crate) fn counters(target: &Uri, socket: Option<&Path>) -> Arc<Counters> {
-    match (socket, target.authority()) {
-        (Some(socket), _) => Counters::of(KIND, &socket.display().to_string()),
-        (None, Some(authority)) => Counters::of(KIND, &place(authority)),
-        (None, None) => Counters::of(KIND, runnel_store::OTHER_PLACES),
     }
 }
 
@@ -96,20 +126,20 @@ mod tests {
 
     #[tokio::test]
     async fn each_host_has_its_own() {
-        let hosts = Hosts::new(LIMITS, None);
+        let hosts = Hosts::new(LIMITS, 1, None);
         let first = hosts.of(&at("http://me:secret@a.example:81/x")).unwrap();
         assert_eq!(first.counters.place, "a.example:81");
         let _held = first.slots.take(None).await.unwrap();
         assert!(hosts.of(&at("http://me:secret@a.example:81/y")).unwrap().slots.is_full());
         assert!(!hosts.of(&at("https://me:secret@a.example:81/y")).unwrap().slots.is_full());
         assert!(!hosts.of(&at("http://b.example")).unwrap().slots.is_full());
-        let socket = Hosts::new(LIMITS, Some(Path::new("/run/x.sock")));
+        let socket = Hosts::new(LIMITS, 1, Some(Path::new("/run/x.sock")));
         assert_eq!(socket.of(&at("http://b.example")).unwrap().counters.place, "/run/x.sock");
     }
 
     #[tokio::test]
     async fn hosts_that_nobody_talks_to_are_forgotten() {
-        let hosts = Hosts::new(LIMITS, None);
+        let hosts = Hosts::new(LIMITS, 1, None);
         let first = hosts.of(&at("http://first.example/")).unwrap();
         let _held = first.slots.take(None).await.unwrap();
         for number in 0..3 * REMEMBERED {

@@ -1,17 +1,23 @@
 //! The answer of a server as content.
 
+use super::answer_head::AnswerHead;
 use super::call::Wire;
+use super::failure::Failure;
+use super::outgoing::Payload;
+use super::round_trip::RoundTrip;
 use super::{address, fault};
 use crate::{conditions, media};
 use bytes::{Bytes, BytesMut};
-use futures_util::{StreamExt, stream};
-use http_body_util::{BodyExt, BodyStream};
-use hyper::body::Incoming;
+use futures_util::{Stream, StreamExt, stream};
 use hyper::header::{self, HeaderName};
-use hyper::{Response, StatusCode, Uri};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Slot, Verb};
+use hyper::{StatusCode, Uri};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Verb};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
+use tokio::time::Sleep;
 
 /// How much of an answer that nobody wants is read, so that the connection can be used again.
 const DISCARDED: usize = 64 * 1024;
@@ -22,9 +28,9 @@ const ERROR_TEXT: usize = 2 * 1024;
 
 /// An answer whose head has come.
 pub(super) struct Reception {
-    pub(super) response: Response<Incoming>,
-    /// The place among the host's connections, until the body has been read.
-    pub(super) slot: Option<Slot>,
+    pub(super) head: AnswerHead,
+    /// The rest of it.
+    pub(super) trip: RoundTrip<Payload>,
     pub(super) wire: Rc<Wire>,
     pub(super) target: Uri,
     /// When the caller stops waiting for the answer; a stream it reads in its own time.
@@ -35,7 +41,7 @@ pub(super) struct Reception {
 
 impl Reception {
     pub(super) fn status(&self) -> StatusCode {
-        self.response.status()
+        self.head.status
     }
 
     /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
@@ -45,7 +51,7 @@ impl Reception {
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
             return Ok(self);
         }
-        let text = start_of(self.response.into_body(), ERROR_TEXT).await;
+        let text = start_of(self.trip, ERROR_TEXT).await;
         let error = fault::of_status(status).on(self.verb, &self.reference);
         let text = String::from_utf8_lossy(&text);
         Err(if text.is_empty() { error } else { error.with_detail(text) })
@@ -58,13 +64,12 @@ impl Reception {
     }
 
     fn header(&self, name: HeaderName) -> Option<&str> {
-        self.response.headers().get(name)?.to_str().ok()
+        self.head.headers.get(name)?.to_str().ok()
     }
 
     /// Reads and forgets the rest, so that the connection can be used again.
     pub(super) async fn discard(self) {
-        discard(self.response.into_body()).await;
-        drop(self.slot);
+        discard(self.trip).await;
     }
 
     /// The answer as content: collected when it is small, a stream when it is not.
@@ -101,7 +106,7 @@ impl Reception {
         }
         let late = self.late();
         let deadline = self.deadline;
-        let mut pieces = self.stream(idle);
+        let mut pieces = self.pieces(idle);
         let mut collected = BytesMut::new();
         loop {
             let next = match deadline {
@@ -117,7 +122,7 @@ impl Reception {
             let Some(piece) = next.transpose()? else {
                 return Ok(Collected::Whole(collected.freeze()));
             };
-            if collected.is_empty() && length == Some(piece.len() as u64) {
+            if collected.is_empty() && pieces.trip.is_over() {
                 return Ok(Collected::Whole(piece));
             }
             collected.extend_from_slice(&piece);
@@ -129,49 +134,66 @@ impl Reception {
     }
 
     fn late(&self) -> Error {
-        Error::new(Kind::Timeout, fault::too_long(&self.target, "send its answer"))
-            .on(self.verb, &self.reference)
+        late(&self.target).on(self.verb, &self.reference)
     }
 
     /// The body, piece by piece, with at most so much time between two.
     fn stream(self, idle: Option<Duration>) -> ByteStream {
-        let late = self.late();
+        Box::pin(self.pieces(idle))
+    }
+
+    fn pieces(self, idle: Option<Duration>) -> Pieces {
         let (target, verb, reference) = (self.target, self.verb, self.reference);
-        let frames = BodyStream::new(self.response.into_body());
-        let start = Some((frames, late, self.slot));
-        Box::pin(stream::unfold(start, move |state| {
-            let (target, reference) = (target.clone(), reference.clone());
-            async move {
-                let (mut frames, late, slot) = state?;
-                loop {
-                    let frame = match idle {
-                        None => frames.next().await,
-                        Some(idle) => match tokio::time::timeout(idle, frames.next()).await {
-                            Ok(frame) => frame,
-                            Err(_) => return Some((Err(late), None)),
-                        },
-                    };
-                    match frame? {
-                        Ok(frame) => {
-                            // Trailers are nobody's content.
-                            let Ok(piece) = frame.into_data() else { continue };
-                            return Some((Ok(piece), Some((frames, late, slot))));
-                        }
-                        Err(error) => {
-                            let error = broken_off(&error, &target).on(verb, &reference);
-                            return Some((Err(error), None));
-                        }
-                    }
-                }
-            }
-        }))
+        Pieces { trip: self.trip, idle, timer: None, is_waiting: false, target, verb, reference }
     }
 }
 
-fn broken_off(error: &hyper::Error, target: &Uri) -> Error {
+/// The pieces of a body. It ends with its first error.
+struct Pieces {
+    trip: RoundTrip<Payload>,
+    /// How long the next one may take.
+    idle: Option<Duration>,
+    /// Made when a piece is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+    is_waiting: bool,
+    target: Uri,
+    verb: Verb,
+    reference: Reference,
+}
+
+impl Stream for Pieces {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if let Poll::Ready(piece) = this.trip.poll_piece(context) {
+            this.is_waiting = false;
+            return Poll::Ready(piece.map(|piece| {
+                piece.map_err(|failure| {
+                    broken_off(&failure, &this.target).on(this.verb, &this.reference)
+                })
+            }));
+        }
+        let Some(idle) = this.idle else { return Poll::Pending };
+        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+        if !this.is_waiting {
+            this.is_waiting = true;
+            timer.as_mut().reset(tokio::time::Instant::now() + idle);
+        }
+        ready!(timer.as_mut().poll(context));
+        this.trip.give_up();
+        Poll::Ready(Some(Err(late(&this.target).on(this.verb, &this.reference))))
+    }
+}
+
+fn late(target: &Uri) -> Error {
+    Error::new(Kind::Timeout, fault::too_long(target, "send its answer"))
+}
+
+fn broken_off(failure: &Failure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
-        .with_detail(error.to_string())
+        .with_detail(failure.to_string())
 }
 
 /// A body that was small enough, or not.
@@ -181,21 +203,20 @@ enum Collected {
 }
 
 /// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(super) async fn discard(body: Incoming) {
-    start_of(body, DISCARDED).await;
+pub(super) async fn discard(trip: RoundTrip<Payload>) {
+    if !trip.is_over() {
+        start_of(trip, DISCARDED).await;
+    }
 }
 
 /// The first bytes of a body, as far as they come in time.
-async fn start_of(mut body: Incoming, most: usize) -> Bytes {
+async fn start_of(mut trip: RoundTrip<Payload>, most: usize) -> Bytes {
     let until = Instant::now() + DISCARD_TIME;
     let mut start = BytesMut::new();
     while start.len() < most {
-        match tokio::time::timeout_at(until.into(), body.frame()).await {
-            Ok(Some(Ok(frame))) => {
-                if let Ok(piece) = frame.into_data() {
-                    start.extend_from_slice(&piece);
-                }
-            }
+        let next = poll_fn(|context| trip.poll_piece(context));
+        match tokio::time::timeout_at(until.into(), next).await {
+            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
             _ => break,
         }
     }

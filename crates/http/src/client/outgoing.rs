@@ -9,9 +9,8 @@ use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
-use tokio::sync::mpsc;
 
 /// What goes out with a request.
 pub(super) enum Outgoing {
@@ -23,16 +22,16 @@ pub(super) enum Outgoing {
     Spent,
 }
 
-/// A body as hyper's client takes it: it may go to another thread, so a store's stream reaches
-/// it through a channel.
+/// A body as it is sent.
 pub(super) enum Payload {
     Whole(Option<Bytes>),
-    Channel(mpsc::Receiver<io::Result<Bytes>>, Option<u64>),
+    /// A stream with its length, where that is known: the network's pace is its own.
+    Stream(ByteStream, Option<u64>, Rc<Feed>),
 }
 
-/// What the sender of a stream knows while the request is under way.
+/// What is known of a stream while the request is under way.
 pub(super) struct Feed {
-    /// When the last piece left.
+    /// When the last piece was taken.
     pub(super) last: Cell<Instant>,
     /// Why the stream failed, where it did.
     pub(super) error: RefCell<Option<Error>>,
@@ -63,8 +62,10 @@ impl Outgoing {
             }
             Body::Stream(stream, length) => {
                 let kind = given.unwrap_or("application/octet-stream".into());
-                let (payload, feed) = feed(stream, length);
+                let last = Cell::new(Instant::now());
+                let feed = Rc::new(Feed { last, error: RefCell::new(None) });
                 let kind = crate::media::content_type(kind, false);
+                let payload = Payload::Stream(stream, length, feed.clone());
                 return Ok((payload, Some(kind), Some(feed)));
             }
             Body::Bytes(bytes) => (bytes, crate::media::OCTETS, false),
@@ -86,36 +87,6 @@ impl Outgoing {
     }
 }
 
-/// Sends a stream through a channel that holds one piece: the network's pace is the stream's.
-/// Ends when the stream ends or the request is given up.
-fn feed(mut stream: ByteStream, length: Option<u64>) -> (Payload, Rc<Feed>) {
-    let (sender, receiver) = mpsc::channel(1);
-    let feed = Rc::new(Feed { last: Cell::new(Instant::now()), error: RefCell::new(None) });
-    let ours = feed.clone();
-    tokio::task::spawn_local(async move {
-        loop {
-            let piece = tokio::select! {
-                piece = stream.next() => piece,
-                () = sender.closed() => return,
-            };
-            let piece = match piece {
-                None => return,
-                Some(Ok(bytes)) => Ok(bytes),
-                Some(Err(error)) => {
-                    *ours.error.borrow_mut() = Some(error);
-                    Err(io::Error::other("the content that was to be sent broke off"))
-                }
-            };
-            let last = piece.is_err();
-            if sender.send(piece).await.is_err() || last {
-                return;
-            }
-            ours.last.set(Instant::now());
-        }
-    });
-    (Payload::Channel(receiver, length), feed)
-}
-
 impl HttpBody for Payload {
     type Data = Bytes;
     type Error = io::Error;
@@ -126,8 +97,16 @@ impl HttpBody for Payload {
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
             Payload::Whole(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
-            Payload::Channel(receiver, _) => {
-                receiver.poll_recv(context).map(|piece| piece.map(|bytes| bytes.map(Frame::data)))
+            Payload::Stream(stream, _, feed) => {
+                let piece = ready!(stream.poll_next_unpin(context));
+                feed.last.set(Instant::now());
+                Poll::Ready(piece.map(|piece| match piece {
+                    Ok(bytes) => Ok(Frame::data(bytes)),
+                    Err(error) => {
+                        *feed.error.borrow_mut() = Some(error);
+                        Err(io::Error::other("it broke off"))
+                    }
+                }))
             }
         }
     }
@@ -135,7 +114,7 @@ impl HttpBody for Payload {
     fn is_end_stream(&self) -> bool {
         match self {
             Payload::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Payload::Channel(_, length) => *length == Some(0),
+            Payload::Stream(_, length, _) => *length == Some(0),
         }
     }
 
@@ -144,8 +123,8 @@ impl HttpBody for Payload {
             Payload::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Payload::Channel(_, Some(length)) => SizeHint::with_exact(*length),
-            Payload::Channel(_, None) => SizeHint::default(),
+            Payload::Stream(_, Some(length), _) => SizeHint::with_exact(*length),
+            Payload::Stream(_, None, _) => SizeHint::default(),
         }
     }
 }

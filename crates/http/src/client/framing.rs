@@ -1,0 +1,222 @@
+//! Where the content of an answer ends (RFC 9112 section 6).
+
+use super::failure::Failure;
+use bytes::{Buf, Bytes, BytesMut};
+
+/// The longest line that says how long a chunk is, with its extensions, in bytes.
+const CHUNK_LINE: usize = 4 * 1024;
+/// The most that may follow the last chunk, in bytes.
+const TRAILERS: usize = 16 * 1024;
+/// How much is read at a time, where more is to come. One byte of room is left over where the end
+/// is known: a read that does not fill its room tells that there is nothing more by now.
+const PIECE: usize = 64 * 1024;
+/// The same, where it is not known how much is to come.
+const UNKNOWN: usize = 16 * 1024;
+
+/// Where the content ends.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Framing {
+    /// After so many bytes more.
+    Length(u64),
+    /// Where its pieces say so.
+    Chunked(Chunk),
+    /// Where the connection does.
+    Close,
+}
+
+/// What comes next of content that says its lengths piece by piece (RFC 9112 section 7.1).
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Chunk {
+    /// A length.
+    Size,
+    /// So many bytes more.
+    Data(u64),
+    /// The end of the line after them.
+    AfterData,
+    /// The lines after the last one; so many bytes of them were read.
+    Trailers(usize),
+    Over,
+}
+
+/// What could be made of what has come.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Piece(Bytes),
+    /// More has to come first.
+    More,
+    End,
+}
+
+impl Framing {
+    /// How much room reading needs.
+    pub(super) fn room(&self) -> usize {
+        match self {
+            Framing::Length(left) => {
+                usize::try_from(*left).map_or(PIECE, |left| left.saturating_add(1).min(PIECE))
+            }
+            Framing::Chunked(Chunk::Data(left)) => {
+                usize::try_from(*left).map_or(PIECE, |left| left.clamp(UNKNOWN, PIECE))
+            }
+            _ => UNKNOWN,
+        }
+    }
+
+    /// The next piece of what has come.
+    ///
+    /// # Errors
+    /// Lengths that are none.
+    pub(super) fn next(&mut self, input: &mut BytesMut) -> Result<Step, Failure> {
+        match self {
+            Framing::Length(0) => Ok(Step::End),
+            Framing::Length(left) => Ok(piece(input, left)),
+            Framing::Close if input.is_empty() => Ok(Step::More),
+            Framing::Close => Ok(Step::Piece(input.split().freeze())),
+            Framing::Chunked(chunk) => chunk.next(input),
+        }
+    }
+}
+
+impl Chunk {
+    fn next(&mut self, input: &mut BytesMut) -> Result<Step, Failure> {
+        loop {
+            match self {
+                Chunk::Size => {
+                    let Some(line) = line(input, CHUNK_LINE)? else { return Ok(Step::More) };
+                    *self = match size(&line)? {
+                        0 => Chunk::Trailers(0),
+                        length => Chunk::Data(length),
+                    };
+                }
+                Chunk::Data(0) => *self = Chunk::AfterData,
+                Chunk::Data(left) => return Ok(piece(input, left)),
+                Chunk::AfterData => {
+                    let Some(line) = line(input, 0)? else { return Ok(Step::More) };
+                    if !line.is_empty() {
+                        return Err(Failure::Malformed("a chunk is longer than it says"));
+                    }
+                    *self = Chunk::Size;
+                }
+                Chunk::Trailers(seen) => {
+                    let Some(line) = line(input, TRAILERS.saturating_sub(*seen))? else {
+                        return Ok(Step::More);
+                    };
+                    *seen += line.len() + 2;
+                    if line.is_empty() {
+                        *self = Chunk::Over;
+                    }
+                }
+                Chunk::Over => return Ok(Step::End),
+            }
+        }
+    }
+}
+
+/// At most so many bytes of what has come.
+fn piece(input: &mut BytesMut, left: &mut u64) -> Step {
+    let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
+    if count == 0 {
+        return Step::More;
+    }
+    *left -= count as u64;
+    Step::Piece(match count == input.len() {
+        true => input.split().freeze(),
+        false => input.split_to(count).freeze(),
+    })
+}
+
+/// A line without its end, which is taken out; `None` as long as it is not whole.
+fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Failure> {
+    let too_long = Err(Failure::Malformed("a line of a chunk is too long"));
+    match memchr::memchr(b'\n', input) {
+        Some(end) if end > longest + 1 => too_long,
+        None if input.len() > longest + 1 => too_long,
+        None => Ok(None),
+        Some(end) => {
+            let Some(length) = end.checked_sub(1).filter(|last| input[*last] == b'\r') else {
+                return Err(Failure::Malformed("a line of a chunk does not end in CR LF"));
+            };
+            let line = input.split_to(length).freeze();
+            input.advance(2);
+            Ok(Some(line))
+        }
+    }
+}
+
+/// The length of a chunk; what follows it is not looked at.
+fn size(line: &[u8]) -> Result<u64, Failure> {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, rest) = line.split_at(digits);
+    if !matches!(rest.first(), None | Some(b';' | b' ' | b'\t')) {
+        return Err(Failure::Malformed("the length of a chunk is no number"));
+    }
+    std::str::from_utf8(digits)
+        .ok()
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .ok_or(Failure::Malformed("the length of a chunk is no number"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// All of the content, when it comes in pieces of this size; and what was left over.
+    fn read(text: &str, at_a_time: usize) -> Result<Option<(String, String)>, Failure> {
+        let mut framing = Framing::Chunked(Chunk::Size);
+        let mut pieces = text.as_bytes().chunks(at_a_time);
+        let (mut input, mut content) = (BytesMut::new(), Vec::new());
+        loop {
+            match framing.next(&mut input)? {
+                Step::Piece(piece) => content.extend_from_slice(&piece),
+                Step::End => {
+                    let mut rest = input.to_vec();
+                    pieces.for_each(|piece| rest.extend_from_slice(piece));
+                    let text = |bytes| String::from_utf8(bytes).unwrap();
+                    return Ok(Some((text(content), text(rest))));
+                }
+                Step::More => match pieces.next() {
+                    Some(piece) => input.extend_from_slice(piece),
+                    None => return Ok(None),
+                },
+            }
+        }
+    }
+
+    #[test]
+    fn chunks_are_put_together() {
+        let text = "5\r\nhello\r\n1;a=b\r\n \r\n00a \r\n0123456789\r\n0\r\nA: b\r\n\r\nrest";
+        for at_a_time in 1..text.len() {
+            let (content, rest) = read(text, at_a_time).unwrap().unwrap();
+            assert_eq!((&*content, &*rest), ("hello 0123456789", "rest"), "{at_a_time}");
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_none_are_refused() {
+        let long = format!("1;{}\r\n", "x".repeat(CHUNK_LINE));
+        let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(TRAILERS));
+        for text in [
+            "\r\n", "x\r\n", "-1\r\n", "+1\r\na\r\n", "1\nab", "1\r\nab\r\n", "1\r\na\n\r\n", "0x1\r\n",
+            "fffffffffffffffff\r\n", ";a\r\n", "1,\r\n", &long, &trailers,
+        ] {
+            for at_a_time in [1, 7, text.len()] {
+                assert!(read(text, at_a_time).is_err(), "{text:?} {at_a_time}");
+            }
+        }
+        for text in ["", "5", "5\r", "5\r\nhell", "5\r\nhello\r\n", "0\r\n", "0\r\na: b\r\n"] {
+            assert_eq!(read(text, 1).unwrap(), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_leaves_the_rest() {
+        let mut framing = Framing::Length(3);
+        let mut input = BytesMut::from("ab");
+        assert_eq!(framing.next(&mut input).unwrap(), Step::Piece("ab".into()));
+        assert_eq!(framing.next(&mut input).unwrap(), Step::More);
+        input.extend_from_slice(b"cd");
+        assert_eq!(framing.next(&mut input).unwrap(), Step::Piece("c".into()));
+        assert_eq!(framing.next(&mut input).unwrap(), Step::End);
+        assert_eq!(&input[..], b"d");
+    }
+}
