@@ -168,7 +168,7 @@ impl Client {
         reference: &Reference,
         content: Option<Content>,
         context: &Context,
-    ) -> Result<Call> {
+    ) -> Result<Box<Call>> {
         let target = address::target(reference).map_err(|error| error.on(verb, reference))?;
         let mut headers = self.headers.clone().map_err(|error| error.on(verb, reference))?;
         if let (true, Some(tag)) = (method == Method::GET, &context.known)
@@ -182,7 +182,7 @@ impl Client {
                 .map_err(|error| error.on(verb, reference))?;
             Rc::make_mut(&mut headers).insert(name, value);
         }
-        Ok(Call {
+        Ok(Box::new(Call {
             wire: self.wire.clone(),
             method,
             target,
@@ -193,7 +193,7 @@ impl Client {
             followed: context.exchange.clone(),
             verb,
             reference: reference.clone(),
-        })
+        }))
     }
 }
 

@@ -142,7 +142,7 @@ fn place_of(target: &Uri) -> String {
 /// The body of an answer. It ends with an error when nothing comes for the time that
 /// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
 pub struct Received {
-    trip: RoundTrip<Outgoing>,
+    trip: Box<RoundTrip<Outgoing>>,
     place: String,
     idle: Duration,
     /// Made when a piece is waited for.

@@ -26,8 +26,11 @@ impl AnswerHead {
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Failure> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
         let mut head = httparse::Response::new(&mut []);
-        let parsed = httparse::ParserConfig::default()
-            .parse_response_with_uninit_headers(&mut head, bytes, &mut fields);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut head,
+            bytes,
+            &mut fields,
+        );
         let length = match parsed {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
@@ -137,13 +140,25 @@ mod tests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", Framing::Length(3), true),
             ("HTTP/1.1 200\r\ncontent-length: 3, 3\r\n\r\n", Framing::Length(3), true),
             ("HTTP/1.1 200 OK\r\n\r\n", Framing::Close, false),
-            ("HTTP/1.1 200 OK\r\nConnection: a, Close\r\nContent-Length: 1\r\n\r\n", Framing::Length(1), false),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: a, Close\r\nContent-Length: 1\r\n\r\n",
+                Framing::Length(1),
+                false,
+            ),
             ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", Framing::Length(1), false),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n", Framing::Length(1), true),
+            (
+                "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n",
+                Framing::Length(1),
+                true,
+            ),
             ("HTTP/1.1 204 None\r\nContent-Length: 9\r\n\r\n", Framing::Length(0), true),
             ("HTTP/1.1 304 Same\r\nTransfer-Encoding: chunked\r\n\r\n", Framing::Length(0), true),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n", chunked(), true),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", chunked(), false),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+                chunked(),
+                false,
+            ),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", Framing::Close, false),
         ] {
             assert_eq!(framed(head, false).unwrap(), (framing, persists), "{head}");
@@ -177,7 +192,8 @@ mod tests {
 
     #[test]
     fn headers_are_what_was_said() {
-        let text = b"HTTP/1.1 200 OK\r\nA: b c \r\nEmpty:\r\nSet-Cookie: 1\r\nset-cookie: 2\r\n\r\nrest";
+        let text =
+            b"HTTP/1.1 200 OK\r\nA: b c \r\nEmpty:\r\nSet-Cookie: 1\r\nset-cookie: 2\r\n\r\nrest";
         for end in 0..text.len() - 4 {
             assert!(AnswerHead::parse(&text[..end]).unwrap().is_none(), "{end}");
         }

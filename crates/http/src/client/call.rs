@@ -38,7 +38,7 @@ impl Wire {
 }
 
 /// What came, and the rest of it.
-type Answered = (AnswerHead, RoundTrip<Payload>);
+type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
 
 /// One verb.
 pub(super) struct Call {
@@ -46,6 +46,7 @@ pub(super) struct Call {
     pub(super) method: Method,
     pub(super) target: Uri,
     pub(super) headers: Rc<HeaderMap>,
+    /// What goes out; nothing when the answer has come.
     pub(super) body: Outgoing,
     pub(super) deadline: Option<Instant>,
     /// Whether it has a condition: then doing it twice is not the same as once.
@@ -58,13 +59,16 @@ pub(super) struct Call {
 
 impl Call {
     /// Sends the request and follows redirects, up to an answer of another kind.
-    pub(super) async fn send(mut self) -> Result<Reception> {
+    pub(super) async fn send(mut self: Box<Self>) -> Result<Reception> {
         let calling = self.begin_trace();
         let result = self.follow().await;
         if let Some(calling) = calling {
-            calling.ended(result.as_ref().map(|reception| reception.status().as_u16()));
+            calling.ended(result.as_ref().map(|(head, _)| head.status.as_u16()));
         }
-        result.map_err(|error| error.on(self.verb, &self.reference))
+        match result {
+            Ok((head, trip)) => Ok(Reception { call: self, head, trip }),
+            Err(error) => Err(error.on(self.verb, &self.reference)),
+        }
     }
 
     /// Tells whoever follows the request of this call, which carries its place in the trace.
@@ -73,7 +77,7 @@ impl Call {
         let host = target.authority().map_or("", |authority| authority.as_str());
         let host = host.rsplit('@').next().unwrap_or_default();
         let scheme = target.scheme_str().unwrap_or("http");
-        let shown = format!("{scheme}://{host}{}", target.path());
+        let shown = [scheme, "://", host, target.path()].concat();
         let calling = self.followed.take()?.calling(self.method.as_str(), &shown)?;
         for (name, value) in calling.headers() {
             if let Ok(value) = HeaderValue::try_from(value) {
@@ -83,20 +87,10 @@ impl Call {
         Some(calling)
     }
 
-    async fn follow(&mut self) -> Result<Reception> {
+    async fn follow(&mut self) -> Result<Answered> {
         for _ in 0..=self.wire.options.redirects {
             let (head, trip) = self.attempts().await?;
-            let Some(next) = self.redirect(&head)? else {
-                return Ok(Reception {
-                    head,
-                    trip,
-                    wire: self.wire.clone(),
-                    target: self.target.clone(),
-                    deadline: self.deadline,
-                    verb: self.verb,
-                    reference: self.reference.clone(),
-                });
-            };
+            let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
             super::incoming::discard(trip).await;
             if !address::same_origin(&self.target, &next) {
                 if self.wire.options.socket.is_some() {

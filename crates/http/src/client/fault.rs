@@ -57,9 +57,7 @@ pub(super) fn of_wire(failure: &Failure, target: &Uri) -> Error {
         Root::Malformed => {
             (Kind::Failed, format!("{host} answered something else than HTTP"), false)
         }
-        Root::Content => {
-            (Kind::Failed, format!("the content for {host} could not be sent"), false)
-        }
+        Root::Content => (Kind::Failed, format!("the content for {host} could not be sent"), false),
         Root::Io(_) => {
             let verb = if failure.is_connect() { "reached" } else { "used" };
             (Kind::Unavailable, format!("{host} cannot be {verb}"), true)

@@ -7,10 +7,9 @@ use bytes::{Buf, Bytes, BytesMut};
 const CHUNK_LINE: usize = 4 * 1024;
 /// The most that may follow the last chunk, in bytes.
 const TRAILERS: usize = 16 * 1024;
-/// How much is read at a time, where more is to come. One byte of room is left over where the end
-/// is known: a read that does not fill its room tells that there is nothing more by now.
+/// The most that is read at a time, in bytes.
 const PIECE: usize = 64 * 1024;
-/// The same, where it is not known how much is to come.
+/// The same, where it is not known how much is to come: streams of events wait with it for long.
 const UNKNOWN: usize = 16 * 1024;
 
 /// Where the content ends.
@@ -52,6 +51,8 @@ impl Framing {
     pub(super) fn room(&self) -> usize {
         match self {
             Framing::Length(left) => {
+                // One byte is left over at the end: a read that fills its room says that there may
+                // be more, and the next one would have to find out that there is not.
                 usize::try_from(*left).map_or(PIECE, |left| left.saturating_add(1).min(PIECE))
             }
             Framing::Chunked(Chunk::Data(left)) => {
@@ -196,8 +197,19 @@ mod tests {
         let long = format!("1;{}\r\n", "x".repeat(CHUNK_LINE));
         let trailers = format!("0\r\n{}\r\n", "a: b\r\n".repeat(TRAILERS));
         for text in [
-            "\r\n", "x\r\n", "-1\r\n", "+1\r\na\r\n", "1\nab", "1\r\nab\r\n", "1\r\na\n\r\n", "0x1\r\n",
-            "fffffffffffffffff\r\n", ";a\r\n", "1,\r\n", &long, &trailers,
+            "\r\n",
+            "x\r\n",
+            "-1\r\n",
+            "+1\r\na\r\n",
+            "1\nab",
+            "1\r\nab\r\n",
+            "1\r\na\n\r\n",
+            "0x1\r\n",
+            "fffffffffffffffff\r\n",
+            ";a\r\n",
+            "1,\r\n",
+            &long,
+            &trailers,
         ] {
             for at_a_time in [1, 7, text.len()] {
                 assert!(read(text, at_a_time).is_err(), "{text:?} {at_a_time}");

@@ -1,9 +1,9 @@
 //! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
 //! of it.
 
+use super::answer_head::AnswerHead;
 use super::dial::Dial;
 use super::failure::{Cause, Failure};
-use super::answer_head::AnswerHead;
 use super::pool::Pool;
 use super::request_head::RequestHead;
 use super::round_trip::RoundTrip;
@@ -61,7 +61,7 @@ impl Host {
         dial: &Dial,
         head: RequestHead<'_>,
         body: B,
-    ) -> Result<(AnswerHead, RoundTrip<B>), Failure>
+    ) -> Result<(AnswerHead, Box<RoundTrip<B>>), Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Cause>,
@@ -71,7 +71,7 @@ impl Host {
             Some(line) => line,
             None => dial.connect(head.target, &self.counters).await?,
         };
-        let mut trip = RoundTrip::new(line, self.pool.clone(), &head, body);
+        let mut trip = Box::new(RoundTrip::new(line, self.pool.clone(), &head, body));
         let answer = poll_fn(|context| trip.poll_head(context)).await?;
         Ok((answer, trip))
     }

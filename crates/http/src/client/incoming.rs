@@ -1,20 +1,19 @@
 //! The answer of a server as content.
 
 use super::answer_head::AnswerHead;
-use super::call::Wire;
+use super::call::Call;
 use super::failure::Failure;
-use super::outgoing::Payload;
+use super::outgoing::{Outgoing, Payload};
 use super::round_trip::RoundTrip;
 use super::{address, fault};
 use crate::{conditions, media};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
+use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
-use hyper::{StatusCode, Uri};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result, Verb};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
@@ -28,15 +27,10 @@ const ERROR_TEXT: usize = 2 * 1024;
 
 /// An answer whose head has come.
 pub(super) struct Reception {
+    pub(super) call: Box<Call>,
     pub(super) head: AnswerHead,
     /// The rest of it.
-    pub(super) trip: RoundTrip<Payload>,
-    pub(super) wire: Rc<Wire>,
-    pub(super) target: Uri,
-    /// When the caller stops waiting for the answer; a stream it reads in its own time.
-    pub(super) deadline: Option<Instant>,
-    pub(super) verb: Verb,
-    pub(super) reference: Reference,
+    pub(super) trip: Box<RoundTrip<Payload>>,
 }
 
 impl Reception {
@@ -46,13 +40,13 @@ impl Reception {
 
     /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
     /// status is an error.
-    pub(super) async fn accepted(self) -> Result<Self> {
+    pub(super) async fn accepted(mut self) -> Result<Self> {
         let status = self.status();
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
             return Ok(self);
         }
-        let text = start_of(self.trip, ERROR_TEXT).await;
-        let error = fault::of_status(status).on(self.verb, &self.reference);
+        let text = start_of(&mut self.trip, ERROR_TEXT).await;
+        let error = fault::of_status(status).on(self.call.verb, &self.call.reference);
         let text = String::from_utf8_lossy(&text);
         Err(if text.is_empty() { error } else { error.with_detail(text) })
     }
@@ -60,7 +54,7 @@ impl Reception {
     /// Where the answer says that the new thing is.
     pub(super) fn location(&self) -> Option<Reference> {
         let location = self.header(header::LOCATION)?;
-        address::reference(&address::resolve(&self.target, location)?)
+        address::reference(&address::resolve(&self.call.target, location)?)
     }
 
     fn header(&self, name: HeaderName) -> Option<&str> {
@@ -99,13 +93,12 @@ impl Reception {
     }
 
     async fn collected(self, length: Option<u64>) -> Result<Collected> {
-        let most = self.wire.options.collect;
-        let idle = Some(self.wire.options.body_idle);
+        let most = self.call.wire.options.collect;
+        let idle = Some(self.call.wire.options.body_idle);
         if length.is_some_and(|length| length > most) {
             return Ok(Collected::Stream(self.stream(idle)));
         }
-        let late = self.late();
-        let deadline = self.deadline;
+        let deadline = self.call.deadline;
         let mut pieces = self.pieces(idle);
         let mut collected = BytesMut::new();
         loop {
@@ -115,7 +108,7 @@ impl Reception {
                     match tokio::time::timeout_at(deadline.into(), pieces.next()).await {
                         Ok(next) => next,
                         // However steadily it drips: the caller waits no longer.
-                        Err(_) => return Err(late),
+                        Err(_) => return Err(pieces.late()),
                     }
                 }
             };
@@ -133,32 +126,40 @@ impl Reception {
         }
     }
 
-    fn late(&self) -> Error {
-        late(&self.target).on(self.verb, &self.reference)
-    }
-
     /// The body, piece by piece, with at most so much time between two.
     fn stream(self, idle: Option<Duration>) -> ByteStream {
         Box::pin(self.pieces(idle))
     }
 
-    fn pieces(self, idle: Option<Duration>) -> Pieces {
-        let (target, verb, reference) = (self.target, self.verb, self.reference);
-        Pieces { trip: self.trip, idle, timer: None, is_waiting: false, target, verb, reference }
+    fn pieces(mut self, idle: Option<Duration>) -> Pieces {
+        self.call.body = Outgoing::Nothing;
+        Pieces { call: self.call, trip: self.trip, idle, timer: None, is_waiting: false }
     }
 }
 
 /// The pieces of a body. It ends with its first error.
 struct Pieces {
-    trip: RoundTrip<Payload>,
+    call: Box<Call>,
+    trip: Box<RoundTrip<Payload>>,
     /// How long the next one may take.
     idle: Option<Duration>,
     /// Made when a piece is waited for.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
-    target: Uri,
-    verb: Verb,
-    reference: Reference,
+}
+
+impl Pieces {
+    fn late(&self) -> Error {
+        let message = fault::too_long(&self.call.target, "send its answer");
+        Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
+    }
+
+    fn broken_off(&self, failure: &Failure) -> Error {
+        let host = self.call.target.authority().map_or("the server", |host| host.as_str());
+        Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
+            .with_detail(failure.to_string())
+            .on(self.call.verb, &self.call.reference)
+    }
 }
 
 impl Stream for Pieces {
@@ -168,11 +169,9 @@ impl Stream for Pieces {
         let this = &mut *self;
         if let Poll::Ready(piece) = this.trip.poll_piece(context) {
             this.is_waiting = false;
-            return Poll::Ready(piece.map(|piece| {
-                piece.map_err(|failure| {
-                    broken_off(&failure, &this.target).on(this.verb, &this.reference)
-                })
-            }));
+            return Poll::Ready(
+                piece.map(|piece| piece.map_err(|failure| this.broken_off(&failure))),
+            );
         }
         let Some(idle) = this.idle else { return Poll::Pending };
         let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
@@ -182,18 +181,8 @@ impl Stream for Pieces {
         }
         ready!(timer.as_mut().poll(context));
         this.trip.give_up();
-        Poll::Ready(Some(Err(late(&this.target).on(this.verb, &this.reference))))
+        Poll::Ready(Some(Err(this.late())))
     }
-}
-
-fn late(target: &Uri) -> Error {
-    Error::new(Kind::Timeout, fault::too_long(target, "send its answer"))
-}
-
-fn broken_off(failure: &Failure, target: &Uri) -> Error {
-    let host = target.authority().map_or("the server", |authority| authority.as_str());
-    Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
-        .with_detail(failure.to_string())
 }
 
 /// A body that was small enough, or not.
@@ -203,14 +192,14 @@ enum Collected {
 }
 
 /// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(super) async fn discard(trip: RoundTrip<Payload>) {
+pub(super) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
     if !trip.is_over() {
-        start_of(trip, DISCARDED).await;
+        start_of(&mut trip, DISCARDED).await;
     }
 }
 
 /// The first bytes of a body, as far as they come in time.
-async fn start_of(mut trip: RoundTrip<Payload>, most: usize) -> Bytes {
+async fn start_of(trip: &mut RoundTrip<Payload>, most: usize) -> Bytes {
     let until = Instant::now() + DISCARD_TIME;
     let mut start = BytesMut::new();
     while start.len() < most {

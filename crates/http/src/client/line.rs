@@ -30,7 +30,7 @@ impl Line {
     }
 
     /// Where to write, and what.
-    pub(super) fn to_write(&mut self) -> (Pin<&mut Wire>, &[u8]) {
+    pub(super) fn writing(&mut self) -> (Pin<&mut Wire>, &[u8]) {
         (Pin::new(&mut self.wire), &self.output)
     }
 

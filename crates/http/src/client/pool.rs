@@ -106,9 +106,8 @@ impl Future for Keeper {
         let mut idle = pool.idle();
         idle.round += u64::from(turned);
         let oldest = idle.round.saturating_sub(1);
-        idle.lines.retain_mut(|(since, line)| {
-            *since >= oldest && line.poll_over(context).is_pending()
-        });
+        idle.lines
+            .retain_mut(|(since, line)| *since >= oldest && line.poll_over(context).is_pending());
         if turned && idle.lines.is_empty() {
             return Poll::Ready(());
         }

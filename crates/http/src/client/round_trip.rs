@@ -84,7 +84,10 @@ where
     }
 
     /// The head of the answer. Must not be asked for again once it has come.
-    pub(super) fn poll_head(&mut self, context: &mut Context<'_>) -> Poll<Result<AnswerHead, Failure>> {
+    pub(super) fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<AnswerHead, Failure>> {
         self.send(context)?;
         loop {
             let taken = SCRATCH.with_borrow_mut(|scratch| {
@@ -215,7 +218,9 @@ where
 
     /// Goes on with sending the request. An answer may come although that fails.
     fn send(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
-        let (Some(sending), Some(line)) = (&mut self.sending, &mut self.line) else { return Ok(()) };
+        let (Some(sending), Some(line)) = (&mut self.sending, &mut self.line) else {
+            return Ok(());
+        };
         match sending.poll(line, context) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => self.sending = None,

@@ -116,7 +116,7 @@ where
     fn poll_write(&mut self, line: &mut Line, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             while self.written < line.output.len() {
-                let (mut wire, bytes) = line.to_write();
+                let (mut wire, bytes) = line.writing();
                 let count = ready!(wire.as_mut().poll_write(context, &bytes[self.written..]))?;
                 self.written += taken(count)?;
             }
