@@ -45,8 +45,8 @@ pub struct ClientOptions {
     pub collect: u64,
     /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
-    /// How many connections each host gets, idle ones not counted. One is in use until the body of
-    /// its answer has been read. Default 1,024.
+    /// How many connections each host gets, idle ones not counted. One is in use until all of its
+    /// answer has come. Default 1,024.
     pub connections: usize,
     /// How many requests to a host wait for one of them; more are refused. Default 4,096.
     pub waiting: usize,
@@ -119,7 +119,7 @@ impl Default for ClientOptions {
 /// The conditions of writes go out as `If-Match` and `If-None-Match`; whether they are kept is the
 /// server's affair.
 ///
-/// Connections are kept and used again. A get, put or delete whose connection was closed without an
+/// Connections are kept and used again; one that the server has closed meanwhile is not. A get, put or delete whose connection was closed without an
 /// answer, be it a kept or a new one, is sent once more (RFC 9110 section 9.2.2: they do the same
 /// when done twice), unless its content was a stream or it has a condition, which the first attempt
 /// may have made untrue. Posts and merges are never repeated. Must be used within a

@@ -35,7 +35,8 @@ pub struct TransportOptions {
     pub body_idle: Duration,
     /// How many idle connections are kept for each host. Default 1,024.
     pub idle_connections: usize,
-    /// How many connections each host gets, idle ones not counted. Default 1,024.
+    /// How many connections each host gets, idle ones not counted. One is in use until all of its
+    /// answer has come. Default 1,024.
     pub connections: usize,
     /// How long a request waits for one of them; 4,096 wait at most. Default 5 s.
     pub wait: Duration,

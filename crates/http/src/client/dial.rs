@@ -127,3 +127,110 @@ fn trusting() -> Result<TlsConnector, rustls::Error> {
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::hosts::Hosts;
+    use super::super::request_head::RequestHead;
+    use super::*;
+    use http_body_util::Full;
+    use hyper::body::Bytes;
+    use hyper::{HeaderMap, Method};
+    use runnel_store::{Level, SlotLimits};
+    use rustls::pki_types::PrivateKeyDer;
+    use std::future::poll_fn;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    /// A server that answers so many requests of each connection and then ends it in order, and
+    /// what trusts it.
+    async fn secure_server(requests: usize) -> (SocketAddr, TlsConnector) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+        let certificate = made.cert.der().clone();
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = rustls::ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut stream = acceptor.accept(stream).await.unwrap();
+                for _ in 0..requests {
+                    assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                    stream.write_all(answer).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+                stream.shutdown().await.unwrap();
+                // The other side says in order that it is over, too.
+                assert_eq!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            }
+        });
+        (address, TlsConnector::from(Arc::new(client)))
+    }
+
+    #[tokio::test]
+    async fn secure_connections_are_used_again_and_end_in_order() {
+        let (address, tls) = secure_server(3).await;
+        let dial = Dial { tls: Ok(tls), ..Dial::new(None, LONG) };
+        let limits = SlotLimits { slots: 1, waiting: 0, wait: LONG };
+        let hosts = Hosts::new(limits, 1, None);
+        let target: Uri = format!("https://localhost:{}/x", address.port()).parse().unwrap();
+        let host = hosts.of(&target).unwrap();
+        let headers = HeaderMap::new();
+        for count in 0..6 {
+            let (method, media_type) = (&Method::PUT, None);
+            let head = RequestHead { method, target: &target, headers: &headers, media_type };
+            let sent = host.send(&dial, head, Full::new(Bytes::from_static(b"abc")));
+            let (head, mut trip) = tokio::time::timeout(LONG, sent).await.unwrap().unwrap();
+            assert_eq!(head.status.as_u16(), 200, "{count}");
+            let piece = poll_fn(|context| trip.poll_piece(context)).await;
+            assert_eq!(piece.unwrap().unwrap(), "hello");
+            assert!(trip.is_over());
+            if count % 3 == 2 {
+                while host.counters.level(Level::Open) > 0 {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            }
+        }
+        assert_eq!(host.counters.count(runnel_store::Count::Opened), 2);
+    }
+
+    #[tokio::test]
+    async fn the_addresses_of_both_kinds_are_tried() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let here = listener.local_addr().unwrap();
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let nobody = closed.local_addr().unwrap();
+        drop(closed);
+        let other_kind: SocketAddr = format!("[::1]:{}", nobody.port()).parse().unwrap();
+        let dial = Dial::new(None, LONG);
+        for addresses in [
+            vec![nobody, here],
+            vec![other_kind, here],
+            vec![here, other_kind],
+            vec![nobody, other_kind, here],
+        ] {
+            dial.first_of(addresses).await.unwrap();
+        }
+        assert!(dial.first_of(vec![nobody, other_kind]).await.is_err());
+        assert!(dial.first_of(Vec::new()).await.is_err());
+    }
+}

@@ -4,8 +4,8 @@ use crate::wire::Wire;
 use runnel_store::{Count, Counters, Level};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use tokio::io::{AsyncRead, ReadBuf};
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The memory for what goes out that an idle connection keeps, in bytes.
 const KEPT_OUTPUT: usize = 2 * 1024;
@@ -52,6 +52,10 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        if let Wire::Secure(_) = self.wire {
+            // Says that it is over (RFC 8446 section 6.1), if there is room for that: nobody waits.
+            let _ = self.wire().poll_shutdown(&mut Context::from_waker(Waker::noop()));
+        }
         self.counters.fall(Level::Open, 1);
     }
 }
