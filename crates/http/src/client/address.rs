@@ -1,12 +1,16 @@
 //! References as URLs, and redirects resolved against them (RFC 3986 section 5).
 
 use crate::target::{escape_path, plain_path, remove_dot_segments};
+use bytes::Bytes;
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Error, Kind, Reference, Result};
 
 /// What is escaped in a query; an escape that stands in it already stays.
 const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
+
+/// What a URL has beside the parts of a reference: a colon and two slashes, a slash, a question mark.
+const SPARE: usize = 5;
 
 /// The URL of a reference.
 pub(super) fn target(reference: &Reference) -> Result<Uri> {
@@ -27,15 +31,27 @@ pub(super) fn target(reference: &Reference) -> Result<Uri> {
     if authority.contains('@') {
         return invalid("a user in the address is not sent: give an Authorization header instead");
     }
-    let mut url = format!("{scheme}://{authority}{}", escape_path(path));
-    if let Some(query) = reference.query() {
+    let query = reference.query();
+    let length = scheme.len() + rest.len() + query.map_or(0, str::len) + SPARE;
+    let mut url = String::with_capacity(length);
+    url.extend([scheme, "://", authority]);
+    match path.bytes().all(is_plain) {
+        true => url.push_str(path),
+        false => url.push_str(&escape_path(path)),
+    }
+    if let Some(query) = query {
         url.push('?');
         url.extend(utf8_percent_encode(query, QUERY));
     }
-    match url.parse::<Uri>() {
+    match Uri::from_maybe_shared(Bytes::from(url)) {
         Ok(uri) if uri.host().is_some_and(|host| !host.is_empty()) => Ok(uri),
         _ => invalid("the host or the path of the reference cannot be part of a URL"),
     }
+}
+
+/// Whether a byte of a path is what it is in a URL as well, as all are of most paths.
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~')
 }
 
 fn invalid<T>(message: &str) -> Result<T> {
