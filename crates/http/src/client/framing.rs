@@ -7,8 +7,9 @@ use bytes::{Buf, Bytes, BytesMut};
 const CHUNK_LINE: usize = 4 * 1024;
 /// The most that may follow the last chunk, in bytes.
 const TRAILERS: usize = 16 * 1024;
-/// The most that is read at a time, in bytes.
-const PIECE: usize = 64 * 1024;
+/// The most that is read at a time, in bytes: with less, large answers cost more, by a third with a
+/// quarter of it.
+const PIECE: usize = 256 * 1024;
 /// The same, where it is not known how much is to come: streams of events wait with it for long.
 const UNKNOWN: usize = 16 * 1024;
 
