@@ -119,11 +119,12 @@ impl Default for ClientOptions {
 /// The conditions of writes go out as `If-Match` and `If-None-Match`; whether they are kept is the
 /// server's affair.
 ///
-/// Connections are kept and used again; one that the server has closed meanwhile is not. A get, put or delete whose connection was closed without an
-/// answer, be it a kept or a new one, is sent once more (RFC 9110 section 9.2.2: they do the same
-/// when done twice), unless its content was a stream or it has a condition, which the first attempt
-/// may have made untrue. Posts and merges are never repeated. Must be used within a
-/// [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
+/// Connections are kept and used again, but for those that the server has closed meanwhile. A get,
+/// put or delete whose connection was closed without an answer, be it a kept or a new one, is sent
+/// once more (RFC 9110 section 9.2.2: they do the same when done twice), unless its content was a
+/// stream or it has a condition, which the first attempt may have made untrue. Posts and merges are
+/// never repeated. Must be used within a [`tokio::runtime::LocalRuntime`] or a
+/// [`tokio::task::LocalSet`].
 ///
 /// # Errors
 /// Every status from 400 on that has no meaning above is an error of the kind that fits it, such

@@ -168,7 +168,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
-        tokio::spawn(async move {
+        tokio::task::spawn_local(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
                 let mut stream = acceptor.accept(stream).await.unwrap();
@@ -188,6 +188,10 @@ mod tests {
 
     #[tokio::test]
     async fn secure_connections_are_used_again_and_end_in_order() {
+        tokio::task::LocalSet::new().run_until(talk_securely()).await;
+    }
+
+    async fn talk_securely() {
         let (address, tls) = secure_server(3).await;
         let dial = Dial { tls: Ok(tls), ..Dial::new(None, LONG) };
         let limits = SlotLimits { slots: 1, waiting: 0, wait: LONG };

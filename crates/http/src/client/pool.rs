@@ -58,23 +58,30 @@ impl Pool {
         if idle.lines.len() >= self.most {
             return;
         }
-        match &idle.keeper {
-            Some(keeper) => {
-                if line.poll_over(&mut Context::from_waker(keeper)).is_ready() {
-                    return;
-                }
-            }
-            None => {
-                // Without an event loop nobody would look after it.
-                let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-                let timer = Box::pin(tokio::time::sleep(ROUND));
-                runtime.spawn(Keeper { pool: Arc::downgrade(self), timer });
-                // It looks at all of them when it begins.
-                idle.keeper = Some(Waker::noop().clone());
-            }
+        if let Some(keeper) = &idle.keeper
+            && line.poll_over(&mut Context::from_waker(keeper)).is_ready()
+        {
+            return;
         }
         let round = idle.round;
         idle.lines.push_back((round, line));
+        if idle.keeper.is_none() {
+            // It looks at all of them when it begins.
+            idle.keeper = Some(Waker::noop().clone());
+            drop(idle);
+            self.employ();
+        }
+    }
+
+    /// Begins to look after the idle connections. Without an event loop there are none.
+    fn employ(self: &Arc<Self>) {
+        // Not `spawn_local`: transports are used from wherever the protocols of others want to.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            *self.idle() = Idle::default();
+            return;
+        };
+        let timer = Box::pin(tokio::time::sleep(ROUND));
+        runtime.spawn(Keeper { pool: Arc::downgrade(self), timer });
     }
 }
 
@@ -121,5 +128,69 @@ impl Drop for Keeper {
         if let Some(pool) = self.pool.upgrade() {
             pool.idle().keeper = None;
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire;
+    use runnel_store::{Counters, Level};
+    use tokio::net::{TcpListener, TcpStream};
+
+    /// An open connection, and the other end of it.
+    async fn line(counters: &Arc<Counters>) -> (Line, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (other, _) = listener.accept().await.unwrap();
+        (Line::new(Wire::Plain(stream), counters.clone()), other)
+    }
+
+    async fn until_open(counters: &Counters, count: u64) {
+        while counters.level(Level::Open) != count {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_one_comes_first_and_old_ones_are_closed() {
+        let counters = Counters::of("http", "a pool");
+        let pool = Pool::new(3);
+        let mut others = Vec::new();
+        for _ in 0..4 {
+            let (line, other) = line(&counters).await;
+            pool.put(line);
+            // Dropping the other end would close the connection.
+            others.push(other);
+        }
+        // More than are kept.
+        assert_eq!(counters.level(Level::Open), 3);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut last = pool.take(&mut context).unwrap();
+        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        // The next round but one finds those that stayed.
+        pool.idle().round += 2;
+        pool.put(last);
+        let keeper = pool.idle().keeper.clone().unwrap();
+        keeper.wake();
+        until_open(&counters, 1).await;
+        let mut last = pool.take(&mut context).unwrap();
+        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        assert!(pool.take(&mut context).is_none());
+        pool.put(last);
+        drop(pool);
+        until_open(&counters, 0).await;
+    }
+
+    #[tokio::test]
+    async fn what_the_other_side_closes_is_not_kept() {
+        let counters = Counters::of("http", "a pool that is left");
+        let pool = Pool::new(3);
+        let (first, other) = line(&counters).await;
+        pool.put(first);
+        drop(other);
+        until_open(&counters, 0).await;
+        assert!(pool.take(&mut Context::from_waker(Waker::noop())).is_none());
     }
 }
