@@ -38,6 +38,7 @@ pub struct Answer {
     pub(crate) total: usize,
     pub(crate) duration: Duration,
     pub(crate) work: u64,
+    pub(crate) is_incomplete: bool,
 }
 
 /// The documents of all interpretations as one list.
@@ -180,6 +181,12 @@ impl Answer {
         self.total
     }
 
+    /// Whether something may be missing because the query took more than one may
+    /// ([`MAX_WORK`](crate::MAX_WORK)).
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
     /// The number of documents that were to be left out before the first one shown.
     pub fn offset(&self) -> i64 {
         self.offset
@@ -200,7 +207,8 @@ impl Answer {
         self.duration = duration;
     }
 
-    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`.
+    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`, and
+    /// `"incomplete":true` where [`Answer::is_incomplete`].
     /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
     /// documents are left out. The duration is in seconds, to the microsecond. If one list was
     /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
@@ -248,6 +256,9 @@ impl Answer {
             }
             out.extend_from_slice(b"]}");
         }
+        if self.is_incomplete {
+            out.extend_from_slice(b",\"incomplete\":true");
+        }
         out.push(b'}');
     }
 
@@ -289,5 +300,6 @@ impl Answer {
         self.ids.clear();
         self.flat = None;
         self.total = 0;
+        self.is_incomplete = false;
     }
 }

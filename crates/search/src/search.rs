@@ -384,6 +384,7 @@ impl Search {
         let mut work = Work::new();
         self.run_within(indexes, request, answer, &mut work);
         answer.work = work.spent();
+        answer.is_incomplete = work.falls_short();
     }
 
     /// The same within a budget, which may be for more than this. Answers the documents found in

@@ -31,11 +31,13 @@ pub(crate) const CHOSEN: usize = 12;
 pub(crate) struct Work {
     left: u64,
     range_steps: u64,
+    /// Something was left out because there was not enough.
+    falls_short: bool,
 }
 
 impl Work {
     pub(crate) fn new() -> Work {
-        Work { left: MAX_WORK, range_steps: MAX_RANGE_STEPS }
+        Work { left: MAX_WORK, range_steps: MAX_RANGE_STEPS, falls_short: false }
     }
 
     /// Takes a number of steps from the budget and says whether there were as many.
@@ -47,6 +49,7 @@ impl Work {
             }
             None => {
                 self.left = 0;
+                self.falls_short = true;
                 false
             }
         }
@@ -55,6 +58,7 @@ impl Work {
     /// The same for one string of a range.
     pub(crate) fn spend_range_step(&mut self) -> bool {
         let allowed = self.range_steps > 0;
+        self.falls_short |= !allowed;
         self.range_steps = self.range_steps.saturating_sub(1);
         allowed
     }
@@ -62,6 +66,11 @@ impl Work {
     /// How many steps have been taken from the budget.
     pub(crate) fn spent(&self) -> u64 {
         MAX_WORK - self.left
+    }
+
+    /// Whether something was left out because there was not enough.
+    pub(crate) fn falls_short(&self) -> bool {
+        self.falls_short
     }
 
     pub(crate) fn is_used_up(&self) -> bool {

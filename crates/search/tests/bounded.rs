@@ -77,6 +77,11 @@ fn the_work_of_a_search_is_bounded() {
             search.search_into(query, request, &mut answer);
             most = most.max(answer.work());
             assert!(answer.work() <= MAX_WORK, "{query}");
+            let mut json = Vec::new();
+            answer.write_json(&mut json);
+            let says = json.ends_with(b",\"incomplete\":true}");
+            assert_eq!(says, answer.is_incomplete(), "{query}");
+            assert!(says || answer.work() < MAX_WORK, "{query}");
         }
     }
     // Otherwise these queries show nothing.
@@ -89,6 +94,7 @@ fn ordinary_searches_are_far_from_the_bound() {
     for query in ["a", "ban* a", "a* b* e"] {
         let answer = search.search(query, &Request::new());
         assert!(answer.total() > 0 && answer.work() < MAX_WORK / 100, "{query}: {}", answer.work());
+        assert!(!answer.is_incomplete(), "{query}");
     }
 }
 

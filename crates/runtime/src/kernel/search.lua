@@ -166,6 +166,7 @@ end
 K.methods(Answer, {
   ["total"] = field("total"), ["allocations"] = field("allocations"), ["offset"] = field("offset"),
   ["duration"] = field("duration"), ["facets"] = field("facets"),
+  ["isComplete"] = function(self) return loaded(self):at_("incomplete") ~= true end,
   ["ids"] = gathered(5), ["documents"] = gathered(6),
   ["at:"] = function(self, key) return loaded(self):at_(key) end,
   ["value"] = loaded, ["asDictionary"] = loaded,
