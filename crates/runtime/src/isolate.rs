@@ -10,7 +10,7 @@ use crate::raw::{Slot, Stack};
 use crate::scheduler::Scheduler;
 use crate::watchdog::Watchdog;
 use mlua::{Lua, LuaOptions, StdLib};
-use runnel_store::{Context as Call, Transaction};
+use runnel_store::{Content, Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -61,6 +61,8 @@ pub(crate) struct Inner {
     watchdog: Watchdog,
     pool: RefCell<Vec<Coroutine>>,
     pending: RefCell<Option<Operation>>,
+    /// The answer of the fiber that is about to end, where its program does not look at it.
+    answer: RefCell<Option<Content>>,
     call: RefCell<Call>,
     running: Cell<Stack>,
     scheduler: Rc<Scheduler>,
@@ -105,6 +107,7 @@ impl Isolate {
             watchdog,
             pool: RefCell::default(),
             pending: RefCell::default(),
+            answer: RefCell::default(),
             call: RefCell::default(),
             running: Cell::new(main),
             scheduler: Rc::new(Scheduler::new()),
@@ -207,6 +210,15 @@ impl Isolate {
 
     pub(crate) fn take_pending(&self) -> Option<Operation> {
         self.0.pending.take()
+    }
+
+    /// Holds the answer of the fiber that runs until it ends, which it does at once.
+    pub(crate) fn hold_answer(&self, content: Content) {
+        self.0.answer.replace(Some(content));
+    }
+
+    pub(crate) fn take_answer(&self) -> Option<Content> {
+        self.0.answer.take()
     }
 
     /// What the fiber that runs was called with.

@@ -28,6 +28,8 @@ pub(crate) enum Given {
     Value(Value),
     /// What a store answered; `None` is nil.
     Content(Option<Content>),
+    /// What a store answered, as the answer of a fiber that ends with it.
+    Answer(Content),
     /// A native store, as an object of the program.
     Store(Rc<dyn Store>),
     /// Any other value of Rust, held by the program without looking inside.
@@ -50,6 +52,7 @@ impl Given {
             Given::Bytes(bytes) => stack.push_bytes(&bytes),
             Given::Value(value) => crate::value::push_value(isolate, stack, &value),
             Given::Content(content) => crate::value::push_content(isolate, stack, content),
+            Given::Answer(content) => crate::value::push_answer(isolate, stack, content),
             Given::Store(store) => crate::value::push_store(isolate, stack, store),
             Given::Native(value) => stack.push_native(value),
             Given::Shared(slot) => stack.push_kept(slot),

@@ -31,7 +31,8 @@ pub(crate) enum Type {
 
 const REFERENCES: *const c_void = &raw const MARK as *const c_void;
 const NATIVE: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
-static MARK: [u8; 2] = [0; 2];
+const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(2);
+static MARK: [u8; 3] = [0; 3];
 
 /// A reference to a Lua value, kept in the isolate's own table of references.
 pub(crate) type Slot = i32;
@@ -252,6 +253,18 @@ impl Stack {
             ffi::lua_pushlightuserdata(self.0, NATIVE.cast_mut());
             self.get_raw(ffi::LUA_REGISTRYINDEX);
             self.set_metatable(-2);
+        }
+    }
+
+    /// A value that stands for the answer of the fiber that runs, which the isolate holds.
+    pub(crate) fn push_answer(self) {
+        unsafe { ffi::lua_pushlightuserdata(self.0, ANSWER.cast_mut()) };
+    }
+
+    pub(crate) fn is_answer(self, index: c_int) -> bool {
+        unsafe {
+            ffi::lua_type(self.0, index) == ffi::LUA_TLIGHTUSERDATA
+                && ffi::lua_touserdata(self.0, index).cast_const() == ANSWER
         }
     }
 

@@ -210,6 +210,17 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
     }
 }
 
+/// Rows as the answer of a fiber that ends with them: no object is made that nobody would look at.
+pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
+    match &content.body {
+        Body::Lazy(lazy) if !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() => {
+            isolate.hold_answer(Content { class: None, ..content });
+            stack.push_answer();
+        }
+        _ => push_content(isolate, stack, Some(content)),
+    }
+}
+
 /// Moves the value on top down over `count` values below it.
 fn replace_below(stack: Stack, count: c_int) {
     let value = stack.keep();
@@ -276,6 +287,9 @@ pub(crate) fn read_answer(isolate: &Isolate, stack: Stack, index: c_int) -> Cont
         return page;
     }
     match stack.kind(index) {
+        Type::Other if stack.is_answer(index) => {
+            isolate.take_answer().unwrap_or_else(|| Content::value(Value::Nil))
+        }
         Type::Table | Type::Userdata => match native_of(stack, index) {
             Some(native) => match native.downcast::<NativeLazy>() {
                 Ok(rows) => {

@@ -27,9 +27,9 @@ function K.rowsOf(store, path, scheme, class, query)
   return setmetatable({ _store = store, _path = path, _scheme = scheme, _of = class, _query = query }, methods)
 end
 
-local function asked(self, count)
+local function asked(self, count, ask)
   local query = self._query
-  return native.query(self._store, self._path, self._scheme, query.filter, query.sort, query.limit, query.offset,
+  return (ask or native.query)(self._store, self._path, self._scheme, query.filter, query.sort, query.limit, query.offset,
     query.fields, count)
 end
 
@@ -70,16 +70,12 @@ local function read(list, class)
   return setmetatable({ _loaded = list, _of = class }, methods)
 end
 
--- What a client gets: rows as of now, however long the program has had them.
+-- What a client gets: rows as of now, however long the program has had them. Nothing may run between
+-- this and the end of the fiber.
 function K.answerOf(rows)
   if not rawget(rows, "_store") then return K.contentOf(rows) end
   if rows._found then return native.get(rows._store, rows._path, nil, rows._scheme) end
-  -- Nobody has asked for them: that is done now.
-  if rawget(rows, "_native") == nil and rawget(rows, "_loaded") == nil then
-    return content(rows) and rows or rows._loaded
-  end
-  local fresh = K.rowsOf(rows._store, rows._path, rows._scheme, rows._of, rows._query)
-  return K.contentOf(fresh)
+  return asked(rows, nil, native.queryAnswer)
 end
 
 -- Rows for a store that takes content: `file:open.json ← tasks[{ done = false }]`.

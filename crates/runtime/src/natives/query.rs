@@ -7,7 +7,8 @@ use crate::raw::{Stack, Type};
 use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Sort, Value};
 use std::os::raw::c_int;
 
-pub(crate) const NATIVES: [(&str, Native); 2] = [("query", query), ("run", run)];
+pub(crate) const NATIVES: [(&str, Native); 3] =
+    [("query", query), ("queryAnswer", query_answer), ("run", run)];
 
 /// Conditions within conditions that are read.
 const DEPTH: usize = 64;
@@ -17,6 +18,15 @@ const MOST_VALUES: usize = 1000;
 /// `(store, path, scheme or nil, filter or nil, sort or nil, limit or nil, offset or nil, fields or
 /// nil, count)`
 fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
+    ask(isolate, arguments, |content| Given::Content(Some(content)))
+}
+
+/// The same, as the answer of the fiber, which ends with it.
+fn query_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
+    ask(isolate, arguments, Given::Answer)
+}
+
+fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let filter = match arguments.is_nil(4) {
         true => None,
@@ -38,7 +48,6 @@ fn query(isolate: &Isolate, arguments: Arguments) -> Reply {
     };
     let path = reference_at(arguments, 2, 3);
     let answer = store.query(&path, &query, &inner_call(isolate));
-    let give: fn(Content) -> Given = |content| Given::Content(Some(content));
     Reply::from((answer, give))
 }
 
