@@ -16,7 +16,7 @@ use crate::natives::Task;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::{RequestKind, Scheduler, Ticket};
 use mlua::ffi;
-use runnel_store::{Context as Call, Kind};
+use runnel_store::{Content, Context as Call, Kind};
 use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
@@ -70,6 +70,8 @@ pub(crate) struct Fiber<T> {
     /// What a verb left to wait for when the time slice ended before the coroutine could yield:
     /// a verb that copies much ends its slice itself.
     early: Option<Operation>,
+    /// Its answer, when the time slice ended just before the end.
+    answer: Option<Content>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
     /// Its place in the line, while it waits for its turn.
@@ -114,6 +116,7 @@ impl<T> Fiber<T> {
             state: State::Fresh,
             pending: None,
             early: None,
+            answer: None,
             call,
             timer: None,
             ticket: None,
@@ -161,6 +164,9 @@ impl<T> Fiber<T> {
         let watched = self.isolate.watchdog().begin(self.call.deadline);
         let began = self.isolate.scheduler().begin();
         self.isolate.swap_children(&mut self.children);
+        if let Some(answer) = self.answer.take() {
+            self.isolate.hold_answer(answer);
+        }
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
         self.isolate.swap_children(&mut self.children);
@@ -173,6 +179,8 @@ impl<T> Fiber<T> {
         self.arguments = 0;
         match status {
             ffi::LUA_YIELD if stack.top() == 0 => {
+                // It may have been about to end; others run before it does.
+                self.answer = self.isolate.take_answer();
                 self.early = self.isolate.take_pending().or_else(|| self.early.take());
                 Step::Preempted
             }
@@ -222,6 +230,8 @@ impl<T> Fiber<T> {
             Ok(given) => {
                 stack.push_boolean(true);
                 given.push(&self.isolate, stack);
+                // Others may run before this one has its turn.
+                self.answer = self.isolate.take_answer();
             }
             Err(error) => {
                 stack.push_boolean(false);
@@ -387,6 +397,7 @@ impl<T> Fiber<T> {
             state: self.state,
             pending: self.pending.take(),
             early: self.early.take(),
+            answer: None,
             call: self.call.clone(),
             timer: self.timer.take(),
             ticket: None,

@@ -2,6 +2,11 @@
 
 mod support;
 
+use futures_util::future::join_all;
+use runnel_store::{Answer, Content, Context, Form, Lazy, Memory, Query, Reference, Store, Value};
+use std::any::Any;
+use std::rc::Rc;
+use std::time::Duration;
 use support::Lab;
 
 /// Elements with every kind of value a condition meets, in the language and in a store.
@@ -127,4 +132,85 @@ fn values_of_conditions_are_made_only_where_a_store_needs_them() {
          found , counter n",
     );
     assert_eq!(text, "[1,2,3,3]");
+}
+
+/// Its queries take longer than a time slice, and answer the path that was asked.
+struct Slow {
+    memory: Memory,
+    /// Whether they have to be waited for as well.
+    later: bool,
+}
+
+/// Rows that are read when they are wanted.
+struct Rows(String);
+
+impl Lazy for Rows {
+    fn encode(&self, _: Form) -> Answer<bytes::Bytes> {
+        Answer::ok(self.0.clone().into())
+    }
+
+    fn value(&self) -> Answer<Value> {
+        Answer::ok(Value::List(vec![self.0.as_str().into()]))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Store for Slow {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.memory.get(reference, context)
+    }
+
+    fn query(&self, reference: &Reference, _: &Query, _: &Context) -> Answer<Content> {
+        let rows = Content::lazy(Rc::new(Rows(reference.path().to_string())));
+        if self.later {
+            return Answer::later(async move {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Ok(rows)
+            });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+        Answer::ok(rows)
+    }
+
+    fn describe(&self) -> String {
+        "slow".into()
+    }
+}
+
+/// The slice of each fiber ends between the query and the end of the fiber, so that others run; or it
+/// has its answer and stands in line, because something else takes long.
+#[test]
+fn each_request_gets_the_rows_that_it_asked_for() {
+    ask(false);
+    ask(true);
+}
+
+fn ask(later: bool) {
+    let lab = Lab::over(Rc::new(Slow { memory: Memory::dictionary(), later }));
+    let site = "scheme Site { /a { get { ref:memory:a table select } } \
+                /b { get { ref:memory:b table select } } \
+                /c { get { n ← 0. 1 to: 3000000 do: { :i | n ← n + (i mod: 7) }. n } } } Site new";
+    let outcome = lab.wait(lab.isolate.run(site, "test")).expect("the scheme is defined");
+    let site = lab.isolate.store(outcome.value);
+    let asked = ["a", "b", "a", "a", "b", "b", "a", "b"];
+    let computing = || async {
+        let content = site.get(&Reference::parse("/c"), &Context::default()).await;
+        content.expect("an answer");
+    };
+    let others = join_all((0..4).map(|_| computing()));
+    let answers = join_all(asked.map(|path| {
+        let site = site.clone();
+        async move {
+            let reference = Reference::parse(&format!("/{path}"));
+            let content = site.get(&reference, &Context::default()).await.expect("an answer");
+            content.expect("rows").into_value(1 << 10).await.expect("data")
+        }
+    }));
+    let (answers, _) = lab.wait(async { tokio::join!(answers, others) });
+    for (path, answer) in asked.iter().zip(answers) {
+        assert_eq!(answer, Value::List(vec![(*path).into()]));
+    }
 }
