@@ -185,7 +185,8 @@ impl Host for World {
         match output {
             Output::Out if self.speaks.get() => self.console.write(bytes),
             Output::Out => {}
-            Output::Err => {
+            Output::Note if !self.place.is_first() => {}
+            Output::Err | Output::Note => {
                 self.console.flush();
                 Console::error_bytes(bytes);
             }

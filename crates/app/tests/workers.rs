@@ -71,6 +71,23 @@ fn connections_are_spread_evenly_and_memory_is_shared() {
 }
 
 #[test]
+fn what_several_do_is_said_once() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("site.st", "#-serve\nscheme Site { /hi { get { 'hi' } } }\n#Site{}\n");
+    let mut command = runnel();
+    let mut process =
+        Process::start(command.args(["--workers", "3", "--port", &port.to_string()]).arg(file));
+    process.listens(port);
+    eventually("all workers run", || others(&process) == 2);
+    for _ in 0..12 {
+        assert_eq!(Connection::open(port).unwrap().send("GET", "/hi", b"").unwrap().text(), "hi");
+    }
+    process.signal("TERM");
+    let outcome = process.outcome();
+    assert_eq!(outcome.err.matches("serving on").count(), 1, "{}", outcome.err);
+}
+
+#[test]
 fn port_0_is_chosen_once() {
     let folder = Folder::new();
     let text = "scheme Site { /a { get { 'a' } } }\n\

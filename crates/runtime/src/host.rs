@@ -10,6 +10,8 @@ pub enum Output {
     Out,
     /// Standard error.
     Err,
+    /// Standard error, for what is said once although several workers run the program.
+    Note,
 }
 
 /// A server that a program started.

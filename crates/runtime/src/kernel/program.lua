@@ -163,7 +163,7 @@ function entries.runResult(value)
         server:setScheme_(value)
         server:start()
         local where = string.format("http://%s:%d/", server.i_address or "127.0.0.1", server:port())
-        native.write(2, "serving on " .. where .. ", until Ctrl-C\n")
+        native.write(3, "serving on " .. where .. ", until Ctrl-C\n")
         return
       end
       if K.isKind(value, K.classes.Filter) then return K.runFilter(value) end

@@ -28,7 +28,11 @@ pub(crate) const NATIVES: [(&str, Native); 14] = [
 const LONGEST_SLEEP: f64 = 315_360_000.0;
 
 fn write(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let output = if arguments.number(1) == 2.0 { Output::Err } else { Output::Out };
+    let output = match arguments.number(1) {
+        2.0 => Output::Err,
+        3.0 => Output::Note,
+        _ => Output::Out,
+    };
     isolate.host().write(output, arguments.bytes(2));
     Reply::Now(Given::Nil)
 }
