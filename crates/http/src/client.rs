@@ -11,6 +11,7 @@ pub(crate) mod hosts;
 mod incoming;
 mod line;
 mod outgoing;
+pub(crate) mod paced;
 mod pool;
 pub(crate) mod request_head;
 pub(crate) mod round_trip;

@@ -3,8 +3,8 @@
 use crate::client::dial::Dial;
 use crate::client::failure::{Cause, Failure, Root};
 use crate::client::hosts::Hosts;
+use crate::client::paced::{Gap, Paced};
 use crate::client::request_head::RequestHead;
-use crate::client::round_trip::RoundTrip;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -13,13 +13,10 @@ use hyper::{Request, Response, Uri};
 use runnel_store::{Count, Kind, SlotLimits};
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::time::Sleep;
 
 /// How many requests to a host wait for a connection; more are refused.
 const WAITING: usize = 4096;
@@ -121,8 +118,8 @@ impl Transport {
         }
         let (head, mut trip) = answer?;
         trip.hold(slot);
-        let (idle, timer) = (self.body_idle, None);
-        let mut response = Response::new(Received { trip, place, idle, timer, is_waiting: false });
+        let content = Paced::new(trip, Some(self.body_idle));
+        let mut response = Response::new(Received { content, place });
         *response.status_mut() = head.status;
         *response.version_mut() = head.version;
         *response.headers_mut() = head.headers;
@@ -143,41 +140,21 @@ fn place_of(target: &Uri) -> String {
 /// The body of an answer. It ends with an error when nothing comes for the time that
 /// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
 pub struct Received {
-    trip: Box<RoundTrip<Outgoing>>,
+    content: Paced<Outgoing>,
     place: String,
-    idle: Duration,
-    /// Made when a piece is waited for.
-    timer: Option<Pin<Box<Sleep>>>,
-    is_waiting: bool,
 }
 
 impl Received {
     /// The next piece; `None` at the end, and after an error.
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
-        poll_fn(|context| self.poll_next(context)).await
-    }
-
-    fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, TransportError>>> {
-        if let Poll::Ready(piece) = self.trip.poll_piece(context) {
-            self.is_waiting = false;
-            return Poll::Ready(piece.map(|piece| {
-                piece.map_err(|failure| TransportError {
-                    message: format!("{} broke its answer off", self.place),
-                    ..TransportError::of(&failure, &self.place)
-                })
-            }));
-        }
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(self.idle)));
-        if !self.is_waiting {
-            self.is_waiting = true;
-            timer.as_mut().reset(tokio::time::Instant::now() + self.idle);
-        }
-        ready!(timer.as_mut().poll(context));
-        self.trip.give_up();
-        Poll::Ready(Some(Err(TransportError::late(&self.place, "go on with its answer"))))
+        let piece = poll_fn(|context| self.content.poll_piece(context)).await?;
+        Some(piece.map_err(|gap| match gap {
+            Gap::Late => TransportError::late(&self.place, "go on with its answer"),
+            Gap::Failed(failure) => TransportError {
+                message: format!("{} broke its answer off", self.place),
+                ..TransportError::of(&failure, &self.place)
+            },
+        }))
     }
 }
 

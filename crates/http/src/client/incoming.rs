@@ -4,6 +4,7 @@ use super::answer_head::AnswerHead;
 use super::call::Call;
 use super::failure::Failure;
 use super::outgoing::{Outgoing, Payload};
+use super::paced::{Gap, Paced};
 use super::round_trip::RoundTrip;
 use super::{address, fault};
 use crate::{conditions, media};
@@ -12,11 +13,10 @@ use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::time::Sleep;
 
 /// How much of an answer that nobody wants is read, so that the connection can be used again.
 const DISCARDED: usize = 64 * 1024;
@@ -115,7 +115,7 @@ impl Reception {
             let Some(piece) = next.transpose()? else {
                 return Ok(Collected::Whole(collected.freeze()));
             };
-            if collected.is_empty() && pieces.trip.is_over() {
+            if collected.is_empty() && pieces.content.is_over() {
                 return Ok(Collected::Whole(piece));
             }
             collected.extend_from_slice(&piece);
@@ -133,19 +133,14 @@ impl Reception {
 
     fn pieces(mut self, idle: Option<Duration>) -> Pieces {
         self.call.body = Outgoing::Nothing;
-        Pieces { call: self.call, trip: self.trip, idle, timer: None, is_waiting: false }
+        Pieces { call: self.call, content: Paced::new(self.trip, idle) }
     }
 }
 
 /// The pieces of a body. It ends with its first error.
 struct Pieces {
     call: Box<Call>,
-    trip: Box<RoundTrip<Payload>>,
-    /// How long the next one may take.
-    idle: Option<Duration>,
-    /// Made when a piece is waited for.
-    timer: Option<Pin<Box<Sleep>>>,
-    is_waiting: bool,
+    content: Paced<Payload>,
 }
 
 impl Pieces {
@@ -166,22 +161,13 @@ impl Stream for Pieces {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        if let Poll::Ready(piece) = this.trip.poll_piece(context) {
-            this.is_waiting = false;
-            return Poll::Ready(
-                piece.map(|piece| piece.map_err(|failure| this.broken_off(&failure))),
-            );
-        }
-        let Some(idle) = this.idle else { return Poll::Pending };
-        let timer = this.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
-        if !this.is_waiting {
-            this.is_waiting = true;
-            timer.as_mut().reset(tokio::time::Instant::now() + idle);
-        }
-        ready!(timer.as_mut().poll(context));
-        this.trip.give_up();
-        Poll::Ready(Some(Err(this.late())))
+        let piece = ready!(self.content.poll_piece(context));
+        Poll::Ready(piece.map(|piece| {
+            piece.map_err(|gap| match gap {
+                Gap::Late => self.late(),
+                Gap::Failed(failure) => self.broken_off(&failure),
+            })
+        }))
     }
 }
 

@@ -1,0 +1,63 @@
+//! The content of an answer as somebody waits for it, with a limit for the time between two pieces.
+
+use super::failure::{Cause, Failure};
+use super::round_trip::RoundTrip;
+use bytes::Bytes;
+use hyper::body::Body;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// The pieces of an answer. The time counts only while somebody waits for the next one.
+pub(crate) struct Paced<B> {
+    trip: Box<RoundTrip<B>>,
+    /// How long the next piece may take.
+    idle: Option<Duration>,
+    /// Made when a piece is waited for.
+    timer: Option<Pin<Box<Sleep>>>,
+    is_waiting: bool,
+}
+
+/// Why the next piece does not come.
+pub(crate) enum Gap {
+    /// It took too long; the connection is closed.
+    Late,
+    Failed(Failure),
+}
+
+impl<B> Paced<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Cause>,
+{
+    pub(crate) fn new(trip: Box<RoundTrip<B>>, idle: Option<Duration>) -> Self {
+        Paced { trip, idle, timer: None, is_waiting: false }
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.trip.is_over()
+    }
+
+    /// The next piece; `None` at the end, and after an error.
+    pub(crate) fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Gap>>> {
+        if let Poll::Ready(piece) = self.trip.poll_piece(context) {
+            self.is_waiting = false;
+            return Poll::Ready(piece.map(|piece| piece.map_err(Gap::Failed)));
+        }
+        let Some(idle) = self.idle else { return Poll::Pending };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
+        if !self.is_waiting {
+            self.is_waiting = true;
+            timer.as_mut().reset(Instant::now() + idle);
+        }
+        ready!(timer.as_mut().poll(context));
+        self.trip.give_up();
+        Poll::Ready(Some(Err(Gap::Late)))
+    }
+}
