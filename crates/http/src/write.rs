@@ -87,13 +87,9 @@ impl Turn {
         context.only_if = self.store_condition(verb);
         // A stream takes its time: what cannot be written is better refused before.
         let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
-        let turn = match looks && self.head.conditional {
-            // Boxed: it is rare, and would make room for itself in every request's future.
-            true => match Box::pin(self.if_conditions_hold()).await {
-                Ok(turn) => turn,
-                Err(response) => return response,
-            },
-            false => self,
+        let turn = match self.if_conditions_hold(looks).await {
+            Ok(turn) => turn,
+            Err(response) => return response,
         };
         let (root, reference) = (turn.root.clone(), turn.reference.clone());
         match verb {
@@ -161,12 +157,9 @@ impl Turn {
         let (patience, meter) = (self.patience(None), self.meter.clone());
         Reply::later(InTime::new(patience, meter, async move {
             let only_if = self.store_condition(Verb::Delete);
-            let turn = match only_if.is_none() && self.head.conditional {
-                true => match Box::pin(self.if_conditions_hold()).await {
-                    Ok(turn) => turn,
-                    Err(response) => return response,
-                },
-                false => self,
+            let turn = match self.if_conditions_hold(only_if.is_none()).await {
+                Ok(turn) => turn,
+                Err(response) => return response,
             };
             let context = Context { known: None, only_if, ..turn.context() };
             let answer = guard(|| turn.root.delete(&turn.reference, &context));
@@ -193,8 +186,16 @@ impl Turn {
         self.respond(StatusCode::NO_CONTENT, None, Facts::default(), body)
     }
 
-    /// Goes on, or answers 412.
-    async fn if_conditions_hold(self) -> Result<Turn, Response<AnswerBody>> {
+    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
+    async fn if_conditions_hold(self, looks: bool) -> Result<Turn, Response<AnswerBody>> {
+        match looks && self.head.conditional {
+            // Boxed: it is rare, and would make room for itself in every request's future.
+            true => Box::pin(self.if_present_allows()).await,
+            false => Ok(self),
+        }
+    }
+
+    async fn if_present_allows(self) -> Result<Turn, Response<AnswerBody>> {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);
