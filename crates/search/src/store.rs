@@ -418,7 +418,7 @@ impl PageSource for SearchStore {
 
     /// That of the first one, where there are several.
     fn folder(&self) -> Option<PathBuf> {
-        self.members.first()?.shared.folder.clone()
+        self.members.first()?.shared.definition.folder.clone()
     }
 
     fn is_several(&self) -> bool {

@@ -15,10 +15,8 @@ pub(crate) struct Shared {
     collection: RwLock<Arc<Collection>>,
     /// Whether another process has its folder now.
     left: AtomicBool,
-    /// Where it is kept, if it is.
-    pub(crate) folder: Option<PathBuf>,
-    /// What it was opened with, and that as text.
-    definition: Definition,
+    /// What it was opened with, its folder as an absolute path, and that as text.
+    pub(crate) definition: Definition,
     text: Vec<u8>,
     /// Held by whoever looks at a document and then writes it.
     writing: Mutex<()>,
@@ -64,11 +62,10 @@ impl Shared {
             Place::Folder(folder) => Some(folder.clone()),
             Place::Memory(..) => None,
         };
-        let definition = Definition { folder: folder.clone(), ..definition };
+        let definition = Definition { folder, ..definition };
         let collection = RwLock::new(handover::open(definition.clone())?);
         let (writing, followed, left) = Default::default();
-        let shared =
-            Arc::new(Shared { collection, left, folder, definition, text, writing, followed });
+        let shared = Arc::new(Shared { collection, left, definition, text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
     }
