@@ -4,7 +4,7 @@
 use crate::file_body::{FileBody, Piece};
 use crate::meter::Meter;
 use crate::observe::Watch;
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use runnel_store::{ByteStream, Error, Kind, gzip, gzip_stream};
 use std::fmt;
@@ -24,7 +24,7 @@ pub(crate) struct AnswerBody {
     watch: Option<Watch>,
 }
 
-type Polled = Poll<Option<Result<Frame<Piece>, BrokenOff>>>;
+type Polled = Poll<Option<Result<Piece, BrokenOff>>>;
 
 enum Source {
     Whole(Bytes),
@@ -107,7 +107,7 @@ impl Source {
             Source::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 *self = Source::Done;
-                Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(Piece::Bytes(bytes)))))
+                Poll::Ready((!bytes.is_empty()).then_some(Ok(Piece::Bytes(bytes))))
             }
             Source::Stream(stream, _) => {
                 let polled =
@@ -133,7 +133,7 @@ impl Source {
         context: &mut Context<'_>,
     ) -> Polled {
         match polled {
-            Poll::Ready(Some(Ok(piece))) => Poll::Ready(Some(Ok(Frame::data(piece)))),
+            Poll::Ready(Some(Ok(piece))) => Poll::Ready(Some(Ok(piece))),
             Poll::Ready(Some(Err(_))) => {
                 // hyper throws away what it has not written when a body fails: let it write the
                 // head and the first pieces before it hears of this.
@@ -150,26 +150,47 @@ impl Source {
     }
 }
 
-impl Body for AnswerBody {
-    type Data = Piece;
-    type Error = BrokenOff;
-
-    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Polled {
-        let this = &mut *self;
-        let Some(watch) = &this.watch else {
-            let polled = this.source.poll(context);
-            this.meter.answering(polled.is_pending());
+impl AnswerBody {
+    /// The next piece; `None` at the end.
+    pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Polled {
+        let Some(watch) = &self.watch else {
+            let polled = self.source.poll(context);
+            self.meter.answering(polled.is_pending());
             return polled;
         };
-        let polled = watch.during(|| this.source.poll(context));
-        this.meter.answering(polled.is_pending());
-        if let Poll::Ready(Some(Ok(frame))) = &polled {
-            watch.sent(frame.data_ref().map_or(0, Buf::remaining));
+        let polled = watch.during(|| self.source.poll(context));
+        self.meter.answering(polled.is_pending());
+        if let Poll::Ready(Some(Ok(piece))) = &polled {
+            watch.sent(piece.length());
         }
-        if matches!(this.source, Source::Done) && !matches!(polled, Poll::Ready(Some(Err(_)))) {
+        if matches!(self.source, Source::Done) && !matches!(polled, Poll::Ready(Some(Err(_)))) {
             watch.is_whole();
         }
         polled
+    }
+
+    /// How many bytes it has, where that is known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+}
+
+/// As hyper sees it, for HTTP/2.
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.poll_piece(context).map(|next| {
+            next.map(|piece| match piece? {
+                Piece::Bytes(bytes) => Ok(Frame::data(bytes)),
+                // Its connection sends no files: see `FileBody::new`.
+                Piece::File(_) => Err(BrokenOff),
+            })
+        })
     }
 
     fn is_end_stream(&self) -> bool {

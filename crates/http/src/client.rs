@@ -6,7 +6,6 @@ mod call;
 pub(crate) mod dial;
 pub(crate) mod failure;
 mod fault;
-mod framing;
 pub(crate) mod hosts;
 mod incoming;
 mod line;

@@ -2,7 +2,6 @@
 
 use crate::body::AnswerBody;
 use crate::conditions;
-use hyper::body::Body;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
 
@@ -80,7 +79,7 @@ pub(crate) fn apply(packing: Packing, headers: &mut HeaderMap, body: &mut Answer
         return;
     }
     add_vary(headers);
-    if packing == Packing::Wanted && body.size_hint().exact() != Some(0) && body.pack() {
+    if packing == Packing::Wanted && body.length() != Some(0) && body.pack() {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.remove(header::ACCEPT_RANGES);
         if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {

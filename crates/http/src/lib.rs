@@ -7,7 +7,7 @@
 //! - [`Transport`] sends requests as they are, for stores whose protocol travels over HTTP.
 //!
 //! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
-//! (hyper and its time limits), `server`; then `client`.
+//! (the protocols and their time limits), `http1`, `server`; then `client`.
 
 mod body;
 mod client;
@@ -19,8 +19,10 @@ mod exchange;
 mod file_body;
 mod form;
 mod forwarded;
+mod framing;
 mod guard;
 mod head;
+mod http1;
 mod incoming;
 mod listen;
 mod listing;
@@ -36,8 +38,8 @@ mod problem;
 mod protocols;
 mod range;
 mod reply;
+mod request_body;
 mod request_id;
-mod screen;
 mod server;
 mod service;
 mod socket;

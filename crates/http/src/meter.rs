@@ -1,9 +1,7 @@
 //! What one connection is doing and since when: kept in cells, so that the hot path pays a store
 //! and never a timer.
 
-use crate::file_body::Outbound;
 use crate::options::Limits;
-use crate::screen::Fault;
 use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -60,12 +58,8 @@ pub(crate) struct Meter {
     connection: Option<Rc<Meter>>,
     /// Whether this one request waits for its store.
     waits: Cell<bool>,
-    /// What came of requests of HTTP/1.1 ends where one of them ends.
-    pub(crate) between: Cell<bool>,
-    /// The files that are on their way to the socket.
-    pub(crate) outbound: Outbound,
-    /// What is wrong with a head that the parser never sees the end of.
-    pub(crate) refused: Cell<Option<Refused>>,
+    /// The system may send files by itself: it is HTTP/1.1 on a bare socket.
+    pub(crate) sends_files: Cell<bool>,
     /// The protocol that goes on after the answer under way.
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
@@ -95,9 +89,7 @@ impl Meter {
             progress: Cell::new(now),
             connection: None,
             waits: Cell::new(false),
-            between: Cell::new(false),
-            outbound: Outbound::default(),
-            refused: Cell::new(None),
+            sends_files: Cell::new(false),
             upgrade: RefCell::new(None),
             linger: Cell::new(false),
             leaving: Cell::new(false),
@@ -127,23 +119,6 @@ impl Meter {
     /// Another protocol goes on.
     pub(crate) fn upgraded(&self) {
         self.phase.set(Phase::Upgraded);
-    }
-
-    /// Whether all requests are answered whose heads were seen, and the client has taken it all.
-    pub(crate) fn is_at_rest(&self, heads: u32) -> bool {
-        let blocked = self.blocked.get().is_some();
-        self.requests.get() >= heads && self.phase.get() != Phase::Busy && !blocked
-    }
-
-    /// Since when nothing was asked for, and the client has taken all that was answered.
-    pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let rests = self.phase.get() == Phase::Idle
-            && self.blocked.get().is_none()
-            && self.refused.get().is_none()
-            && !self.multiplexed.get()
-            && self.between.get()
-            && !self.outbound.waits();
-        rests.then(|| self.since.get())
     }
 
     /// Whether a request of HTTP/1.1 is being answered.
@@ -254,20 +229,20 @@ impl Meter {
         }
     }
 
+    /// Wakes the connection's task, unless it is the one that is at work.
+    pub(crate) fn wake_from(&self, at_work: &Waker) {
+        let waker = self.waker.borrow();
+        if let Some(waker) = waker.as_ref().filter(|waker| !waker.will_wake(at_work)) {
+            waker.wake_by_ref();
+        }
+    }
+
     /// Wakes the connection's task, so that it looks at the flags.
     pub(crate) fn wake(&self) {
         if let Some(waker) = self.waker.borrow().as_ref() {
             waker.wake_by_ref();
         }
     }
-}
-
-/// A head with a fault: what it is, how many heads came before it, and whether it asks for no body.
-#[derive(Clone, Copy)]
-pub(crate) struct Refused {
-    pub(crate) fault: Fault,
-    pub(crate) heads: u32,
-    pub(crate) is_head: bool,
 }
 
 impl Drop for Meter {

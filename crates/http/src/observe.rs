@@ -3,9 +3,9 @@
 
 use crate::body::AnswerBody;
 use crate::reply::Reply;
+use crate::request_body::RequestBody;
 use crate::request_id;
 use crate::trace_context::{self, TraceContext};
-use hyper::body::{Body, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri, Version};
 use runnel_store::Calling;
@@ -207,7 +207,11 @@ pub struct Called {
 pub(crate) struct Watch(Rc<Observed>);
 
 impl Watch {
-    fn begin(observer: &Rc<dyn Observer>, request: &Request<Incoming>, peer: SocketAddr) -> Self {
+    fn begin(
+        observer: &Rc<dyn Observer>,
+        request: &Request<RequestBody>,
+        peer: SocketAddr,
+    ) -> Self {
         let headers = request.headers();
         let field = |name: HeaderName| headers.get(name).cloned();
         let names = observer.names_requests();
@@ -226,7 +230,7 @@ impl Watch {
             peer,
             agent: field(header::USER_AGENT),
             referrer: field(header::REFERER),
-            length: request.body().size_hint().exact(),
+            length: request.body().length(),
             id: names.then(|| request_id::of(headers)),
             trace,
             started: Instant::now(),
@@ -245,7 +249,7 @@ impl Watch {
     /// The answer, with its name, and watched until its body is over.
     pub(crate) fn attach(self, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
         self.0.status.set(response.status().as_u16());
-        self.0.expected.set(response.body().size_hint().exact());
+        self.0.expected.set(response.body().length());
         if let Some(id) = &self.0.id {
             response.headers_mut().insert(request_id::HEADER, id.clone());
         }
@@ -262,8 +266,8 @@ impl Watch {
     }
 
     /// So many bytes of the body were handed over.
-    pub(crate) fn sent(&self, bytes: usize) {
-        self.0.sent.set(self.0.sent.get() + bytes as u64);
+    pub(crate) fn sent(&self, bytes: u64) {
+        self.0.sent.set(self.0.sent.get() + bytes);
     }
 
     /// The body has come to its end.
@@ -284,15 +288,16 @@ impl Drop for Watch {
 /// Answers a request and tells an observer of it.
 pub(crate) fn watched(
     observer: &Rc<dyn Observer>,
-    request: Request<Incoming>,
+    request: Request<RequestBody>,
     peer: SocketAddr,
-    answer: impl FnOnce(Request<Incoming>, Rc<Observed>) -> Reply,
+    answer: impl FnOnce(Request<RequestBody>, Rc<Observed>) -> Reply,
 ) -> Reply {
     let watch = Watch::begin(observer, &request, peer);
     let observed = watch.0.clone();
     match watch.during(|| answer(request, observed)) {
         Reply::Ready(Some(response)) => Reply::ready(watch.attach(response)),
         Reply::Later(future) => Reply::Watched(Some(watch), future),
+        Reply::InTime(answer) => Reply::Watched(Some(watch), Box::pin(answer)),
         other => other,
     }
 }

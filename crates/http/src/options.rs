@@ -55,7 +55,7 @@ pub struct Limits {
     /// All header fields together, in bytes; more is 431. Default 32 KiB.
     pub header_section: usize,
     /// How many header fields; more is 431. Default 100. Another number than the default costs
-    /// two allocations for each request.
+    /// an allocation for each request.
     pub header_fields: usize,
     /// The body of a request, in bytes; more is 413. Default 16 MiB.
     pub body: u64,
@@ -126,5 +126,5 @@ impl Default for Limits {
     }
 }
 
-/// The number of header fields that hyper parses without an allocation.
+/// The number of header fields that are parsed without an allocation.
 pub(crate) const DEFAULT_HEADER_FIELDS: usize = 100;

@@ -1,17 +1,15 @@
 //! The settings of the protocols, the same for every connection of a server.
 
-use crate::options::{DEFAULT_HEADER_FIELDS, Limits, Options};
+use crate::http1::Scratch;
+use crate::options::{Limits, Options};
 use crate::tls::Tls;
 use hyper::rt::Executor;
-use hyper::server::conn::{http1, http2};
+use hyper::server::conn::http2;
 use hyper_util::rt::TokioTimer;
 use runnel_store::Result;
-use std::cell::RefCell;
 use std::future::Future;
 use std::rc::Rc;
 
-/// The smallest buffer that hyper accepts.
-const LEAST_BUFFER: usize = 64 * 1024;
 /// Bytes of one upload that may be on their way before the store has read any (HTTP/2).
 const STREAM_WINDOW: u32 = 256 * 1024;
 /// The same for all uploads of a connection.
@@ -23,20 +21,14 @@ const KEPT_ANSWER: usize = 64 * 1024;
 const RESET_EARLY: usize = 20;
 /// Streams that the server itself had to reset, before the connection ends.
 const RESET_BY_US: usize = 100;
-/// The longest piece that is read from a client at a time.
-const SCRATCH: usize = 64 * 1024;
-
-/// Bytes are read here before they are looked at: one place for all connections of a worker.
-pub(crate) type Scratch = Rc<RefCell<Box<[u8]>>>;
-
 /// How connections of a server speak.
 pub(crate) struct Protocols {
-    pub(crate) http1: http1::Builder,
     /// Absent where HTTP/2 is not spoken.
     pub(crate) http2: Option<http2::Builder<Local>>,
     /// Absent where there is no TLS.
     pub(crate) tls: Option<Tls>,
-    pub(crate) scratch: Scratch,
+    /// What the connections of HTTP/1.1 work with.
+    pub(crate) scratch: Rc<Scratch>,
 }
 
 impl Protocols {
@@ -48,26 +40,11 @@ impl Protocols {
             None => None,
         };
         Ok(Protocols {
-            http1: http1(&options.limits),
             http2: options.http2.then(|| http2(&options.limits)),
             tls,
-            scratch: Rc::new(RefCell::new(vec![0; SCRATCH].into())),
+            scratch: Rc::default(),
         })
     }
-}
-
-fn http1(limits: &Limits) -> http1::Builder {
-    let mut protocol = http1::Builder::new();
-    let head = limits.header_section + limits.target;
-    // The meter times the head: hyper's own timer costs an allocation for each request.
-    protocol.header_read_timeout(None);
-    protocol.half_close(false);
-    protocol.max_header_size(head);
-    protocol.max_buf_size(head.max(LEAST_BUFFER));
-    if limits.header_fields != DEFAULT_HEADER_FIELDS {
-        protocol.max_headers(limits.header_fields);
-    }
-    protocol
 }
 
 fn http2(limits: &Limits) -> http2::Builder<Local> {

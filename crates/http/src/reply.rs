@@ -1,4 +1,4 @@
-//! The answer of one request as hyper waits for it: ready at once, or later within a time.
+//! The answer of one request as its connection waits for it: ready at once, or later within a time.
 
 use crate::body::AnswerBody;
 use crate::meter::Meter;
@@ -19,6 +19,8 @@ use tokio::time::Sleep;
 pub(crate) enum Reply {
     Ready(Option<Response<AnswerBody>>),
     Later(Pin<Box<dyn Future<Output = Response<AnswerBody>>>>),
+    /// Later, within a time.
+    InTime(InTime),
     /// Later, and somebody is told of it.
     Watched(Option<Watch>, Pin<Box<dyn Future<Output = Response<AnswerBody>>>>),
 }
@@ -57,6 +59,7 @@ impl Reply {
             Reply::Ready(Some(response)) => response,
             Reply::Ready(None) => std::future::pending().await,
             Reply::Later(future) => future.await,
+            Reply::InTime(answer) => answer.await,
             Reply::Watched(watch, future) => match (watch, future.await) {
                 (Some(watch), response) => watch.attach(response),
                 (None, response) => response,
@@ -72,10 +75,11 @@ impl Future for Reply {
         match &mut *self {
             Reply::Ready(response) => match response.take() {
                 Some(response) => Poll::Ready(Ok(response)),
-                // hyper drops a future that has answered and never asks it again.
+                // Nobody asks again for what was answered.
                 None => Poll::Pending,
             },
             Reply::Later(future) => future.as_mut().poll(context).map(Ok),
+            Reply::InTime(answer) => Pin::new(answer).poll(context).map(Ok),
             Reply::Watched(watch, future) => {
                 let polled = match watch {
                     Some(watch) => watch.during(|| future.as_mut().poll(context)),

@@ -1,4 +1,4 @@
-//! From a request that hyper parsed to the verb that answers it.
+//! From a request to the verb that answers it.
 
 use crate::body::AnswerBody;
 use crate::exchange::{HttpExchange, Wishes};
@@ -10,11 +10,12 @@ use crate::options::Limits;
 use crate::origin::{self, Asked};
 use crate::problem::{Problem, allow};
 use crate::reply::Reply;
+use crate::request_body::RequestBody;
 use crate::spin::Spin;
 use crate::target;
 use crate::turn::Turn;
 use crate::upload;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
@@ -37,12 +38,20 @@ pub(crate) struct Requests {
     pub(crate) multiplexed: bool,
 }
 
+/// As hyper asks, for HTTP/2.
 impl Service<Request<Incoming>> for Requests {
     type Response = Response<AnswerBody>;
     type Error = Infallible;
     type Future = Reply;
 
-    fn call(&self, mut request: Request<Incoming>) -> Reply {
+    fn call(&self, request: Request<Incoming>) -> Reply {
+        self.answer(request.map(RequestBody::Multiplexed))
+    }
+}
+
+impl Requests {
+    /// Answers a request.
+    pub(crate) fn answer(&self, mut request: Request<RequestBody>) -> Reply {
         let number = self.meter.begin();
         let client = match &self.limits.proxies[..] {
             [] => self.peer,
@@ -73,12 +82,10 @@ impl Service<Request<Incoming>> for Requests {
         }
         reply.closing()
     }
-}
 
-impl Requests {
     fn reply(
         &self,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         client: SocketAddr,
         observed: Option<Rc<Observed>>,
     ) -> Reply {
@@ -86,13 +93,13 @@ impl Requests {
             true => Meter::stream_of(&self.meter),
             false => self.meter.clone(),
         };
-        self.answer(request, client, observed, &meter)
+        self.begin(request, client, observed, &meter)
             .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
-    fn answer(
+    fn begin(
         &self,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         client: SocketAddr,
         observed: Option<Rc<Observed>>,
         meter: &Rc<Meter>,
@@ -136,7 +143,7 @@ impl Requests {
         };
         Ok(match task {
             Task::Write(verb) => turn.write(verb, body),
-            Task::Ask(ask) if self.multiplexed && !body.is_end_stream() => {
+            Task::Ask(ask) if self.multiplexed && !body.is_over() => {
                 self.once_sent(body, turn, ask, meter)
             }
             Task::Ask(ask) => ask.of(turn),
@@ -146,7 +153,7 @@ impl Requests {
     /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
     /// before that resets the stream, and what the client does wrong on it goes unnoticed
     /// (RFC 9113 sections 5.1 and 8.1). HTTP/1.1 reads the rest after the answer.
-    fn once_sent(&self, body: Incoming, turn: Turn, ask: Ask, meter: &Rc<Meter>) -> Reply {
+    fn once_sent(&self, body: RequestBody, turn: Turn, ask: Ask, meter: &Rc<Meter>) -> Reply {
         let (limits, meter) = (self.limits.clone(), meter.clone());
         Reply::later(async move {
             match upload::discard(body, &limits).await {

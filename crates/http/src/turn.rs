@@ -14,7 +14,6 @@ use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
 use bytes::Bytes;
-use hyper::body::Body as _;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
@@ -79,7 +78,7 @@ impl Turn {
         F: Future<Output = Response<AnswerBody>> + 'static,
     {
         let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::later(InTime::new(patience, meter, then(self)))
+        Reply::InTime(InTime::new(patience, meter, then(self)))
     }
 
     /// How long this request may take.
@@ -298,7 +297,7 @@ impl Turn {
             Ok(wish) => wish.unwrap_or(status),
             Err(error) => return self.failed(error),
         };
-        let length = body.size_hint().exact();
+        let length = body.length();
         let packing = match status.as_u16() {
             204..=206 | 304 => Packing::Never,
             _ => compress::packing(

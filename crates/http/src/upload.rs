@@ -3,10 +3,10 @@
 use crate::head::Head;
 use crate::options::Limits;
 use crate::problem::Problem;
+use crate::request_body::RequestBody;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
-use hyper::body::{Body, Incoming};
 use runnel_store::{ByteStream, Error, Kind, Result};
 use std::cell::Cell;
 use std::pin::Pin;
@@ -68,10 +68,10 @@ pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE).closing()
 }
 
-/// Takes the body of a request. Reading it is what makes hyper send `100 Continue`, so whatever
+/// Takes the body of a request. Reading it is what makes the connection send `100 Continue`, so whatever
 /// can be refused without the body is refused before this.
 pub(crate) async fn take(
-    body: Incoming,
+    body: RequestBody,
     head: &Head,
     is_form: bool,
     limits: &Limits,
@@ -104,7 +104,10 @@ pub(crate) async fn take(
 }
 
 /// Reads a body that no store asks for, to its end and within its limits.
-pub(crate) async fn discard(body: Incoming, limits: &Limits) -> std::result::Result<(), Problem> {
+pub(crate) async fn discard(
+    body: RequestBody,
+    limits: &Limits,
+) -> std::result::Result<(), Problem> {
     let mut reader = Reader::new(body, limits);
     while let Some(piece) = reader.next().await {
         if piece.is_err() {
@@ -148,7 +151,7 @@ impl Pieces {
 
 /// Reads a body piece by piece, within its limits.
 struct Reader {
-    body: Incoming,
+    body: RequestBody,
     /// How many bytes may still come.
     left: u64,
     pace: Pace,
@@ -158,7 +161,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(body: Incoming, limits: &Limits) -> Self {
+    fn new(body: RequestBody, limits: &Limits) -> Self {
         let progress = Progress {
             fault: Cell::new(None),
             over: Cell::new(false),
@@ -215,41 +218,35 @@ impl Stream for Reader {
         if self.progress.over.get() {
             return Poll::Ready(None);
         }
-        loop {
-            let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
-                let most = self.pace.left();
-                let (sleep, _) = self
-                    .sleep
-                    .get_or_insert_with(|| (Box::pin(tokio::time::sleep(most)), Instant::now()));
-                ready!(sleep.as_mut().poll(context));
-                return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
-            };
-            if let Some((_, began)) = self.sleep.take() {
-                self.pace.waited += began.elapsed();
+        let Poll::Ready(piece) = self.body.poll_piece(context) else {
+            let most = self.pace.left();
+            let (sleep, _) = self
+                .sleep
+                .get_or_insert_with(|| (Box::pin(tokio::time::sleep(most)), Instant::now()));
+            ready!(sleep.as_mut().poll(context));
+            return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
+        };
+        if let Some((_, began)) = self.sleep.take() {
+            self.pace.waited += began.elapsed();
+        }
+        self.progress.last.set(Instant::now());
+        match piece {
+            None => {
+                self.progress.over.set(true);
+                Poll::Ready(None)
             }
-            self.progress.last.set(Instant::now());
-            return match frame {
-                None => {
-                    self.progress.over.set(true);
-                    Poll::Ready(None)
-                }
-                Some(Err(error)) => {
-                    tracing::debug!(%error, "the body of a request broke off");
-                    self.fail(Fault::Broken, Kind::Invalid, "the body broke off")
-                }
-                Some(Ok(frame)) => match frame.into_data() {
-                    Ok(piece) if piece.len() as u64 > self.left => {
-                        self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
-                    }
-                    Ok(piece) => {
-                        self.left -= piece.len() as u64;
-                        self.pace.received += piece.len() as u64;
-                        Poll::Ready(Some(Ok(piece)))
-                    }
-                    // Trailers are of no use to a store.
-                    Err(_) => continue,
-                },
-            };
+            Some(Err(error)) => {
+                tracing::debug!(%error, "the body of a request broke off");
+                self.fail(Fault::Broken, Kind::Invalid, "the body broke off")
+            }
+            Some(Ok(piece)) if piece.len() as u64 > self.left => {
+                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+            }
+            Some(Ok(piece)) => {
+                self.left -= piece.len() as u64;
+                self.pace.received += piece.len() as u64;
+                Poll::Ready(Some(Ok(piece)))
+            }
         }
     }
 }

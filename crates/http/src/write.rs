@@ -5,11 +5,12 @@ use crate::conditions::{self, Validators, Verdict};
 use crate::guard::guard;
 use crate::problem::{Problem, allow};
 use crate::reply::{InTime, Reply};
+use crate::request_body::RequestBody;
 use crate::target::escape_path;
 use crate::turn::{Facts, Turn};
 use crate::upload::{self, Progress, Upload};
 use crate::{form, media};
-use hyper::body::Incoming;
+use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use runnel_store::{Body, Condition, Content, Context, Error, Kind, Posted, Verb};
@@ -18,38 +19,51 @@ use std::rc::Rc;
 impl Turn {
     /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
     /// read, and so before the client is told to send it.
-    pub(crate) fn write(self, verb: Verb, body: Incoming) -> Reply {
+    pub(crate) fn write(self, verb: Verb, body: RequestBody) -> Reply {
         let verbs = self.verbs();
         if !verbs.has(verb) {
             self.meter.linger.set(true);
             return Reply::ready(self.problem(Problem::not_allowed(verbs)));
         }
-        Reply::later(self.take_and_write(verb, body))
+        match body {
+            RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
+                Reply::ready(self.problem(upload::too_large()))
+            }
+            RequestBody::Whole(bytes) => Reply::InTime(self.write_whole(verb, bytes)),
+            body => Reply::later(self.take_and_write(verb, body)),
+        }
     }
 
-    async fn take_and_write(mut self, verb: Verb, body: Incoming) -> Response<AnswerBody> {
+    /// Writes a body that is all here.
+    fn write_whole(mut self, verb: Verb, bytes: Bytes) -> InTime {
+        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+            exchange.body = Some(bytes.clone());
+        }
+        let context = Context { known: None, ..self.context() };
+        let (body, media_type) = media::text_or_bytes(bytes, self.media_type(), true);
+        let content = Content { body, media_type, ..Content::default() };
+        let (patience, meter) = (self.patience(None), self.meter.clone());
+        InTime::new(patience, meter, self.written(verb, content, context))
+    }
+
+    async fn take_and_write(self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
         let media_type = self.media_type();
         let is_form = media_type.as_deref().is_some_and(form::is_form);
         let (upload, progress) = match upload::take(body, &self.head, is_form, &self.limits).await {
             Ok(taken) => taken,
             Err(problem) => return self.problem(problem),
         };
-        let mut context = Context { known: None, ..Context::default() };
-        let (body, media_type) = match upload {
+        let (stream, length) = match upload {
             Upload::Whole(bytes) => {
-                if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
-                    exchange.body = Some(bytes.clone());
-                }
                 self.meter.tick();
-                context = Context { known: None, ..self.context() };
-                media::text_or_bytes(bytes, media_type, true)
+                return self.write_whole(verb, bytes).await;
             }
-            Upload::Stream(stream, length) => {
-                context.exchange = self.context().exchange;
-                (Body::Stream(stream, length), media_type.map(Into::into))
-            }
+            Upload::Stream(stream, length) => (stream, length),
         };
-        let content = Content { body, media_type, ..Content::default() };
+        let context = Context { exchange: self.context().exchange, ..Context::default() };
+        let body = Body::Stream(stream, length);
+        let content =
+            Content { body, media_type: media_type.map(Into::into), ..Content::default() };
         let meter = self.meter.clone();
         let patience = self.patience(Some(progress.clone()));
         let written = self.written(verb, content, context);
@@ -155,7 +169,7 @@ impl Turn {
     /// DELETE: 204, or 404 where nothing was.
     pub(crate) fn delete(self) -> Reply {
         let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::later(InTime::new(patience, meter, async move {
+        Reply::InTime(InTime::new(patience, meter, async move {
             let only_if = self.store_condition(Verb::Delete);
             let turn = match self.if_conditions_hold(only_if.is_none()).await {
                 Ok(turn) => turn,

@@ -19,10 +19,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Cases that are known to fail, with the reason.
-const KNOWN: &[(&str, &str)] = &[
-    ("RL-20", "hyper drops a fragment before anyone can see it (a SHOULD)"),
-    ("DY-09", "request ids belong to a layer above this one"),
-];
+const KNOWN: &[(&str, &str)] = &[("DY-09", "request ids belong to a layer above this one")];
 
 /// The routes of the cases that need a program.
 #[derive(Default)]

@@ -450,6 +450,7 @@ fn a_connection_that_has_rested_goes_on() {
         }
         blank.send(ask).await;
         assert_eq!(blank.receive().await.status, 200);
+        assert_eq!(http2.receive().await.status, 505);
         assert!(http2.is_closed().await);
         assert_eq!(bad.receive().await.status, 400);
         assert!(bad.is_closed().await);

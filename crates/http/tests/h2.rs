@@ -290,13 +290,14 @@ fn an_idle_connection_is_closed() {
 }
 
 #[test]
-fn where_it_is_not_wanted_the_connection_is_closed() {
+fn where_it_is_not_wanted_a_client_is_told() {
     run(async {
         let address = ([127, 0, 0, 1], 0).into();
         let options = Options { address, http2: false, ..Options::default() };
         let server = serve(site(&[]).await, options).await.unwrap();
         let mut peer = Peer::connect(&server).await;
         peer.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
+        assert_eq!(peer.receive().await.status, 505);
         assert!(peer.is_closed().await);
     });
 }

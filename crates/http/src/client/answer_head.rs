@@ -1,7 +1,7 @@
 //! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
 
 use super::failure::Failure;
-use super::framing::{Chunk, Framing};
+use crate::framing::{Chunk, Framing};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Version};

@@ -1,5 +1,6 @@
 //! Why a request got no whole answer.
 
+use crate::framing::Malformed;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -71,6 +72,12 @@ fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
     match inner.downcast_ref::<io::Error>() {
         Some(nested) => tls_cause(nested),
         None => inner.downcast_ref::<rustls::Error>(),
+    }
+}
+
+impl From<Malformed> for Failure {
+    fn from(malformed: Malformed) -> Self {
+        Failure::Malformed(malformed.0)
     }
 }
 

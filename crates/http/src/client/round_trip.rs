@@ -3,11 +3,11 @@
 
 use super::answer_head::AnswerHead;
 use super::failure::{Cause, Failure};
-use super::framing::{Framing, Step};
 use super::line::Line;
 use super::pool::Pool;
 use super::request_head::RequestHead;
 use super::sending::Sending;
+use crate::framing::{Framing, Step};
 use bytes::{Bytes, BytesMut};
 use hyper::Method;
 use hyper::body::Body;

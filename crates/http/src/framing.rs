@@ -1,6 +1,6 @@
-//! Where the content of an answer ends (RFC 9112 section 6).
+//! Where the content of a message of HTTP/1.1 ends (RFC 9112 section 6): requests that are served, and
+//! answers that the client gets.
 
-use super::failure::Failure;
 use bytes::{Buf, Bytes, BytesMut};
 
 /// The longest line that says how long a chunk is, with its extensions, in bytes.
@@ -13,9 +13,13 @@ const PIECE: usize = 256 * 1024;
 /// The same, where it is not known how much is to come: streams of events wait with it for long.
 const UNKNOWN: usize = 16 * 1024;
 
+/// What is wrong with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed(pub(crate) &'static str);
+
 /// Where the content ends.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(crate) enum Framing {
     /// After so many bytes more.
     Length(u64),
     /// Where its pieces say so.
@@ -26,7 +30,7 @@ pub(super) enum Framing {
 
 /// What comes next of content that says its lengths piece by piece (RFC 9112 section 7.1).
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Chunk {
+pub(crate) enum Chunk {
     /// A length.
     Size,
     /// So many bytes more.
@@ -40,7 +44,7 @@ pub(super) enum Chunk {
 
 /// What could be made of what has come.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Piece(Bytes),
     /// More has to come first.
     More,
@@ -48,8 +52,13 @@ pub(super) enum Step {
 }
 
 impl Framing {
+    /// Whether all of it was taken.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self, Framing::Length(0) | Framing::Chunked(Chunk::Over))
+    }
+
     /// How much room reading needs.
-    pub(super) fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         match self {
             Framing::Length(left) => {
                 // One byte is left over at the end: a read that fills its room says that there may
@@ -67,7 +76,7 @@ impl Framing {
     ///
     /// # Errors
     /// Lengths that are none.
-    pub(super) fn next(&mut self, input: &mut BytesMut) -> Result<Step, Failure> {
+    pub(crate) fn next(&mut self, input: &mut BytesMut) -> Result<Step, Malformed> {
         match self {
             Framing::Length(0) => Ok(Step::End),
             Framing::Length(left) => Ok(piece(input, left)),
@@ -79,7 +88,7 @@ impl Framing {
 }
 
 impl Chunk {
-    fn next(&mut self, input: &mut BytesMut) -> Result<Step, Failure> {
+    fn next(&mut self, input: &mut BytesMut) -> Result<Step, Malformed> {
         loop {
             match self {
                 Chunk::Size => {
@@ -94,7 +103,7 @@ impl Chunk {
                 Chunk::AfterData => {
                     let Some(line) = line(input, 0)? else { return Ok(Step::More) };
                     if !line.is_empty() {
-                        return Err(Failure::Malformed("a chunk is longer than it says"));
+                        return Err(Malformed("a chunk is longer than it says"));
                     }
                     *self = Chunk::Size;
                 }
@@ -127,15 +136,15 @@ fn piece(input: &mut BytesMut, left: &mut u64) -> Step {
 }
 
 /// A line without its end, which is taken out; `None` as long as it is not whole.
-fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Failure> {
-    let too_long = Err(Failure::Malformed("a line of a chunk is too long"));
+fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Malformed> {
+    let too_long = Err(Malformed("a line of a chunk is too long"));
     match memchr::memchr(b'\n', input) {
         Some(end) if end > longest + 1 => too_long,
         None if input.len() > longest + 1 => too_long,
         None => Ok(None),
         Some(end) => {
             let Some(length) = end.checked_sub(1).filter(|last| input[*last] == b'\r') else {
-                return Err(Failure::Malformed("a line of a chunk does not end in CR LF"));
+                return Err(Malformed("a line of a chunk does not end in CR LF"));
             };
             let line = input.split_to(length).freeze();
             input.advance(2);
@@ -145,16 +154,16 @@ fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Failure> 
 }
 
 /// The length of a chunk; what follows it is not looked at.
-fn size(line: &[u8]) -> Result<u64, Failure> {
+fn size(line: &[u8]) -> Result<u64, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at(digits);
     if !matches!(rest.first(), None | Some(b';' | b' ' | b'\t')) {
-        return Err(Failure::Malformed("the length of a chunk is no number"));
+        return Err(Malformed("the length of a chunk is no number"));
     }
     std::str::from_utf8(digits)
         .ok()
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or(Failure::Malformed("the length of a chunk is no number"))
+        .ok_or(Malformed("the length of a chunk is no number"))
 }
 
 #[cfg(test)]
@@ -163,7 +172,7 @@ mod tests {
     use super::*;
 
     /// All of the content, when it comes in pieces of this size; and what was left over.
-    fn read(text: &str, at_a_time: usize) -> Result<Option<(String, String)>, Failure> {
+    fn read(text: &str, at_a_time: usize) -> Result<Option<(String, String)>, Malformed> {
         let mut framing = Framing::Chunked(Chunk::Size);
         let mut pieces = text.as_bytes().chunks(at_a_time);
         let (mut input, mut content) = (BytesMut::new(), Vec::new());

@@ -1,0 +1,125 @@
+//! The head of an answer of HTTP/1.1, as bytes (RFC 9112 sections 4 to 6).
+
+use hyper::header::{self, HeaderMap};
+use hyper::{StatusCode, Version};
+use std::io::Write;
+
+/// How the end of the content is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// There is none, and nothing is said about it.
+    Nothing,
+    /// It has so many bytes.
+    Length(u64),
+    /// Its pieces say so.
+    Chunked,
+    /// By the end of the connection.
+    Close,
+}
+
+/// The head of an answer.
+pub(super) struct AnswerHead<'a> {
+    pub(super) version: Version,
+    pub(super) status: StatusCode,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) extent: Extent,
+    /// Whether another request may follow.
+    pub(super) persists: bool,
+    /// The field `Date`, with the end of its line.
+    pub(super) date: &'a [u8],
+}
+
+impl AnswerHead<'_> {
+    pub(super) fn write(&self, output: &mut Vec<u8>) {
+        self.status_line(output);
+        let (mut says_connection, mut says_date) = (false, false);
+        for (name, value) in self.headers {
+            if *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING {
+                // What is sent decides.
+                continue;
+            }
+            says_connection |= *name == header::CONNECTION;
+            says_date |= *name == header::DATE;
+            output.extend_from_slice(name.as_str().as_bytes());
+            output.extend_from_slice(b": ");
+            output.extend_from_slice(value.as_bytes());
+            output.extend_from_slice(b"\r\n");
+        }
+        match self.extent {
+            Extent::Nothing | Extent::Close => {}
+            Extent::Length(length) => {
+                output.extend_from_slice(b"content-length: ");
+                output.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
+                output.extend_from_slice(b"\r\n");
+            }
+            Extent::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+        }
+        match (says_connection, self.persists, self.version) {
+            (false, false, _) => output.extend_from_slice(b"connection: close\r\n"),
+            (false, true, Version::HTTP_10) => {
+                output.extend_from_slice(b"connection: keep-alive\r\n");
+            }
+            _ => {}
+        }
+        if !says_date {
+            output.extend_from_slice(self.date);
+        }
+        output.extend_from_slice(b"\r\n");
+    }
+
+    fn status_line(&self, output: &mut Vec<u8>) {
+        if self.status == StatusCode::OK && self.version == Version::HTTP_11 {
+            output.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+            return;
+        }
+        let version = if self.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" };
+        let reason = self.status.canonical_reason().unwrap_or("Status");
+        // Memory takes all that is written to it.
+        let _ = write!(output, "{version} {} {reason}\r\n", self.status.as_str());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn written(head: &AnswerHead<'_>) -> String {
+        let mut output = Vec::new();
+        head.write(&mut output);
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn a_head_is_written() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-a", HeaderValue::from_static("1"));
+        headers.append("x-a", HeaderValue::from_static("2"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("99"));
+        let head = AnswerHead {
+            version: Version::HTTP_11,
+            status: StatusCode::OK,
+            headers: &headers,
+            extent: Extent::Length(5),
+            persists: true,
+            date: b"date: D\r\n",
+        };
+        let expected =
+            "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ncontent-length: 5\r\ndate: D\r\n\r\n";
+        assert_eq!(written(&head), expected);
+        let none = HeaderMap::new();
+        let old = AnswerHead {
+            version: Version::HTTP_10,
+            status: StatusCode::from_u16(499).unwrap(),
+            headers: &none,
+            extent: Extent::Close,
+            persists: false,
+            ..head
+        };
+        let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\ndate: D\r\n\r\n";
+        assert_eq!(written(&old), expected);
+        let kept = AnswerHead { extent: Extent::Nothing, persists: true, ..old };
+        assert!(written(&kept).contains("connection: keep-alive\r\n"));
+    }
+}
