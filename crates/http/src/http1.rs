@@ -419,7 +419,8 @@ impl Connection {
                 Poll::Ready(Some(Ok(piece))) => {
                     if let Extent::Length(left) = extent {
                         let Some(rest) = left.checked_sub(piece.length()) else {
-                            return Poll::Ready(Err(wrong_length()));
+                            self.break_off("its content is longer than was said");
+                            continue;
                         };
                         *left = rest;
                     }
@@ -430,16 +431,16 @@ impl Connection {
                 }
                 Poll::Ready(None) => {
                     match extent {
-                        Extent::Length(_) => return Poll::Ready(Err(wrong_length())),
+                        Extent::Length(_) => {
+                            self.break_off("its content is shorter than was said");
+                            continue;
+                        }
                         Extent::Chunked => self.output.push_last_chunk(),
                         Extent::Nothing | Extent::Close => {}
                     }
                     self.finish();
                 }
-                Poll::Ready(Some(Err(_))) => {
-                    // What was said before is still said; that it ends too early shows what happened.
-                    self.state = State::Ending(End::Parting { sends: true });
-                }
+                Poll::Ready(Some(Err(_))) => self.break_off("its content failed"),
                 Poll::Pending => {
                     self.write(context)?;
                     return self.poll_content(context);
@@ -447,6 +448,13 @@ impl Connection {
             }
         }
         self.output.poll_write(&mut self.socket, context)
+    }
+
+    /// The rest of an answer cannot be had. What there is of it is still sent: that it ends too early
+    /// shows the client that it is not whole.
+    fn break_off(&mut self, reason: &'static str) {
+        tracing::debug!(reason, "an answer broke off");
+        self.state = State::Ending(End::Parting { sends: true });
     }
 
     /// All of an answer is on its way.
@@ -488,12 +496,6 @@ impl Connection {
         self.state = State::Ending(End::Parting { sends });
         Poll::Ready(Ok(()))
     }
-}
-
-/// The content of an answer is not as long as its head said: the client must not take it for whole.
-fn wrong_length() -> io::Error {
-    tracing::error!("an answer broke off: its content is not as long as was said");
-    io::Error::other("the content of an answer has another length than was said")
 }
 
 fn says_close(headers: &HeaderMap) -> bool {

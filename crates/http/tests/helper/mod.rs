@@ -168,14 +168,19 @@ impl Peer {
         self.response(true).await
     }
 
-    async fn response(&mut self, head_only: bool) -> Response {
+    /// The next head.
+    pub async fn head(&mut self) -> String {
         let end = loop {
             if let Some(at) = find(&self.buffer, b"\r\n\r\n") {
                 break at;
             }
             assert!(self.more().await, "closed before the end of a head: {:?}", self.so_far());
         };
-        let head = String::from_utf8(self.buffer.drain(..end + 4).collect()).unwrap();
+        String::from_utf8(self.buffer.drain(..end + 4).collect()).unwrap()
+    }
+
+    async fn response(&mut self, head_only: bool) -> Response {
+        let head = self.head().await;
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
         let mut response = Response { status, head, body: Vec::new() };
         if head_only || matches!(status, 100..=199 | 204 | 304) {
