@@ -1,21 +1,37 @@
 //! A panic in a store ends one request and not the server.
 
-use futures_util::FutureExt;
 use runnel_store::{Answer, Error, Kind, Result};
 use std::any::Any;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 /// Calls a verb. A panic, now or while it is waited for, becomes an error that the log explains.
-pub(crate) fn guard<T: 'static>(verb: impl FnOnce() -> Answer<T>) -> Answer<T> {
-    match catch_unwind(AssertUnwindSafe(verb)) {
-        Ok(Answer::Ready(result)) => Answer::Ready(result),
-        Ok(Answer::Later(future)) => Answer::Later(Box::pin(async move {
-            match AssertUnwindSafe(future).catch_unwind().await {
-                Ok(result) => result,
-                Err(panic) => broken(&*panic),
-            }
-        })),
-        Err(panic) => Answer::Ready(broken(&*panic)),
+pub(crate) fn guard<T>(verb: impl FnOnce() -> Answer<T>) -> Guarded<T> {
+    Guarded(catch_unwind(AssertUnwindSafe(verb)).unwrap_or_else(|panic| broken(&*panic).into()))
+}
+
+/// The answer of a verb that is called so.
+pub(crate) struct Guarded<T>(Answer<T>);
+
+impl<T> Guarded<T> {
+    /// The result, where it is there at once; what to wait for otherwise.
+    pub(crate) fn at_once(self) -> std::result::Result<Result<T>, Guarded<T>> {
+        match self.0 {
+            Answer::Ready(result) => Ok(result),
+            later => Err(Guarded(later)),
+        }
+    }
+}
+
+impl<T> Future for Guarded<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<T>> {
+        let answer = Pin::new(&mut self.0);
+        catch_unwind(AssertUnwindSafe(|| answer.poll(context)))
+            .unwrap_or_else(|panic| Poll::Ready(broken(&*panic)))
     }
 }
 

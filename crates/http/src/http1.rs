@@ -248,8 +248,7 @@ impl Connection {
         if matches!(bytes, [] | [b'\r']) {
             return empty;
         }
-        let scratch = &self.scratch;
-        match RequestHead::parse(bytes, &self.requests.limits, || scratch.take_headers()) {
+        match RequestHead::parse(bytes, &self.requests.limits, &self.scratch) {
             Ok(None) => empty,
             Ok(Some((head, length))) => empty + length + self.begin(head, &bytes[length..]),
             Err(refusal) => {

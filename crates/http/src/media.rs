@@ -63,30 +63,32 @@ pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
 /// Text has no need of a `charset`, so that is left out of its type.
 pub(crate) fn text_or_bytes(
     bytes: Bytes,
-    media_type: Option<String>,
+    media_type: Option<Cow<'static, str>>,
     untyped_text: bool,
 ) -> (Body, Option<Cow<'static, str>>) {
     let is_text = media_type.as_deref().map_or(untyped_text, is_text);
     let text = if is_text { Text::from_utf8(bytes) } else { Err(bytes) };
     match text {
-        Ok(text) => (Body::Text(text), media_type.map(without_charset).map(Cow::Owned)),
-        Err(bytes) => (Body::Bytes(bytes), media_type.map(Cow::Owned)),
+        Ok(text) => (Body::Text(text), media_type.map(without_charset)),
+        Err(bytes) => (Body::Bytes(bytes), media_type),
     }
 }
 
 /// Whether content of a media type is text in UTF-8 as far as the type says.
 fn is_text(media_type: &str) -> bool {
     let (essence, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
-    let essence = essence.trim().to_ascii_lowercase();
-    let (kind, name) = essence.split_once('/').unwrap_or_default();
-    let textual = kind == "text"
-        || name.ends_with("+json")
-        || name.ends_with("+xml")
-        || (kind == "application"
-            && matches!(
-                name,
-                "json" | "xml" | "javascript" | "x-www-form-urlencoded" | "x-ndjson"
-            ));
+    let (kind, name) = essence.trim().split_once('/').unwrap_or_default();
+    let ends = |end: &str| {
+        let start = name.len().checked_sub(end.len());
+        start.and_then(|start| name.get(start..)).is_some_and(|last| last.eq_ignore_ascii_case(end))
+    };
+    let textual = kind.eq_ignore_ascii_case("text")
+        || ends("+json")
+        || ends("+xml")
+        || (kind.eq_ignore_ascii_case("application")
+            && ["json", "xml", "javascript", "x-www-form-urlencoded", "x-ndjson"]
+                .iter()
+                .any(|known| name.eq_ignore_ascii_case(known)));
     textual && parameters.split(';').all(|parameter| charset(parameter).is_none_or(is_utf8))
 }
 
@@ -100,7 +102,7 @@ fn is_utf8(charset: &str) -> bool {
     ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
 }
 
-fn without_charset(media_type: String) -> String {
+fn without_charset(media_type: Cow<'static, str>) -> Cow<'static, str> {
     if !media_type.contains(';') {
         return media_type;
     }
@@ -109,8 +111,23 @@ fn without_charset(media_type: String) -> String {
         .map(str::trim)
         .filter(|parameter| charset(parameter).is_none())
         .collect();
-    kept.join("; ")
+    kept.join("; ").into()
 }
+
+/// A media type that a client named; the usual ones without an allocation.
+pub(crate) fn named(text: &str) -> Cow<'static, str> {
+    match USUAL.iter().find(|usual| **usual == text) {
+        Some(usual) => Cow::Borrowed(usual),
+        None => Cow::Owned(text.to_string()),
+    }
+}
+
+const USUAL: [&str; 4] = [
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "text/plain",
+    "application/octet-stream",
+];
 
 #[cfg(test)]
 mod tests {
@@ -148,8 +165,7 @@ mod tests {
     #[test]
     fn text_loses_its_charset() {
         let of = |bytes: &'static [u8], kind: Option<&str>, untyped| {
-            let (body, kind) =
-                text_or_bytes(Bytes::from_static(bytes), kind.map(str::to_string), untyped);
+            let (body, kind) = text_or_bytes(Bytes::from_static(bytes), kind.map(named), untyped);
             (matches!(body, Body::Text(_)), kind)
         };
         let kind = "text/x; charset=UTF-8; a=b";

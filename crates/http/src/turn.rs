@@ -17,8 +17,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Answer, Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, PortContent,
-    Reference, Result, Store, Verbs,
+    Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, PortContent, Reference,
+    Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -66,9 +66,9 @@ impl Turn {
         let context = self.context();
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
-        match answer {
-            Answer::Ready(result) => self.got(result),
-            later => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+        match answer.at_once() {
+            Ok(result) => self.got(result),
+            Err(later) => self.wait(|turn| async move { turn.got(later.await).finish().await }),
         }
     }
 
@@ -103,9 +103,9 @@ impl Turn {
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
-        match answer {
-            Answer::Ready(result) => Reply::ready(self.listed(result)),
-            later => self.wait(|turn| async move { turn.listed(later.await) }),
+        match answer.at_once() {
+            Ok(result) => Reply::ready(self.listed(result)),
+            Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
         }
     }
 
@@ -260,9 +260,9 @@ impl Turn {
             }
             Err(error) => turn.failed(error),
         };
-        match guard(|| lazy.encode(form)) {
-            Answer::Ready(result) => Reply::ready(encoded(self, result)),
-            later => self.wait(|turn| async move { encoded(turn, later.await) }),
+        match guard(|| lazy.encode(form)).at_once() {
+            Ok(result) => Reply::ready(encoded(self, result)),
+            Err(later) => self.wait(|turn| async move { encoded(turn, later.await) }),
         }
     }
 

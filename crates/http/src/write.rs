@@ -14,6 +14,7 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use runnel_store::{Body, Condition, Content, Context, Error, Kind, Posted, Verb};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 impl Turn {
@@ -62,8 +63,7 @@ impl Turn {
         };
         let context = Context { exchange: self.context().exchange, ..Context::default() };
         let body = Body::Stream(stream, length);
-        let content =
-            Content { body, media_type: media_type.map(Into::into), ..Content::default() };
+        let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();
         let patience = self.patience(Some(progress.clone()));
         let written = self.written(verb, content, context);
@@ -75,9 +75,10 @@ impl Turn {
     }
 
     /// The media type of the request's body.
-    fn media_type(&self) -> Option<String> {
+    fn media_type(&self) -> Option<Cow<'static, str>> {
         let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
-        Some(value.to_str().ok()?.trim().to_string()).filter(|text| !text.is_empty())
+        let text = value.to_str().ok()?.trim();
+        (!text.is_empty()).then(|| media::named(text))
     }
 
     /// What the store looks at in the same step as it writes; otherwise the conditions are judged

@@ -43,6 +43,17 @@ impl<T: 'static> Answer<T> {
         }
     }
 
+    /// Goes on with what came of it, good or not. Stays ready when both are.
+    pub fn then<U: 'static>(
+        self,
+        next: impl FnOnce(Result<T>) -> Answer<U> + 'static,
+    ) -> Answer<U> {
+        match self {
+            Answer::Ready(result) => next(result),
+            Answer::Later(future) => Answer::later(async move { next(future.await).await }),
+        }
+    }
+
     /// Adds the verb and the reference to an error that does not have them ([`crate::Error::on`]).
     pub fn on(self, verb: crate::Verb, reference: &crate::Reference) -> Self {
         match self {
@@ -80,9 +91,9 @@ impl<T> Future for Answer<T> {
         match &mut *self {
             Answer::Later(future) => future.as_mut().poll(context),
             Answer::Ready(result) => {
-                let spent =
-                    Err(crate::Error::new(crate::Kind::Failed, "an answer was taken twice"));
-                Poll::Ready(std::mem::replace(result, spent))
+                // Every answer that is awaited comes by here: an error without words costs nothing.
+                let taken = crate::Error::new(crate::Kind::Failed, String::new());
+                Poll::Ready(std::mem::replace(result, Err(taken)))
             }
         }
     }

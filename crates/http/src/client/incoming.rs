@@ -68,7 +68,7 @@ impl Reception {
 
     /// The answer as content: collected when it is small, a stream when it is not.
     pub(super) async fn content(self) -> Result<Content> {
-        let media_type = self.header(header::CONTENT_TYPE).map(str::to_owned);
+        let media_type = self.header(header::CONTENT_TYPE).map(media::named);
         let entity_tag = self.header(header::ETAG).and_then(conditions::parse_tag);
         let modified = self
             .header(header::LAST_MODIFIED)
@@ -78,15 +78,13 @@ impl Reception {
             media_type.as_deref().is_some_and(|kind| kind.starts_with("text/event-stream"));
         let (body, media_type) = match self.status() {
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
-                (Body::Empty, media_type.map(Into::into))
+                (Body::Empty, media_type)
             }
             // Events come when they come.
-            _ if is_endless => (Body::Stream(self.stream(None), None), media_type.map(Into::into)),
+            _ if is_endless => (Body::Stream(self.stream(None), None), media_type),
             _ => match self.collected(length).await? {
                 Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type, false),
-                Collected::Stream(stream) => {
-                    (Body::Stream(stream, length), media_type.map(Into::into))
-                }
+                Collected::Stream(stream) => (Body::Stream(stream, length), media_type),
             },
         };
         Ok(Content { body, media_type, entity_tag, modified, class: None })

@@ -3,6 +3,7 @@
 //! What two servers in a row could read differently is refused (section 11.2): two lengths, a
 //! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
 
+use super::scratch::Scratch;
 use crate::framing::{Chunk, Framing};
 use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
 use bytes::Bytes;
@@ -64,22 +65,22 @@ const TWO_CODINGS: Refusal = bad("there is more than one transfer coding");
 
 impl RequestHead {
     /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
-    /// Empty lines before it were taken away. `spare` gives an empty map, perhaps with room.
+    /// Empty lines before it were taken away.
     ///
     /// # Errors
     /// They begin with none, or with one beyond the limits.
     pub(super) fn parse(
         bytes: &[u8],
         limits: &Limits,
-        spare: impl FnOnce() -> HeaderMap,
+        scratch: &Scratch,
     ) -> Result<Option<(RequestHead, usize)>, Refusal> {
         let line = request_line(bytes, limits)?;
         if limits.header_fields == DEFAULT_HEADER_FIELDS {
             let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
-            return parse_into(&mut fields, line, bytes, limits, spare);
+            return parse_into(&mut fields, line, bytes, limits, scratch);
         }
         let mut fields = vec![MaybeUninit::uninit(); limits.header_fields];
-        parse_into(&mut fields, line, bytes, limits, spare)
+        parse_into(&mut fields, line, bytes, limits, scratch)
     }
 }
 
@@ -101,7 +102,7 @@ fn parse_into<'a>(
     line: usize,
     bytes: &'a [u8],
     limits: &Limits,
-    spare: impl FnOnce() -> HeaderMap,
+    scratch: &Scratch,
 ) -> Result<Option<(RequestHead, usize)>, Refusal> {
     let mut request = httparse::Request::new(&mut []);
     let parsed = request.parse_with_uninit_headers(bytes, fields);
@@ -125,7 +126,7 @@ fn parse_into<'a>(
     let method = method.ok_or_else(none)?;
     let version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
     // The target and all values are parts of one piece of memory.
-    let shared = Bytes::copy_from_slice(&bytes[..length]);
+    let shared = scratch.copy(&bytes[..length]);
     let part = |text: &[u8]| {
         let start = text.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
         match start.checked_add(text.len()) {
@@ -136,7 +137,7 @@ fn parse_into<'a>(
     let target = request.path.ok_or_else(none)?;
     let uri = Uri::from_maybe_shared(part(target.as_bytes()))
         .map_err(|_| bad("the target is malformed"))?;
-    let (mut message, mut headers) = (Message::new(version), spare());
+    let (mut message, mut headers) = (Message::new(version), scratch.take_headers());
     for field in request.headers.iter() {
         let Ok(name) = HeaderName::from_bytes(field.name.as_bytes()) else {
             return Err(bad("the name of a header field is malformed"));
@@ -266,7 +267,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> Result<Option<(RequestHead, usize)>, Refusal> {
-        RequestHead::parse(text.as_bytes(), &limits(), HeaderMap::new)
+        RequestHead::parse(text.as_bytes(), &limits(), &Scratch::default())
     }
 
     /// How its content ends, whether another request may follow, and whether a word is expected.
@@ -373,7 +374,8 @@ mod tests {
         let limits = Limits { header_fields: 3, ..limits() };
         let some = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "a:b\r\n".repeat(count));
         let parse = |text: String| {
-            RequestHead::parse(text.as_bytes(), &limits, HeaderMap::new).map(|head| head.is_some())
+            RequestHead::parse(text.as_bytes(), &limits, &Scratch::default())
+                .map(|head| head.is_some())
         };
         assert_eq!((parse(some(3)), parse(some(4))), (Ok(true), Err(LONG_HEAD)));
     }

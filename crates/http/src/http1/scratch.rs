@@ -1,7 +1,7 @@
 //! What the connections of one thread share, because only one of them works at a time. So a
 //! connection that waits has next to no memory of its own, and a busy one finds warm memory.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use hyper::header::HeaderMap;
 use std::cell::{Cell, RefCell, RefMut};
 use std::time::{Duration, Instant, SystemTime};
@@ -10,6 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 const INPUT: usize = 64 * 1024;
 /// The most memory that is kept for output, in bytes.
 const OUTPUT: usize = 64 * 1024;
+/// How many bytes of memory heads share. A request that waits keeps no more than that from being used
+/// again.
+const BLOCK: usize = 4 * 1024;
 /// Maps of more headers are not kept.
 const HEADERS: usize = 128;
 
@@ -18,6 +21,7 @@ pub(crate) struct Scratch {
     input: RefCell<Box<[u8]>>,
     output: Cell<Vec<u8>>,
     headers: Cell<Option<HeaderMap>>,
+    block: RefCell<BytesMut>,
     date: RefCell<Date>,
 }
 
@@ -27,6 +31,7 @@ impl Default for Scratch {
             input: RefCell::new(vec![0; INPUT].into()),
             output: Cell::default(),
             headers: Cell::default(),
+            block: RefCell::new(BytesMut::with_capacity(BLOCK)),
             date: RefCell::new(Date { line: Bytes::new(), until: None }),
         }
     }
@@ -36,6 +41,16 @@ impl Scratch {
     /// Where bytes are read before they are looked at.
     pub(crate) fn space(&self) -> RefMut<'_, Box<[u8]>> {
         self.input.borrow_mut()
+    }
+
+    /// A copy, usually without an allocation.
+    pub(super) fn copy(&self, bytes: &[u8]) -> Bytes {
+        if bytes.len() > BLOCK / 4 {
+            return Bytes::copy_from_slice(bytes);
+        }
+        let mut block = self.block.borrow_mut();
+        block.extend_from_slice(bytes);
+        block.split().freeze()
     }
 
     /// Memory for what is to be written, empty.

@@ -216,19 +216,16 @@ impl Store for Database {
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => {
-                let name = table.name().to_string();
-                table.post(&rest, content, context).map(move |posted| Posted {
-                    reference: posted
-                        .reference
-                        .map(|key| Reference::from_path(format!("{name}/{}", key.path()))),
-                    ..posted
-                })
-            }
-            None => at_root(Verb::Post),
+        let Some((table, rest)) = self.split(reference) else {
+            return at_root(Verb::Post).on(Verb::Post, reference);
         };
-        answer.on(Verb::Post, reference)
+        let (name, to) = (table.name().to_string(), reference.clone());
+        table.post(&rest, content, context).then(move |posted| {
+            let place = |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
+            let placed =
+                |posted: Posted| Posted { reference: posted.reference.map(place), ..posted };
+            Answer::Ready(posted.map(placed).map_err(|error| error.on(Verb::Post, &to)))
+        })
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {

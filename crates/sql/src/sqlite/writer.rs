@@ -111,7 +111,8 @@ pub(crate) trait Job: Send {
 
 struct Write<T, F> {
     work: F,
-    result: Result<T, Fault>,
+    /// Absent as long as it has not run.
+    result: Option<Result<T, Fault>>,
     sender: oneshot::Sender<Result<T, Fault>>,
     deadline: Option<Instant>,
     /// Where it is to be answered, where not by the writer itself.
@@ -129,7 +130,7 @@ where
     F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
-    (Box::new(Write { work, result: Err(Fault::timeout()), sender, deadline, home }), receiver)
+    (Box::new(Write { work, result: None, sender, deadline, home }), receiver)
 }
 
 /// Waits for something until a deadline.
@@ -162,19 +163,24 @@ where
     fn run(&mut self, connection: &Connection) -> bool {
         // A fault of ours in one write must not take the writer away from all others.
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)));
-        self.result = result.unwrap_or_else(|_| Err(Fault::new(Kind::Failed, "the write failed")));
-        self.result.is_ok()
+        let result = result.unwrap_or_else(|_| Err(Fault::new(Kind::Failed, "the write failed")));
+        let is_good = result.is_ok();
+        self.result = Some(result);
+        is_good
     }
 
     fn fail(&mut self, fault: Fault) {
-        self.result = Err(fault);
+        self.result = Some(Err(fault));
     }
 
     fn answer(mut self: Box<Self>) {
         match self.home.take() {
             Some(home) => home.carry(self),
             // Nobody waits any more: the write happened all the same.
-            None => drop(self.sender.send(self.result)),
+            None => {
+                let result = self.result.unwrap_or_else(|| Err(Fault::timeout()));
+                drop(self.sender.send(result));
+            }
         }
     }
 }

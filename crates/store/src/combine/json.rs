@@ -104,20 +104,25 @@ impl Store for Json {
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
         let (to, context) = (reference.clone(), context.clone());
-        let (up, class, limit) = (self.direction, self.class.clone(), self.limit);
-        let posted = self.hand_down(Verb::Post, reference, content, move |source, content| {
-            source.post(&to, content, &context)
-        });
-        let posted = posted.and_then(move |posted| {
-            let Some(content) = posted.content else { return Answer::ok(posted) };
-            let content = match up {
-                Direction::Up => to_json(content),
-                Direction::Down => to_value(content, class, limit),
-            };
-            let reference = posted.reference;
-            content.map(|content| Posted { reference, content: Some(content) })
-        });
-        posted.on(Verb::Post, reference)
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        let source = self.source.clone();
+        let content = self.convert(content, Direction::Down).on(Verb::Post, reference);
+        content.and_then(move |content| {
+            source.post(&to, content, &context).then(move |posted| {
+                let posted = match posted {
+                    Ok(posted) => posted,
+                    Err(error) => return error.on(Verb::Post, &to).into(),
+                };
+                let Some(content) = posted.content else { return Answer::ok(posted) };
+                let content = match direction {
+                    Direction::Up => to_json(content),
+                    Direction::Down => to_value(content, class, limit),
+                };
+                let reference = posted.reference;
+                let posted = |content| Posted { reference, content: Some(content) };
+                content.map(posted).on(Verb::Post, &to)
+            })
+        })
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
