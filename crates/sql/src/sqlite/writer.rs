@@ -230,9 +230,8 @@ impl Writer {
     }
 
     /// Runs work in the writer's next transaction (within an event loop as [`Home::here`] needs it).
-    /// It is queued now, in the order of the calls;
-    /// dropping the answer before it runs takes it back. The work may be run more than once, of
-    /// which only the last counts.
+    /// It is queued now, in the order of the calls; dropping the answer before it runs takes it
+    /// back. The work may be run more than once, of which only the last counts.
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
