@@ -187,7 +187,9 @@ impl Conversation {
             }
             Ok(End::Parting { sends }) => {
                 let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
-                if sends || self.meter.linger.get() || !rest.is_empty() || unread() {
+                let has_more = sends || self.meter.linger.get() || !rest.is_empty() || unread();
+                // With TLS an end has to be said, or it could be somebody else's doing.
+                if has_more || matches!(socket.wire(), Wire::Secure(_)) {
                     self.linger(socket, context);
                 }
             }

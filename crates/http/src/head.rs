@@ -19,7 +19,7 @@ pub(crate) struct Head {
     pub(crate) chunked: bool,
 }
 
-/// Checks what hyper leaves to its user: the `Host` field, transfer codings and expectations.
+/// Checks what both versions of the protocol leave to this: the `Host` field, and expectations.
 pub(crate) fn check(
     method: &Method,
     uri: &Uri,
@@ -27,7 +27,7 @@ pub(crate) fn check(
     headers: &HeaderMap,
 ) -> Result<Head, Problem> {
     let mut head = Head::default();
-    let (mut hosts, mut codings) = (0, 0);
+    let mut hosts = 0;
     for (name, value) in headers {
         if name == header::HOST {
             hosts += 1;
@@ -35,16 +35,10 @@ pub(crate) fn check(
                 return Err(Problem::bad("the Host field is malformed").closing());
             }
         } else if name == header::CONTENT_LENGTH {
-            // hyper has refused lengths that are malformed or differ.
+            // One that is malformed was refused before.
             head.length = value.to_str().ok().and_then(|text| text.trim().parse().ok());
         } else if name == header::TRANSFER_ENCODING {
-            codings += 1;
             head.chunked = true;
-            if !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)
-                    .because("the only transfer coding here is chunked")
-                    .closing());
-            }
         } else if name == header::EXPECT {
             if !value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"100-continue") {
                 return Err(Problem::new(StatusCode::EXPECTATION_FAILED).closing());
@@ -64,9 +58,6 @@ pub(crate) fn check(
     head.upgrades &= version == Version::HTTP_11
         && has_token(headers, header::UPGRADE, b"websocket")
         && has_token(headers, header::CONNECTION, b"upgrade");
-    if codings > 1 {
-        return Err(Problem::bad("there is more than one transfer coding").closing());
-    }
     if hosts > 1 {
         return Err(Problem::bad("there is more than one Host field").closing());
     }

@@ -207,7 +207,8 @@ pub struct Called {
 pub(crate) struct Watch(Rc<Observed>);
 
 impl Watch {
-    fn begin(
+    /// A request came.
+    pub(crate) fn begin(
         observer: &Rc<dyn Observer>,
         request: &Request<RequestBody>,
         peer: SocketAddr,
@@ -257,6 +258,22 @@ impl Watch {
         response
     }
 
+    /// What is told.
+    pub(crate) fn observed(&self) -> Rc<Observed> {
+        self.0.clone()
+    }
+
+    /// The request was looked at, and is answered at once or later.
+    pub(crate) fn over(self, reply: Reply) -> Reply {
+        self.0.worked(self.0.started.elapsed());
+        match reply {
+            Reply::Ready(Some(response)) => Reply::ready(self.attach(response)),
+            Reply::Later(future) => Reply::Watched(Some(self), future),
+            Reply::InTime(answer) => Reply::Watched(Some(self), Box::pin(answer)),
+            other => other,
+        }
+    }
+
     /// Something was done for this request.
     pub(crate) fn during<T>(&self, act: impl FnOnce() -> T) -> T {
         let start = Instant::now();
@@ -282,23 +299,6 @@ impl Drop for Watch {
             self.0.status.set(CLIENT_GONE);
         }
         self.0.observer.ended(&self.0);
-    }
-}
-
-/// Answers a request and tells an observer of it.
-pub(crate) fn watched(
-    observer: &Rc<dyn Observer>,
-    request: Request<RequestBody>,
-    peer: SocketAddr,
-    answer: impl FnOnce(Request<RequestBody>, Rc<Observed>) -> Reply,
-) -> Reply {
-    let watch = Watch::begin(observer, &request, peer);
-    let observed = watch.0.clone();
-    match watch.during(|| answer(request, observed)) {
-        Reply::Ready(Some(response)) => Reply::ready(watch.attach(response)),
-        Reply::Later(future) => Reply::Watched(Some(watch), future),
-        Reply::InTime(answer) => Reply::Watched(Some(watch), Box::pin(answer)),
-        other => other,
     }
 }
 

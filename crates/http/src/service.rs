@@ -5,7 +5,7 @@ use crate::exchange::{HttpExchange, Wishes};
 use crate::forwarded;
 use crate::head;
 use crate::meter::Meter;
-use crate::observe::{self, Observed, Observer};
+use crate::observe::{Observed, Observer, Watch};
 use crate::options::Limits;
 use crate::origin::{self, Asked};
 use crate::problem::{Problem, allow};
@@ -61,11 +61,12 @@ impl Requests {
         if let Some(spin) = &self.spin {
             spin.touch();
         }
-        let reply = match &self.observer {
-            None => self.reply(request, client, None),
-            Some(observer) => observe::watched(observer, request, client, |request, observed| {
-                self.reply(request, client, Some(observed))
-            }),
+        let watch = self.observer.as_ref().map(|observer| Watch::begin(observer, &request, client));
+        let observed = watch.as_ref().map(Watch::observed);
+        let reply = self.reply(request, client, observed);
+        let reply = match watch {
+            None => reply,
+            Some(watch) => watch.over(reply),
         };
         let reply = match asked {
             None => reply,

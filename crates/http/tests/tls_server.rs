@@ -19,6 +19,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -195,4 +196,19 @@ async fn serve_nothing(options: Options) -> (Kind, bool) {
         Err(error) => error,
     };
     (error.kind, error.to_string().contains(".pem"))
+}
+
+/// Without a word at the end, an answer that ends with its connection could have been cut.
+#[test]
+fn the_end_of_a_connection_is_said() {
+    run(async {
+        let folder = Folder::new("end");
+        let server = local(&folder, |_| {}).await;
+        let mut stream = connect(&server, &folder, &[b"http/1.1"]).await;
+        stream.write_all(b"GET /hi HTTP/1.0\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        let read = soon("the answer", stream.read_to_string(&mut answer)).await;
+        assert!(read.is_ok(), "{read:?}");
+        assert!(answer.ends_with("\r\n\r\nHello World!"), "{answer}");
+    });
 }

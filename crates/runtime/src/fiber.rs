@@ -71,7 +71,7 @@ pub(crate) struct Fiber<T> {
     /// a verb that copies much ends its slice itself.
     early: Option<Operation>,
     /// Its answer, when the time slice ended just before the end.
-    answer: Option<Content>,
+    answer: Option<Box<Content>>,
     call: Call,
     timer: Option<Pin<Box<tokio::time::Sleep>>>,
     /// Its place in the line, while it waits for its turn.
@@ -165,7 +165,7 @@ impl<T> Fiber<T> {
         let began = self.isolate.scheduler().begin();
         self.isolate.swap_children(&mut self.children);
         if let Some(answer) = self.answer.take() {
-            self.isolate.hold_answer(answer);
+            self.isolate.hold_answer(*answer);
         }
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
@@ -180,7 +180,7 @@ impl<T> Fiber<T> {
         match status {
             ffi::LUA_YIELD if stack.top() == 0 => {
                 // It may have been about to end; others run before it does.
-                self.answer = self.isolate.take_answer();
+                self.answer = self.isolate.take_answer().map(Box::new);
                 self.early = self.isolate.take_pending().or_else(|| self.early.take());
                 Step::Preempted
             }
@@ -231,7 +231,7 @@ impl<T> Fiber<T> {
                 stack.push_boolean(true);
                 given.push(&self.isolate, stack);
                 // Others may run before this one has its turn.
-                self.answer = self.isolate.take_answer();
+                self.answer = self.isolate.take_answer().map(Box::new);
             }
             Err(error) => {
                 stack.push_boolean(false);

@@ -213,7 +213,7 @@ impl Reader {
     /// several forms.
     pub(crate) fn tag(&self, stamp: Stamp, select: &Select) -> EntityTag {
         let hash = SEED.hash_one((self.number, stamp.data, select.fingerprint));
-        EntityTag { text: format!("{hash:016x}").into(), weak: true }
+        EntityTag { text: hexadecimal(hash).into(), weak: true }
     }
 
     /// The kept answer at a version.
@@ -354,6 +354,15 @@ impl Reader {
             reader.shelf.borrow_mut().keep(stamp.data, &keep, Kept::Count(*count));
         })
     }
+}
+
+/// Sixteen digits: every answer of rows has them, and formatting costs more.
+fn hexadecimal(number: u64) -> String {
+    let digit = |place: u32| {
+        let value = (number >> (60 - 4 * place)) as u32 & 15;
+        char::from_digit(value, 16).unwrap_or('0')
+    };
+    (0..16).map(digit).collect()
 }
 
 #[cfg(test)]
