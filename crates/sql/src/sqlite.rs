@@ -30,6 +30,7 @@ mod rows;
 mod schema;
 mod select;
 mod shared;
+mod standing;
 mod statement;
 mod stop;
 mod table;

@@ -61,6 +61,8 @@ const NO_LENGTH: Refusal = bad("the Content-Length is no number");
 const LENGTH_AND_CHUNKS: Refusal =
     bad("there are a Content-Length and a Transfer-Encoding: send one of them");
 const CHUNKS_OF_OLD: Refusal = bad("HTTP/1.0 has no transfer codings");
+const CHUNKS_WITHIN: Refusal =
+    bad("chunked is not the last transfer coding, so that the end cannot be told");
 const TWO_CODINGS: Refusal = bad("there is more than one transfer coding");
 
 impl RequestHead {
@@ -213,10 +215,15 @@ impl Message {
             if self.is_chunked {
                 return Err(TWO_CODINGS);
             }
-            if !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                return Err(OTHER_CODING);
+            self.is_chunked = is_chunked(value);
+            if !self.is_chunked {
+                let mut codings = value.split(|byte| *byte == b',').rev();
+                let is_last = codings.next().is_some_and(is_chunked);
+                return Err(match !is_last && codings.any(is_chunked) {
+                    true => CHUNKS_WITHIN,
+                    false => OTHER_CODING,
+                });
             }
-            self.is_chunked = true;
         } else if *name == header::CONNECTION {
             for word in value.split(|byte| *byte == b',') {
                 let word = word.trim_ascii();
@@ -246,6 +253,11 @@ impl Message {
         let expects = self.expects && is_new && framing != Framing::Length(0);
         (framing, persists, expects)
     }
+}
+
+/// Whether a transfer coding is this one.
+fn is_chunked(coding: &[u8]) -> bool {
+    coding.trim_ascii().eq_ignore_ascii_case(b"chunked")
 }
 
 /// A number of digits and nothing else.
@@ -345,6 +357,7 @@ mod tests {
             ),
             ("GET / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n", OTHER_CODING),
             ("GET / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", OTHER_CODING),
+            ("GET / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", CHUNKS_WITHIN),
             ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", CHUNKS_OF_OLD),
             ("GET / HTTP/2.0\r\n\r\n", OTHER_VERSION),
         ] {

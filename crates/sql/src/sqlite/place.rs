@@ -192,21 +192,29 @@ fn harden(connection: &Connection) -> Result<(), Fault> {
 /// Set when a statement is prepared whose answer may change although the database does not.
 pub(crate) type Volatile = Arc<AtomicBool>;
 
+/// Set while a statement is prepared that is the store's own and may begin or end a transaction.
+pub(crate) type Own = Arc<AtomicBool>;
+
 /// Decides from now on what a statement may do. Every statement of a program, reading or writing,
 /// is prepared on a reading connection first, so this one place decides for both.
-pub(crate) fn watch(connection: &mut Connection) -> Result<Volatile, Fault> {
-    let volatile = Volatile::default();
-    let seen = volatile.clone();
+pub(crate) fn watch(connection: &mut Connection) -> Result<(Volatile, Own), Fault> {
+    let (volatile, own) = (Volatile::default(), Own::default());
+    let (seen, ours) = (volatile.clone(), own.clone());
     let authorize = move |context: AuthContext<'_>| {
         if let AuthAction::Function { function_name } = context.action
             && CHANGING.iter().any(|name| name.eq_ignore_ascii_case(function_name))
         {
             seen.store(true, Ordering::Relaxed);
         }
-        if is_allowed(&context.action) { Authorization::Allow } else { Authorization::Deny }
+        let is_ours = matches!(context.action, AuthAction::Transaction { .. })
+            && ours.load(Ordering::Relaxed);
+        match is_ours || is_allowed(&context.action) {
+            true => Authorization::Allow,
+            false => Authorization::Deny,
+        }
     };
     connection.authorizer(Some(authorize))?;
-    Ok(volatile)
+    Ok((volatile, own))
 }
 
 pub(crate) fn is_allowed(action: &AuthAction<'_>) -> bool {

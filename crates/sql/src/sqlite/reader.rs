@@ -8,6 +8,7 @@ use crate::sqlite::place::{Role, Volatile, watch};
 use crate::sqlite::schema::TableInfo;
 use crate::sqlite::select::{SEED, Select};
 use crate::sqlite::shared::Shared;
+use crate::sqlite::standing::Standing;
 use crate::sqlite::stop::{Stop, is_over};
 use crate::sqlite::tally;
 use crate::sqlite::wal_index::{Version, WalIndex};
@@ -63,7 +64,7 @@ pub(crate) enum Site {
 /// A worker's own reading connection.
 pub(crate) struct Reader {
     pub(crate) shared: Arc<Shared>,
-    connection: Connection,
+    standing: Rc<Standing>,
     /// Of the connection, from its first read on.
     index: OnceCell<Option<WalIndex>>,
     /// The version of the log to which the stamp belongs, where that is certain.
@@ -93,11 +94,11 @@ impl Reader {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
         fold::install(&connection)?;
-        let volatile = watch(&mut connection)?;
+        let (volatile, own) = watch(&mut connection)?;
         let stop = Stop::install(&mut connection)?;
         Ok(Reader {
             shared,
-            connection,
+            standing: Standing::new(connection, own),
             index: OnceCell::new(),
             version: Cell::default(),
             stop,
@@ -115,12 +116,18 @@ impl Reader {
         &self,
         work: impl FnOnce(&Connection, Stamp) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
+        if self.standing.stands() {
+            if let Some(stamp) = self.unchanged() {
+                return self.within(|connection| work(connection, stamp));
+            }
+            self.standing.end();
+        }
         // Read first: a commit between the two looks like one that is not seen yet.
         let generation = self.shared.generation();
         let before = self.log_version();
         // While this statement has not come to its end, everything else that the connection
         // reads belongs to the same transaction.
-        let mut statement = self.connection.prepare_cached("PRAGMA data_version")?;
+        let mut statement = self.connection().prepare_cached("PRAGMA data_version")?;
         let mut rows = statement.query([])?;
         let data = match rows.next()? {
             Some(row) => row.get(0)?,
@@ -128,7 +135,7 @@ impl Reader {
         };
         let mut stamp = Stamp { generation, ..self.stamp.get() };
         if data != stamp.data {
-            let mut schema = self.connection.prepare_cached("PRAGMA schema_version")?;
+            let mut schema = self.connection().prepare_cached("PRAGMA schema_version")?;
             let schema = schema.query_row([], |row| row.get(0))?;
             if schema != stamp.schema {
                 self.tables.borrow_mut().clear();
@@ -139,7 +146,7 @@ impl Reader {
         }
         // The same before and after: what was read belongs to it.
         self.version.set(before.filter(|_| before == self.log_version()));
-        work(&self.connection, stamp)
+        work(self.connection(), stamp)
     }
 
     /// The version of the database, when nothing was committed since it was last read; it costs no
@@ -152,27 +159,46 @@ impl Reader {
     }
 
     /// Like [`Reader::snapshot`], for a single statement: it runs by itself when nothing was
-    /// committed before and until it ended, which saves the statement around it.
+    /// committed before and until it ended, or in the transaction that stands.
     fn steadily<T>(
         &self,
         work: impl Fn(&Connection, Stamp) -> Result<T, Fault>,
     ) -> Result<(T, Stamp), Fault> {
         if let Some(stamp) = self.unchanged() {
-            let found = work(&self.connection, stamp)?;
-            if self.unchanged().is_some() {
+            let stood = self.standing.stands();
+            if !stood {
+                let may = || self.index().is_some_and(WalIndex::is_short);
+                self.within(|_| self.standing.begin(may))?;
+            }
+            let found = self.within(|connection| work(connection, stamp))?;
+            if stood || self.unchanged().is_some() {
                 return Ok((found, stamp));
             }
+            self.standing.end();
         }
         self.snapshot(|connection, stamp| Ok((work(connection, stamp)?, stamp)))
     }
 
-    fn log_version(&self) -> Option<Version> {
+    /// Reads in the transaction that stands, if one does. It ends with an error.
+    fn within<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Fault>) -> Result<T, Fault> {
+        work(self.connection()).inspect_err(|_| self.standing.end())
+    }
+
+    fn connection(&self) -> &Connection {
+        self.standing.connection()
+    }
+
+    fn index(&self) -> Option<&WalIndex> {
         let index = self.index.get_or_init(|| {
             // The connection's first read maps it.
-            let version = self.connection.pragma_query_value(None, "schema_version", |_| Ok(()));
-            version.ok().and_then(|()| WalIndex::of(&self.connection))
+            let version = self.connection().pragma_query_value(None, "schema_version", |_| Ok(()));
+            version.ok().and_then(|()| WalIndex::of(self.connection()))
         });
-        index.as_ref()?.version()
+        index.as_ref()
+    }
+
+    fn log_version(&self) -> Option<Version> {
+        self.index()?.version()
     }
 
     /// The description of a table; to be asked within [`Reader::snapshot`].
@@ -180,7 +206,7 @@ impl Reader {
         if let Some(known) = self.tables.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
-        let found = TableInfo::read(&self.connection, name)?.map(Rc::new);
+        let found = TableInfo::read(self.connection(), name)?.map(Rc::new);
         if let Some(info) = &found {
             // Under its own name only: what else a client calls it must not fill the memory.
             self.tables.borrow_mut().insert(info.name.clone(), info.clone());
@@ -194,7 +220,7 @@ impl Reader {
             return Ok(*known);
         }
         self.volatile.store(false, Ordering::Relaxed);
-        let statement = self.connection.prepare(sql)?;
+        let statement = self.connection().prepare(sql)?;
         let traits = Traits {
             reads_only: statement.readonly(),
             columns: statement.column_count(),
@@ -417,5 +443,104 @@ mod tests {
         }
         reader.table("T").unwrap().unwrap();
         assert_eq!(reader.tables.borrow().len(), 1);
+    }
+    fn count(connection: &Connection, _: Stamp) -> Result<i64, Fault> {
+        Ok(connection.query_row("select count(*) from t", [], |row| row.get(0))?)
+    }
+
+    /// Reads until a transaction stands.
+    fn stand(reader: &Reader) -> Stamp {
+        for _ in 0..200 {
+            let (_, stamp) = reader.steadily(count).unwrap();
+            if reader.standing.stands() {
+                return stamp;
+            }
+        }
+        panic!("no transaction stands");
+    }
+
+    fn in_a_loop(test: impl Future<Output = ()>) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build_local(tokio::runtime::LocalOptions::default())
+            .unwrap();
+        runtime.block_on(test);
+    }
+
+    #[test]
+    fn a_transaction_that_stands_hides_nothing() {
+        in_a_loop(async {
+            let (_folder, reader, other) = file();
+            for number in 1..20 {
+                let before = stand(&reader);
+                assert_eq!(reader.steadily(count).unwrap(), (number - 1, before));
+                assert_eq!(reader.snapshot(count).unwrap(), number - 1);
+                assert!(reader.standing.stands());
+                other.execute("insert into t values (1)", []).unwrap();
+                assert_eq!(reader.unchanged(), None);
+                let seen = match number % 2 {
+                    0 => reader.steadily(count).unwrap(),
+                    _ => {
+                        reader.snapshot(|connection, at| Ok((count(connection, at)?, at))).unwrap()
+                    }
+                };
+                assert_eq!(seen.0, number);
+                assert_ne!(seen.1.data, before.data);
+                assert!(!reader.standing.stands());
+            }
+            stand(&reader);
+            let failed = |_: &Connection, _| Err::<(), Fault>(Fault::interrupted());
+            assert!(reader.steadily(failed).is_err());
+            assert!(!reader.standing.stands());
+            assert_eq!(reader.steadily(count).unwrap().0, 19);
+        });
+    }
+
+    #[test]
+    fn it_does_not_stand_for_long() {
+        in_a_loop(async {
+            let (_folder, reader, other) = file();
+            stand(&reader);
+            other.execute("insert into t values (1)", []).unwrap();
+            // One that stands keeps the log as it is, at most for a moment.
+            let truncated = || {
+                let all = "pragma wal_checkpoint(truncate)";
+                other.query_row(all, [], |row| row.get::<_, i64>(0)).unwrap() == 0
+            };
+            assert!(!truncated());
+            for _ in 0..500 {
+                if truncated() {
+                    assert_eq!(reader.steadily(count).unwrap().0, 1);
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            panic!("it stands for ever");
+        });
+    }
+
+    #[test]
+    fn the_log_stays_short_under_readers_that_never_rest() {
+        in_a_loop(async {
+            let (folder, reader, other) = file();
+            let mut longest = 0;
+            let text = "x".repeat(12_000);
+            for _ in 0..1000 {
+                other.execute("insert into t values (?1)", [&text]).unwrap();
+                for _ in 0..70 {
+                    reader
+                        .steadily(|connection, _| {
+                            let first = "select 1 from t limit 1";
+                            Ok(connection.prepare_cached(first)?.exists([])?)
+                        })
+                        .unwrap();
+                }
+                let log = folder.path().join("x.db-wal");
+                longest = longest.max(std::fs::metadata(log).unwrap().len());
+            }
+            // What a page and its frame take; the other connection carries the log over at 1,000.
+            let pages = longest / 4120;
+            assert!((900..1500).contains(&pages), "{pages} pages");
+        });
     }
 }

@@ -8,12 +8,19 @@
 
 #![allow(unsafe_code)]
 
+use crate::sqlite::writer::CHECKPOINT_PAGES;
 use rusqlite::{Connection, ffi};
 use std::os::raw::{c_int, c_void};
 use std::ptr::NonNull;
 
 /// Words of one copy of the header.
 const WORDS: usize = 12;
+
+/// The word of the header that says how many frames the log has.
+const FRAMES: usize = 4;
+
+/// The word behind both copies that says how many of them were carried over into the database.
+const CARRIED_OVER: usize = 2 * WORDS;
 
 /// Bytes of the first part of the index, as SQLite maps it.
 const PART: c_int = 32 * 1024;
@@ -54,6 +61,15 @@ impl WalIndex {
         // extending it this call only answers where (<https://sqlite.org/c3ref/io_methods.html>).
         let mapped = unsafe { methods.xShmMap?(file, 0, PART, 0, &raw mut part) };
         NonNull::new(part.cast()).filter(|_| mapped == ffi::SQLITE_OK).map(WalIndex)
+    }
+
+    /// Whether a reader that stays does not make the log longer: it is short, or all of it was carried
+    /// over into the database, so that a reader needs nothing of it.
+    pub(crate) fn is_short(&self) -> bool {
+        // SAFETY: as for `version`; both words lie in the mapped part.
+        let word = |at: usize| unsafe { self.0.add(at).read_volatile() };
+        let frames = word(FRAMES);
+        frames < CHECKPOINT_PAGES || frames == word(CARRIED_OVER)
     }
 
     /// The header, unless somebody is writing it.

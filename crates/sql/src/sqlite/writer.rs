@@ -47,7 +47,7 @@ const CAREFUL: u32 = 64;
 
 /// Pages in the write-ahead log from which on it is carried over into the database file, between
 /// two transactions.
-const CHECKPOINT_PAGES: i32 = 1000;
+pub(crate) const CHECKPOINT_PAGES: u32 = 1000;
 
 /// The writer of one database. Dropping it runs what is queued, closes the database and ends the
 /// thread.
@@ -578,7 +578,7 @@ impl Session {
     /// Carries a long log over into the file, after the answers, so that none waits for it.
     /// Readers are not disturbed; what they still need stays in the log.
     fn checkpoint(&self) {
-        if self.counters.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
+        if self.counters.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES as i32 {
             return;
         }
         self.counters.log_pages.store(0, Ordering::Relaxed);
