@@ -223,3 +223,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn bytes_are_written_as_the_text_that_they_are() {
+    for length in 0..20 {
+        for at in 0..length {
+            for byte in 0..=255 {
+                let mut bytes = vec![b'a'; length];
+                bytes[at] = byte;
+                bytes[length / 2] = b'"';
+                let (mut written, mut expected) = (b"x".to_vec(), b"x".to_vec());
+                json::write_utf8(&bytes, &mut written);
+                json::write_text(&String::from_utf8_lossy(&bytes), &mut expected);
+                assert_eq!(written, expected, "{bytes:?}");
+            }
+        }
+    }
+}

@@ -65,8 +65,8 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// Appends bytes that should be UTF-8 as [`write_text`] does; what is not becomes U+FFFD. Plain
-/// ASCII, which is most of what databases hold, is looked at once and copied on the way.
+/// Appends bytes that should be UTF-8 as [`write_text`] does; what is not becomes U+FFFD. ASCII, which
+/// is most of what databases hold, is looked at once and copied on the way.
 pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.reserve(text.len() + 2);
@@ -76,20 +76,30 @@ pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
         let mut eight = [0; 8];
         eight.copy_from_slice(chunk);
         let word = u64::from_le_bytes(eight);
-        if special(word) | (word & HIGH) != 0 {
+        if word & HIGH != 0 {
             out.truncate(start);
             return write_text(&String::from_utf8_lossy(text), out);
         }
-        out.extend_from_slice(&eight);
+        match special(word) {
+            0 => out.extend_from_slice(&eight),
+            _ => eight.into_iter().for_each(|byte| write_ascii(byte, out)),
+        }
     }
     for &byte in chunks.remainder() {
-        if needs_escape(byte) || !byte.is_ascii() {
+        if !byte.is_ascii() {
             out.truncate(start);
             return write_text(&String::from_utf8_lossy(text), out);
         }
-        out.push(byte);
+        write_ascii(byte, out);
     }
     out.push(b'"');
+}
+
+fn write_ascii(byte: u8, out: &mut Vec<u8>) {
+    match needs_escape(byte) {
+        true => write_escape(byte, out),
+        false => out.push(byte),
+    }
 }
 
 fn write_escape(byte: u8, out: &mut Vec<u8>) {
