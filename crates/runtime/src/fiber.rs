@@ -160,8 +160,10 @@ impl<T> Fiber<T> {
     fn step(&mut self) -> Step {
         let Some(coroutine) = &self.coroutine else { return Step::Broken };
         let stack = coroutine.stack;
-        let outer = self.isolate.enter(self.call.clone(), stack);
-        let watched = self.isolate.watchdog().begin(self.call.deadline);
+        let deadline = self.call.deadline;
+        // It comes back when the fiber stops; what it was called with is the isolate's meanwhile.
+        let outer = self.isolate.enter(std::mem::take(&mut self.call), stack);
+        let watched = self.isolate.watchdog().begin(deadline);
         let began = self.isolate.scheduler().begin();
         self.isolate.swap_children(&mut self.children);
         if let Some(answer) = self.answer.take() {
@@ -172,10 +174,11 @@ impl<T> Fiber<T> {
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
         self.isolate.collector().look(stack);
-        if self.isolate.watchdog().end(watched) {
+        let is_late = self.isolate.watchdog().end(watched);
+        self.call = self.isolate.leave(outer);
+        if is_late {
             self.begin_end();
         }
-        self.call.transaction = self.isolate.leave(outer).transaction;
         self.arguments = 0;
         match status {
             ffi::LUA_YIELD if stack.top() == 0 => {
