@@ -99,9 +99,15 @@ fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
 
 /// What a cache has to look at before it hands this answer to another client.
 pub(crate) fn add_vary(headers: &mut HeaderMap) {
-    let value = match joined(headers, &header::VARY) {
-        None => HeaderValue::from_static("accept-encoding"),
-        Some(vary) => {
+    let mut lines = headers.get_all(header::VARY).iter();
+    let value = match (lines.next(), lines.next()) {
+        (None, _) => HeaderValue::from_static("accept-encoding"),
+        // What was negotiated says so: it is told from the rest because there is so much of it.
+        (Some(only), None) if only == "accept" => {
+            HeaderValue::from_static("accept, accept-encoding")
+        }
+        _ => {
+            let vary = joined(headers, &header::VARY).unwrap_or_default();
             let known = |name: &str| name == "*" || name.eq_ignore_ascii_case("accept-encoding");
             if vary.split(',').map(str::trim).any(known) {
                 return;
