@@ -45,8 +45,8 @@ impl Database {
     /// `:memory:` is a new database in memory, `:memory:name` one that all who open that name in
     /// this process share; it lasts as long as one of them. In memory, readers wait for writers.
     ///
-    /// Reading needs a tokio runtime of one thread; writing has to happen within a
-    /// [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
+    /// Reading and writing have to happen within a [`tokio::runtime::LocalRuntime`] or a
+    /// [`tokio::task::LocalSet`].
     ///
     /// # Errors
     /// Each names the path: no such directory, a directory in its place, a file that is no SQLite
