@@ -1,5 +1,6 @@
 //! What the head of a request must look like before anything else happens (RFC 9112).
 
+use crate::fields;
 use crate::problem::Problem;
 use hyper::header;
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
@@ -56,8 +57,8 @@ pub(crate) fn check(
         }
     }
     head.upgrades &= version == Version::HTTP_11
-        && has_token(headers, header::UPGRADE, b"websocket")
-        && has_token(headers, header::CONNECTION, b"upgrade");
+        && fields::list(headers, header::UPGRADE, b"websocket")
+        && fields::list(headers, header::CONNECTION, b"upgrade");
     if hosts > 1 {
         return Err(Problem::bad("there is more than one Host field").closing());
     }
@@ -71,14 +72,6 @@ pub(crate) fn check(
         return Err(Problem::bad("the authority of the target is malformed").closing());
     }
     Ok(head)
-}
-
-/// Whether a list of tokens has this one, in any case.
-fn has_token(headers: &HeaderMap, name: header::HeaderName, token: &[u8]) -> bool {
-    headers.get_all(name).iter().any(|line| {
-        let mut tokens = line.as_bytes().split(|byte| *byte == b',');
-        tokens.any(|one| one.trim_ascii().eq_ignore_ascii_case(token))
-    })
 }
 
 /// Whether this is `host [":" port]` (RFC 9110 section 7.2). Lists and names of users are not.

@@ -440,10 +440,7 @@ impl Connection {
                     self.finish();
                 }
                 Poll::Ready(Some(Err(_))) => self.break_off("its content failed"),
-                Poll::Pending => {
-                    self.write(context)?;
-                    return self.poll_content(context);
-                }
+                Poll::Pending => return self.poll_content(context),
             }
         }
         self.output.poll_write(&mut self.socket, context)

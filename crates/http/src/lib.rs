@@ -16,6 +16,7 @@ mod conditions;
 mod connection;
 mod events;
 mod exchange;
+mod fields;
 mod file_body;
 mod form;
 mod forwarded;

@@ -30,18 +30,26 @@ impl Turn {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
                 Reply::ready(self.problem(upload::too_large()))
             }
-            RequestBody::Whole(bytes) => Reply::InTime(self.write_whole(verb, bytes)),
+            RequestBody::Whole(bytes) => {
+                let media_type = self.media_type();
+                Reply::InTime(self.write_whole(verb, bytes, media_type))
+            }
             body => Reply::later(self.take_and_write(verb, body)),
         }
     }
 
     /// Writes a body that is all here.
-    fn write_whole(mut self, verb: Verb, bytes: Bytes) -> InTime {
+    fn write_whole(
+        mut self,
+        verb: Verb,
+        bytes: Bytes,
+        media_type: Option<Cow<'static, str>>,
+    ) -> InTime {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.body = Some(bytes.clone());
         }
         let context = Context { known: None, ..self.context() };
-        let (body, media_type) = media::text_or_bytes(bytes, self.media_type(), true);
+        let (body, media_type) = media::text_or_bytes(bytes, media_type, true);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, meter) = (self.patience(None), self.meter.clone());
         InTime::new(patience, meter, self.written(verb, content, context))
@@ -57,7 +65,7 @@ impl Turn {
         let (stream, length) = match upload {
             Upload::Whole(bytes) => {
                 self.meter.tick();
-                return self.write_whole(verb, bytes).await;
+                return self.write_whole(verb, bytes, media_type).await;
             }
             Upload::Stream(stream, length) => (stream, length),
         };

@@ -1,6 +1,7 @@
 //! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
 
 use super::failure::Failure;
+use crate::fields::{self, Copied};
 use crate::framing::{Chunk, Framing};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -42,18 +43,12 @@ impl AnswerHead {
         let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
         let status = status.ok_or(Failure::Malformed("its status is none"))?;
         let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-        // All values are parts of one piece of memory.
-        let shared = Bytes::copy_from_slice(&bytes[..length]);
+        let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
         let mut headers = HeaderMap::with_capacity(head.headers.len());
         for field in head.headers.iter() {
-            let start = field.value.as_ptr().addr().saturating_sub(bytes.as_ptr().addr());
-            let value = match start.checked_add(field.value.len()) {
-                Some(end) if !field.value.is_empty() && end <= length => shared.slice(start..end),
-                _ => Bytes::new(),
-            };
             let (Ok(name), Ok(value)) = (
                 HeaderName::from_bytes(field.name.as_bytes()),
-                HeaderValue::from_maybe_shared(value),
+                HeaderValue::from_maybe_shared(copied.part(field.value)),
             ) else {
                 return Err(Failure::Malformed("it has a header that is none"));
             };
@@ -69,8 +64,8 @@ impl AnswerHead {
     /// It cannot be told.
     pub(super) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), Failure> {
         let persists = match self.version {
-            Version::HTTP_10 => has_token(&self.headers, header::CONNECTION, "keep-alive"),
-            _ => !has_token(&self.headers, header::CONNECTION, "close"),
+            Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
+            _ => !fields::list(&self.headers, header::CONNECTION, b"close"),
         };
         let has_none = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if has_none || answers_head {
@@ -81,8 +76,8 @@ impl AnswerHead {
             if self.version == Version::HTTP_10 {
                 return Err(Failure::Malformed("HTTP/1.0 has no transfer encodings"));
             }
-            let last = last.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
-            return Ok(match last.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+            let last = fields::words(last.as_bytes()).next_back().unwrap_or_default();
+            return Ok(match last.eq_ignore_ascii_case(b"chunked") {
                 // With a length as well, somebody may have read another answer than we do.
                 true => (Framing::Chunked(Chunk::Size), persists && length.is_none()),
                 false => (Framing::Close, false),
@@ -96,13 +91,8 @@ impl AnswerHead {
 fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
     let mut length = None;
     for value in headers.get_all(header::CONTENT_LENGTH) {
-        for text in value.as_bytes().split(|byte| *byte == b',') {
-            let text = text.trim_ascii();
-            let said = std::str::from_utf8(text)
-                .ok()
-                .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
-                .and_then(|text| text.parse::<u64>().ok())
-                .ok_or(Failure::Malformed("its length is no number"))?;
+        for text in fields::words(value.as_bytes()) {
+            let said = fields::number(text).ok_or(Failure::Malformed("its length is no number"))?;
             if length.is_some_and(|length| length != said) {
                 return Err(Failure::Malformed("it has two lengths"));
             }
@@ -110,16 +100,6 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
         }
     }
     Ok(length)
-}
-
-/// Whether a header that lists words lists this one.
-fn has_token(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
-    headers.get_all(name).iter().any(|value| {
-        value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .any(|word| word.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The head of a request (RFC 9112 section 3).
 
+use crate::fields;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 use std::io::Write;
@@ -43,14 +44,14 @@ impl RequestHead<'_> {
                 || *name == header::TRANSFER_ENCODING
                 || (*name == header::CONTENT_TYPE && self.media_type.is_some());
             if !is_ours {
-                write_field(name.as_str(), value.as_bytes(), into);
+                fields::write(name.as_str(), value.as_bytes(), into);
             }
         }
         if let Some(media_type) = self.media_type {
-            write_field("content-type", media_type.as_bytes(), into);
+            fields::write("content-type", media_type.as_bytes(), into);
         }
         match length {
-            Length::Chunked => write_field("transfer-encoding", b"chunked", into),
+            Length::Chunked => fields::write("transfer-encoding", b"chunked", into),
             Length::Known(length) => {
                 // Memory takes all that is written to it.
                 let _ = write!(into, "content-length: {length}\r\n");
@@ -59,7 +60,7 @@ impl RequestHead<'_> {
             Length::Nothing
                 if matches!(*self.method, Method::POST | Method::PUT | Method::PATCH) =>
             {
-                write_field("content-length", b"0", into);
+                fields::write("content-length", b"0", into);
             }
             Length::Nothing => {}
         }
@@ -78,13 +79,6 @@ impl RequestHead<'_> {
         }
         into.extend_from_slice(b"\r\n");
     }
-}
-
-fn write_field(name: &str, value: &[u8], into: &mut Vec<u8>) {
-    into.extend_from_slice(name.as_bytes());
-    into.extend_from_slice(b": ");
-    into.extend_from_slice(value);
-    into.extend_from_slice(b"\r\n");
 }
 
 #[cfg(test)]

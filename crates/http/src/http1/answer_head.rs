@@ -1,5 +1,6 @@
 //! The head of an answer of HTTP/1.1, as bytes (RFC 9112 sections 4 to 6).
 
+use crate::fields;
 use hyper::header::{self, HeaderMap};
 use hyper::{StatusCode, Version};
 use std::io::Write;
@@ -40,24 +41,20 @@ impl AnswerHead<'_> {
             }
             says_connection |= *name == header::CONNECTION;
             says_date |= *name == header::DATE;
-            output.extend_from_slice(name.as_str().as_bytes());
-            output.extend_from_slice(b": ");
-            output.extend_from_slice(value.as_bytes());
-            output.extend_from_slice(b"\r\n");
+            fields::write(name.as_str(), value.as_bytes(), output);
         }
         match self.extent {
             Extent::Nothing | Extent::Close => {}
             Extent::Length(length) => {
-                output.extend_from_slice(b"content-length: ");
-                output.extend_from_slice(itoa::Buffer::new().format(length).as_bytes());
-                output.extend_from_slice(b"\r\n");
+                let mut digits = itoa::Buffer::new();
+                fields::write("content-length", digits.format(length).as_bytes(), output);
             }
-            Extent::Chunked => output.extend_from_slice(b"transfer-encoding: chunked\r\n"),
+            Extent::Chunked => fields::write("transfer-encoding", b"chunked", output),
         }
         match (says_connection, self.persists, self.version) {
-            (false, false, _) => output.extend_from_slice(b"connection: close\r\n"),
+            (false, false, _) => fields::write("connection", b"close", output),
             (false, true, Version::HTTP_10) => {
-                output.extend_from_slice(b"connection: keep-alive\r\n");
+                fields::write("connection", b"keep-alive", output);
             }
             _ => {}
         }

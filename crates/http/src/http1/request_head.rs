@@ -4,9 +4,9 @@
 //! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
 
 use super::scratch::Scratch;
+use crate::fields::{self, Copied};
 use crate::framing::{Chunk, Framing};
 use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
-use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use std::mem::MaybeUninit;
@@ -127,24 +127,16 @@ fn parse_into<'a>(
     let method = request.method.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
     let method = method.ok_or_else(none)?;
     let version = if request.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
-    // The target and all values are parts of one piece of memory.
-    let shared = scratch.copy(&bytes[..length]);
-    let part = |text: &[u8]| {
-        let start = text.as_ptr().addr().wrapping_sub(bytes.as_ptr().addr());
-        match start.checked_add(text.len()) {
-            Some(end) if !text.is_empty() && end <= length => shared.slice(start..end),
-            _ => Bytes::new(),
-        }
-    };
+    let copied = Copied::new(&bytes[..length], scratch.copy(&bytes[..length]));
     let target = request.path.ok_or_else(none)?;
-    let uri = Uri::from_maybe_shared(part(target.as_bytes()))
+    let uri = Uri::from_maybe_shared(copied.part(target.as_bytes()))
         .map_err(|_| bad("the target is malformed"))?;
     let (mut message, mut headers) = (Message::new(version), scratch.take_headers());
     for field in request.headers.iter() {
         let Ok(name) = HeaderName::from_bytes(field.name.as_bytes()) else {
             return Err(bad("the name of a header field is malformed"));
         };
-        let Ok(value) = HeaderValue::from_maybe_shared(part(field.value)) else {
+        let Ok(value) = HeaderValue::from_maybe_shared(copied.part(field.value)) else {
             return Err(bad("the value of a header field is malformed"));
         };
         message.look_at(&name, value.as_bytes())?;
@@ -207,7 +199,7 @@ impl Message {
             if self.length.is_some() {
                 return Err(TWO_LENGTHS);
             }
-            self.length = Some(length(value).ok_or(NO_LENGTH)?);
+            self.length = Some(fields::number(value.trim_ascii()).ok_or(NO_LENGTH)?);
         } else if *name == header::TRANSFER_ENCODING {
             if self.version == Version::HTTP_10 {
                 return Err(CHUNKS_OF_OLD);
@@ -217,7 +209,7 @@ impl Message {
             }
             self.is_chunked = is_chunked(value);
             if !self.is_chunked {
-                let mut codings = value.split(|byte| *byte == b',').rev();
+                let mut codings = fields::words(value).rev();
                 let is_last = codings.next().is_some_and(is_chunked);
                 return Err(match !is_last && codings.any(is_chunked) {
                     true => CHUNKS_WITHIN,
@@ -225,8 +217,7 @@ impl Message {
                 });
             }
         } else if *name == header::CONNECTION {
-            for word in value.split(|byte| *byte == b',') {
-                let word = word.trim_ascii();
+            for word in fields::words(value) {
                 self.closes |= word.eq_ignore_ascii_case(b"close");
                 self.keeps |= word.eq_ignore_ascii_case(b"keep-alive");
             }
@@ -258,15 +249,6 @@ impl Message {
 /// Whether a transfer coding is this one.
 fn is_chunked(coding: &[u8]) -> bool {
     coding.trim_ascii().eq_ignore_ascii_case(b"chunked")
-}
-
-/// A number of digits and nothing else.
-fn length(value: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(value.trim_ascii()).ok()?;
-    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    text.parse().ok()
 }
 
 #[cfg(test)]

@@ -444,6 +444,7 @@ mod tests {
         reader.table("T").unwrap().unwrap();
         assert_eq!(reader.tables.borrow().len(), 1);
     }
+
     fn count(connection: &Connection, _: Stamp) -> Result<i64, Fault> {
         Ok(connection.query_row("select count(*) from t", [], |row| row.get(0))?)
     }
