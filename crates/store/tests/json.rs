@@ -227,11 +227,12 @@ proptest! {
 #[test]
 fn bytes_are_written_as_the_text_that_they_are() {
     for length in 0..20 {
-        for at in 0..length {
+        for (at, quote) in (0..length).flat_map(|at| (0..=length).map(move |quote| (at, quote))) {
             for byte in 0..=255 {
-                let mut bytes = vec![b'a'; length];
+                let mut bytes = vec![b'a'; length + 1];
+                bytes[quote] = b'"';
+                bytes.truncate(length);
                 bytes[at] = byte;
-                bytes[length / 2] = b'"';
                 let (mut written, mut expected) = (b"x".to_vec(), b"x".to_vec());
                 json::write_utf8(&bytes, &mut written);
                 json::write_text(&String::from_utf8_lossy(&bytes), &mut expected);

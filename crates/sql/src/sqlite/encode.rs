@@ -131,9 +131,7 @@ fn json_row(columns: &Columns, row: &Row<'_>, out: &mut Vec<u8>) -> Result<(), F
 pub(crate) fn write_cell(value: ValueRef<'_>, shown: Shown, out: &mut Vec<u8>) {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
-        ValueRef::Integer(0) if shown == Shown::Boolean => out.extend_from_slice(b"false"),
-        ValueRef::Integer(1) if shown == Shown::Boolean => out.extend_from_slice(b"true"),
-        ValueRef::Integer(number) => json::write_int(number, out),
+        ValueRef::Integer(number) => write_integer(number, shown, out),
         ValueRef::Real(number) => json::write_float(number, out),
         ValueRef::Text(text) if shown == Shown::Moment => {
             let (text, end) = shown.text(text);
@@ -144,6 +142,14 @@ pub(crate) fn write_cell(value: ValueRef<'_>, shown: Shown, out: &mut Vec<u8>) {
         }
         ValueRef::Text(text) => json::write_utf8(text, out),
         ValueRef::Blob(bytes) => json::write_bytes(bytes, out),
+    }
+}
+
+pub(crate) fn write_integer(number: i64, shown: Shown, out: &mut Vec<u8>) {
+    match number {
+        0 if shown == Shown::Boolean => out.extend_from_slice(b"false"),
+        1 if shown == Shown::Boolean => out.extend_from_slice(b"true"),
+        _ => json::write_int(number, out),
     }
 }
 

@@ -9,11 +9,13 @@
 
 #![allow(unsafe_code)]
 
-use crate::sqlite::encode::write_cell;
+use crate::columns::Shown;
+use crate::sqlite::encode::{write_cell, write_integer};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{TableInfo, quoted};
 use crate::sqlite::select::{Columns, Size};
 use crate::sqlite::tally;
+use runnel_store::json;
 use rusqlite::ffi;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
@@ -118,7 +120,7 @@ impl Target {
         for ((key, shown), value) in columns.zip(values) {
             key.append(out);
             // SAFETY: SQLite hands over values that hold until the function returns.
-            write_cell(unsafe { seen(*value) }, *shown, out);
+            unsafe { write(*value, *shown, out) };
         }
         out.extend_from_slice(b"},");
         self.rows += 1;
@@ -159,26 +161,50 @@ unsafe extern "C" fn end(context: *mut ffi::sqlite3_context) {
     unsafe { ffi::sqlite3_result_null(context) };
 }
 
+/// Writes a value. Integers and texts, which most values are, without a detour.
+///
+/// # Safety
+/// The value belongs to a function that is being called.
+unsafe fn write(value: *mut ffi::sqlite3_value, shown: Shown, out: &mut Vec<u8>) {
+    // SAFETY: the value holds; reading it as what it is converts nothing.
+    unsafe {
+        let kind = ffi::sqlite3_value_type(value);
+        if kind == ffi::SQLITE_INTEGER {
+            write_integer(ffi::sqlite3_value_int64(value), shown, out);
+        } else if kind == ffi::SQLITE_TEXT && shown == Shown::Plain {
+            let start = ffi::sqlite3_value_text(value);
+            json::write_utf8(bytes(value, start), out);
+        } else {
+            write_cell(seen(value), shown, out);
+        }
+    }
+}
+
+/// The bytes of a value that begin there.
+///
+/// # Safety
+/// The value belongs to a function that is being called, and the place is what SQLite said.
+unsafe fn bytes<'a>(value: *mut ffi::sqlite3_value, start: *const u8) -> &'a [u8] {
+    // SAFETY: SQLite says where the bytes begin, and how many there are; it says so of no bytes
+    // with a null pointer.
+    match (start.is_null(), unsafe { ffi::sqlite3_value_bytes(value) }) {
+        (false, count @ 1..) => unsafe { std::slice::from_raw_parts(start, count as usize) },
+        _ => &[],
+    }
+}
+
 /// A value as rusqlite shows them, as long as it holds.
 ///
 /// # Safety
 /// The value belongs to a function that is being called.
 unsafe fn seen<'a>(value: *mut ffi::sqlite3_value) -> ValueRef<'a> {
-    let bytes = |start: *const u8| {
-        // SAFETY: SQLite says where the bytes begin, and how many there are; it says so of no bytes
-        // with a null pointer.
-        match (start.is_null(), unsafe { ffi::sqlite3_value_bytes(value) }) {
-            (false, count @ 1..) => unsafe { std::slice::from_raw_parts(start, count as usize) },
-            _ => &[],
-        }
-    };
     // SAFETY: the value holds; reading it as what it is converts nothing.
     unsafe {
         match ffi::sqlite3_value_type(value) {
             ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
-            ffi::SQLITE_TEXT => ValueRef::Text(bytes(ffi::sqlite3_value_text(value))),
+            ffi::SQLITE_TEXT => ValueRef::Text(bytes(value, ffi::sqlite3_value_text(value))),
             ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
-            ffi::SQLITE_BLOB => ValueRef::Blob(bytes(ffi::sqlite3_value_blob(value).cast())),
+            ffi::SQLITE_BLOB => ValueRef::Blob(bytes(value, ffi::sqlite3_value_blob(value).cast())),
             _ => ValueRef::Null,
         }
     }
@@ -188,7 +214,6 @@ unsafe fn seen<'a>(value: *mut ffi::sqlite3_value) -> ValueRef<'a> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::columns::Shown;
 
     fn columns() -> Arc<Columns> {
         Arc::new(Columns::new([

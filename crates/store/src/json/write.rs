@@ -66,7 +66,7 @@ pub fn write_text(text: &str, out: &mut Vec<u8>) {
 }
 
 /// Appends bytes that should be UTF-8 as [`write_text`] does; what is not becomes U+FFFD. ASCII, which
-/// is most of what databases hold, is looked at once and copied on the way.
+/// is most of what databases hold, is looked at once and copied on the way, eight bytes at a time.
 pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
     let start = out.len();
     out.reserve(text.len() + 2);
@@ -76,23 +76,35 @@ pub fn write_utf8(text: &[u8], out: &mut Vec<u8>) {
         let mut eight = [0; 8];
         eight.copy_from_slice(chunk);
         let word = u64::from_le_bytes(eight);
-        if word & HIGH != 0 {
+        if is_plain(word) {
+            out.extend_from_slice(&eight);
+        } else if word & HIGH == 0 {
+            eight.into_iter().for_each(|byte| write_ascii(byte, out));
+        } else {
             out.truncate(start);
             return write_text(&String::from_utf8_lossy(text), out);
         }
-        match special(word) {
-            0 => out.extend_from_slice(&eight),
-            _ => eight.into_iter().for_each(|byte| write_ascii(byte, out)),
-        }
     }
-    for &byte in chunks.remainder() {
-        if !byte.is_ascii() {
-            out.truncate(start);
-            return write_text(&String::from_utf8_lossy(text), out);
-        }
-        write_ascii(byte, out);
+    let rest = chunks.remainder();
+    if let (Some(&last), false) = (text.last_chunk(), rest.is_empty())
+        && is_plain(u64::from_le_bytes(last))
+    {
+        // The last eight at once: those of them that were written already are plain, too.
+        out.truncate(out.len() - (last.len() - rest.len()));
+        out.extend_from_slice(&last);
+        return out.push(b'"');
     }
+    if !rest.is_ascii() {
+        out.truncate(start);
+        return write_text(&String::from_utf8_lossy(text), out);
+    }
+    rest.iter().for_each(|byte| write_ascii(*byte, out));
     out.push(b'"');
+}
+
+/// Whether eight bytes are ASCII and need no escape.
+fn is_plain(word: u64) -> bool {
+    (word | special(word)) & HIGH == 0
 }
 
 fn write_ascii(byte: u8, out: &mut Vec<u8>) {
