@@ -5,7 +5,7 @@ use crate::forwarded::Shown;
 use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, StatusCode, Uri};
+use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{Calling, Error, Exchange, Kind, Result, Text};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -15,7 +15,9 @@ use std::rc::Rc;
 pub(crate) struct HttpExchange {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
+    pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
+    /// The client, behind proxies that are believed, too.
     pub(crate) peer: SocketAddr,
     /// The body, where it was small enough to be collected.
     pub(crate) body: Option<Bytes>,
@@ -57,6 +59,26 @@ impl Wishes {
 }
 
 impl HttpExchange {
+    /// A request that came from there, with nothing said about its answer yet.
+    pub(crate) fn new(
+        method: Method,
+        uri: Uri,
+        version: Version,
+        headers: HeaderMap,
+        peer: SocketAddr,
+    ) -> HttpExchange {
+        HttpExchange {
+            method,
+            uri,
+            version,
+            headers,
+            peer,
+            body: None,
+            wishes: Wishes::default(),
+            observed: None,
+        }
+    }
+
     /// Whether the body is a form.
     fn is_form(&self) -> bool {
         self.headers
@@ -192,14 +214,12 @@ mod tests {
                 HeaderValue::from_str(value).unwrap(),
             );
         }
+        let uri = target.parse().unwrap();
+        let peer = ([127, 0, 0, 1], 9).into();
+        let body = Some(Bytes::copy_from_slice(body.as_bytes()));
         HttpExchange {
-            method: Method::POST,
-            uri: target.parse().unwrap(),
-            headers,
-            peer: ([127, 0, 0, 1], 9).into(),
-            body: Some(Bytes::copy_from_slice(body.as_bytes())),
-            wishes: Wishes::default(),
-            observed: None,
+            body,
+            ..HttpExchange::new(Method::POST, uri, Version::HTTP_11, headers, peer)
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) use intake::{Broken, IntakeReader};
 pub(crate) use scratch::Scratch;
 
 use crate::body::AnswerBody;
+use crate::exchange::HttpExchange;
 use crate::framing::{Framing, Step};
 use crate::reply::Reply;
 use crate::request_body::RequestBody;
@@ -22,7 +23,7 @@ use crate::socket::Socket;
 use answer_head::{AnswerHead, Extent};
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Method, Response, StatusCode, Version};
 use intake::{Intake, intake};
 use output::Output;
 use request_head::{Refusal, RequestHead};
@@ -266,12 +267,9 @@ impl Connection {
         self.version = head.version;
         self.answers_head = head.method == Method::HEAD;
         let (body, taken) = self.content(rest);
-        let mut request = Request::new(body);
-        *request.method_mut() = head.method;
-        *request.uri_mut() = head.uri;
-        *request.version_mut() = head.version;
-        *request.headers_mut() = head.headers;
-        match self.requests.answer(request) {
+        let RequestHead { method, uri, version, headers, .. } = head;
+        let exchange = HttpExchange::new(method, uri, version, headers, self.requests.peer);
+        match self.requests.answer(Rc::new(exchange), body) {
             Reply::Ready(Some(response)) => self.answer(response),
             later => self.state = State::Answering(later),
         }
@@ -287,7 +285,8 @@ impl Connection {
         let here = length.and_then(|length| rest.get(..usize::try_from(length).ok()?));
         if let Some(here) = here {
             (self.framing, self.expects) = (Framing::Length(0), false);
-            return (RequestBody::Whole(Bytes::copy_from_slice(here)), here.len());
+            let whole = if here.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(here) };
+            return (RequestBody::Whole(whole), here.len());
         }
         let (ours, theirs) = intake(&self.requests.meter, length);
         self.intake = Some(ours);

@@ -2,12 +2,12 @@
 //! one comparison.
 
 use crate::body::AnswerBody;
+use crate::exchange::HttpExchange;
 use crate::reply::Reply;
-use crate::request_body::RequestBody;
 use crate::request_id;
 use crate::trace_context::{self, TraceContext};
 use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::{Method, Request, Response, Uri, Version};
+use hyper::{Method, Response, Uri, Version};
 use runnel_store::Calling;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -210,10 +210,10 @@ impl Watch {
     /// A request came.
     pub(crate) fn begin(
         observer: &Rc<dyn Observer>,
-        request: &Request<RequestBody>,
-        peer: SocketAddr,
+        exchange: &HttpExchange,
+        length: Option<u64>,
     ) -> Self {
-        let headers = request.headers();
+        let headers = &exchange.headers;
         let field = |name: HeaderName| headers.get(name).cloned();
         let names = observer.names_requests();
         let trace = names.then(|| {
@@ -225,13 +225,13 @@ impl Watch {
         });
         let observed = Observed {
             observer: observer.clone(),
-            method: request.method().clone(),
-            uri: request.uri().clone(),
-            version: request.version(),
-            peer,
+            method: exchange.method.clone(),
+            uri: exchange.uri.clone(),
+            version: exchange.version,
+            peer: exchange.peer,
             agent: field(header::USER_AGENT),
             referrer: field(header::REFERER),
-            length: request.body().length(),
+            length,
             id: names.then(|| request_id::of(headers)),
             trace,
             started: Instant::now(),

@@ -1,11 +1,11 @@
 //! From a request to the verb that answers it.
 
 use crate::body::AnswerBody;
-use crate::exchange::{HttpExchange, Wishes};
+use crate::exchange::HttpExchange;
 use crate::forwarded;
 use crate::head;
 use crate::meter::Meter;
-use crate::observe::{Observed, Observer, Watch};
+use crate::observe::{Observer, Watch};
 use crate::options::Limits;
 use crate::origin::{self, Asked};
 use crate::problem::{Problem, allow};
@@ -45,25 +45,32 @@ impl Service<Request<Incoming>> for Requests {
     type Future = Reply;
 
     fn call(&self, request: Request<Incoming>) -> Reply {
-        self.answer(request.map(RequestBody::Multiplexed))
+        let (head, body) = request.into_parts();
+        let exchange =
+            HttpExchange::new(head.method, head.uri, head.version, head.headers, self.peer);
+        self.answer(Rc::new(exchange), RequestBody::Multiplexed(body))
     }
 }
 
 impl Requests {
-    /// Answers a request.
-    pub(crate) fn answer(&self, mut request: Request<RequestBody>) -> Reply {
+    /// Answers a request, which nobody else holds yet.
+    pub(crate) fn answer(&self, mut exchange: Rc<HttpExchange>, body: RequestBody) -> Reply {
         let number = self.meter.begin();
-        let client = match &self.limits.proxies[..] {
-            [] => self.peer,
-            proxies => forwarded::client(proxies, self.peer, request.headers_mut()),
-        };
-        let asked = Asked::by(&request, &self.limits);
+        if let (proxies @ [_, ..], Some(exchange)) =
+            (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
+        {
+            exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
+        }
+        let asked = Asked::by(&exchange.method, &exchange.headers, &self.limits);
         if let Some(spin) = &self.spin {
             spin.touch();
         }
-        let watch = self.observer.as_ref().map(|observer| Watch::begin(observer, &request, client));
-        let observed = watch.as_ref().map(Watch::observed);
-        let reply = self.reply(request, client, observed);
+        let watch =
+            self.observer.as_ref().map(|observer| Watch::begin(observer, &exchange, body.length()));
+        if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
+            exchange.observed = Some(watch.observed());
+        }
+        let reply = self.reply(exchange, body);
         let reply = match watch {
             None => reply,
             Some(watch) => watch.over(reply),
@@ -84,60 +91,45 @@ impl Requests {
         reply.closing()
     }
 
-    fn reply(
-        &self,
-        request: Request<RequestBody>,
-        client: SocketAddr,
-        observed: Option<Rc<Observed>>,
-    ) -> Reply {
+    fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> Reply {
         let meter = match self.multiplexed {
             true => Meter::stream_of(&self.meter),
             false => self.meter.clone(),
         };
-        self.begin(request, client, observed, &meter)
+        self.begin(exchange, body, &meter)
             .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
     fn begin(
         &self,
-        request: Request<RequestBody>,
-        client: SocketAddr,
-        observed: Option<Rc<Observed>>,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
         meter: &Rc<Meter>,
     ) -> Result<Reply, Problem> {
-        let (mut parts, body) = request.into_parts();
-        let head = head::check(&parts.method, &parts.uri, parts.version, &parts.headers)?;
-        let host = match parts.uri.authority() {
-            Some(authority) => Some(authority.as_str().as_bytes()),
-            None => parts.headers.get(header::HOST).map(HeaderValue::as_bytes),
-        };
-        if host.is_some_and(|host| !origin::is_served(&self.limits.hosts, host)) {
+        let HttpExchange { method, uri, version, headers, .. } = &*exchange;
+        let head = head::check(method, uri, *version, headers)?;
+        let is_served = self.limits.hosts.is_empty()
+            || host(&exchange).is_none_or(|host| origin::is_served(&self.limits.hosts, host));
+        if !is_served {
             let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
             return Err(problem.because("this server does not answer for that host"));
         }
-        let task = Task::of(&parts.method)?;
-        if parts.uri.path() == "*" && task == Task::Ask(Ask::Options) {
+        let task = Task::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
             return Ok(Reply::ready(about_the_server(meter)));
         }
-        if let Some(authority) = parts.uri.authority()
+        if let Some(authority) = exchange.uri.authority()
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
+            && let Some(exchange) = Rc::get_mut(&mut exchange)
         {
             // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
-            parts.headers.insert(header::HOST, host);
+            exchange.headers.insert(header::HOST, host);
         }
-        let reference = target::reference(&parts.uri, self.limits.target)?;
+        let reference = target::reference(&exchange.uri, self.limits.target)?;
         let turn = Turn {
             root: self.root.borrow().clone(),
             reference,
-            exchange: Rc::new(HttpExchange {
-                method: parts.method,
-                uri: parts.uri,
-                headers: parts.headers,
-                peer: client,
-                body: None,
-                wishes: Wishes::default(),
-                observed,
-            }),
+            exchange,
             head,
             limits: self.limits.clone(),
             meter: meter.clone(),
@@ -162,6 +154,14 @@ impl Requests {
                 Err(problem) => problem.respond(HeaderMap::new(), &meter),
             }
         })
+    }
+}
+
+/// The host that a request is for, perhaps with a port.
+fn host(exchange: &HttpExchange) -> Option<&[u8]> {
+    match exchange.uri.authority() {
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => exchange.headers.get(header::HOST).map(HeaderValue::as_bytes),
     }
 }
 

@@ -131,9 +131,8 @@ impl<T> Fiber<T> {
     }
 
     /// Says what kind of request it answers, so that its length can be guessed.
-    pub(crate) fn answering(mut self, kind: RequestKind) -> Self {
+    pub(crate) fn answers(&mut self, kind: RequestKind) {
         self.kind = Some(kind);
-        self
     }
 
     /// Whether it may run now; if not, it is woken later.

@@ -125,11 +125,10 @@ pub(crate) fn write(
 ) -> Result<(), Unwritten> {
     let index = stack.absolute(index);
     stack.reserve(8);
-    stack.references();
-    let references = stack.top();
-    let mut writer = Writer { isolate, stack, references, out, last: None };
+    let top = stack.top();
+    let mut writer = Writer { isolate, stack, out, last: None };
     let outcome = writer.value(index, 0);
-    stack.set_top(references - 1);
+    stack.set_top(top);
     outcome
 }
 
@@ -144,8 +143,6 @@ struct Known {
 struct Writer<'a> {
     isolate: &'a Isolate,
     stack: Stack,
-    /// Where the table of references lies on the stack.
-    references: c_int,
     out: &'a mut Vec<u8>,
     /// The last object's class: lists hold objects of one class, mostly.
     last: Option<Known>,
@@ -281,7 +278,7 @@ impl Writer<'_> {
         for (position, field) in plan.fields.iter().enumerate() {
             self.out.push(if position == 0 { b'{' } else { b',' });
             self.out.extend_from_slice(&field.prefix);
-            stack.get_element(self.references, field.key as usize);
+            stack.push_kept(field.key);
             stack.get_raw(index);
             let value = self.value(stack.top(), depth + 1);
             stack.pop(1);

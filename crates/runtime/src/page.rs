@@ -25,8 +25,13 @@ const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A `get` that runs, and the page that it has begun to write.
 struct Writing {
-    isolate: Isolate,
     fiber: Fiber<Option<Content>>,
+    page: Page,
+}
+
+/// A page that was begun.
+struct Page {
+    isolate: Isolate,
     buffer: Option<Slot>,
     media_type: Cow<'static, str>,
 }
@@ -35,17 +40,28 @@ type Read = std::result::Result<Option<Content>, Fault>;
 
 impl Writing {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Read> {
-        let isolate = self.isolate.clone();
+        self.page.poll(&mut self.fiber, context)
+    }
+}
+
+impl Page {
+    /// Lets the fiber go on that writes it.
+    fn poll(
+        &mut self,
+        fiber: &mut Fiber<Option<Content>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Read> {
+        let isolate = &self.isolate;
         let stack = isolate.stack();
         stack.reserve(8);
         // A page around this one: its program asked for this `get`.
-        let outer = isolate.scheduler().is_within().then(|| begun(&isolate, stack)).flatten();
-        let outcome = Pin::new(&mut self.fiber).poll(context);
+        let outer = isolate.scheduler().is_within().then(|| begun(isolate, stack)).flatten();
+        let outcome = Pin::new(fiber).poll(context);
         let stack = isolate.stack();
         if !matches!(outcome, Poll::Ready(Ok(_)))
-            && let Some(buffer) = begun(&isolate, stack)
+            && let Some(buffer) = begun(isolate, stack)
         {
-            self.media_type = media_type(&isolate, stack);
+            self.media_type = media_type(isolate, stack);
             if let Some(old) = self.buffer.replace(buffer) {
                 stack.release(old);
             }
@@ -77,7 +93,7 @@ impl Writing {
     }
 }
 
-impl Drop for Writing {
+impl Drop for Page {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
             self.isolate.stack().release(buffer);
@@ -142,14 +158,17 @@ pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
 }
 
 /// Runs the fiber of a `get`.
-pub(crate) fn answer(isolate: &Isolate, fiber: Fiber<Option<Content>>) -> Answer<Option<Content>> {
-    let mut writing =
-        Writing { isolate: isolate.clone(), fiber, buffer: None, media_type: Cow::Borrowed("") };
-    match isolate.scheduler().at_once(|context| writing.poll(context)) {
-        Poll::Ready(result) => {
-            Answer::Ready(result.map_err(|fault| fault.into_error(&writing.isolate)))
+pub(crate) fn answer(
+    isolate: &Isolate,
+    mut fiber: Fiber<Option<Content>>,
+) -> Answer<Option<Content>> {
+    let mut page = Page { isolate: isolate.clone(), buffer: None, media_type: Cow::Borrowed("") };
+    match isolate.scheduler().at_once(|context| page.poll(&mut fiber, context)) {
+        Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(isolate))),
+        Poll::Pending => {
+            let writing = Writing { fiber, page };
+            Answer::later(Begun { writing: Some(writing), patience: None })
         }
-        Poll::Pending => Answer::later(Begun { writing: Some(writing), patience: None }),
     }
 }
 
@@ -165,15 +184,15 @@ impl Future for Begun {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let Some(mut writing) = self.writing.take() else { return Poll::Ready(Ok(None)) };
         if let Poll::Ready(result) = writing.poll(context) {
-            return Poll::Ready(result.map_err(|fault| fault.into_error(&writing.isolate)));
+            return Poll::Ready(result.map_err(|fault| fault.into_error(&writing.page.isolate)));
         }
-        if writing.buffer.is_some() {
+        if writing.page.buffer.is_some() {
             let patience =
                 self.patience.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
             if patience.as_mut().poll(context).is_ready() {
-                let first = writing.take();
+                let first = writing.page.take();
                 if !first.is_empty() {
-                    let media_type = std::mem::take(&mut writing.media_type);
+                    let media_type = std::mem::take(&mut writing.page.media_type);
                     let stream = Pieces { writing: Some(writing), first: Some(first) };
                     let body = Body::Stream(Box::pin(stream), None);
                     let content = Content { body, ..Content::default() };
@@ -203,12 +222,12 @@ impl Stream for Pieces {
         }
         let Some(writing) = &mut self.writing else { return Poll::Ready(None) };
         match writing.poll(context) {
-            Poll::Pending => match writing.take() {
+            Poll::Pending => match writing.page.take() {
                 piece if piece.is_empty() => Poll::Pending,
                 piece => Poll::Ready(Some(Ok(piece))),
             },
             Poll::Ready(Err(fault)) => {
-                let error = fault.into_error(&writing.isolate);
+                let error = fault.into_error(&writing.page.isolate);
                 self.writing = None;
                 Poll::Ready(Some(Err(error)))
             }

@@ -4,6 +4,7 @@
 
 use mlua::ffi::{self, lua_State};
 use std::any::Any;
+use std::cell::Cell;
 use std::os::raw::{c_int, c_void};
 use std::rc::Rc;
 
@@ -29,12 +30,16 @@ pub(crate) enum Type {
     Other,
 }
 
-const REFERENCES: *const c_void = &raw const MARK as *const c_void;
-const NATIVE: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
-const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(2);
-static MARK: [u8; 3] = [0; 3];
+const NATIVE: *const c_void = &raw const MARK as *const c_void;
+const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
+static MARK: [u8; 2] = [0; 2];
 
-/// A reference to a Lua value, kept in the isolate's own table of references.
+thread_local! {
+    /// Where the metatable of native values of this thread's isolate lies, for telling them apart.
+    static NATIVE_METATABLE: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
+}
+
+/// A reference to a Lua value, kept in the engine's registry.
 pub(crate) type Slot = i32;
 
 // SAFETY (whole impl): see the type. Indices are checked by the callers against `top`.
@@ -136,7 +141,7 @@ impl Stack {
 
     /// Pushes `table[position]`.
     pub(crate) fn get_element(self, table: c_int, position: usize) {
-        unsafe { ffi::lua_rawgeti(self.0, table, position as ffi::lua_Integer) };
+        unsafe { ffi::lua_rawgeti_(self.0, table, position as c_int) };
     }
 
     /// `table[key below top] = value on top`; both are popped.
@@ -146,7 +151,7 @@ impl Stack {
 
     /// Replaces the key on top by `table[key]`, without metamethods.
     pub(crate) fn get_raw(self, table: c_int) {
-        unsafe { ffi::lua_rawget(self.0, table) };
+        unsafe { ffi::lua_rawget_(self.0, table) };
     }
 
     /// Pushes a field by its name, without metamethods.
@@ -183,10 +188,6 @@ impl Stack {
         unsafe { ffi::lua_setmetatable(self.0, index) };
     }
 
-    pub(crate) fn same(self, left: c_int, right: c_int) -> bool {
-        unsafe { ffi::lua_rawequal(self.0, left, right) != 0 }
-    }
-
     /// The address of a table, for telling cycles.
     pub(crate) fn address(self, index: c_int) -> *const c_void {
         unsafe { ffi::lua_topointer(self.0, index) }
@@ -194,52 +195,34 @@ impl Stack {
 
     // References -----------------------------------------------------------------------------
 
-    /// Sets up the table of references and the metatable of native values.
+    /// Sets up the metatable of native values.
     pub(crate) fn prepare(self) {
         unsafe {
-            ffi::lua_pushlightuserdata(self.0, REFERENCES.cast_mut());
-            self.new_table(64, 0);
-            self.set_raw(ffi::LUA_REGISTRYINDEX);
             ffi::lua_pushlightuserdata(self.0, NATIVE.cast_mut());
             self.new_table(0, 2);
             ffi::lua_pushcfunction(self.0, collect_native);
             self.set_field(-2, "__gc");
             self.push_bytes(b"native");
             self.set_field(-2, "__metatable");
+            NATIVE_METATABLE.set(self.address(-1));
             self.set_raw(ffi::LUA_REGISTRYINDEX);
         }
     }
 
-    /// Pushes the table of references: with it at hand, `get_element` of a slot is one step.
-    pub(crate) fn references(self) {
-        unsafe { ffi::lua_pushlightuserdata(self.0, REFERENCES.cast_mut()) };
-        self.get_raw(ffi::LUA_REGISTRYINDEX);
-    }
-
     /// Keeps the value on top, which is popped.
     pub(crate) fn keep(self) -> Slot {
-        self.references();
-        unsafe {
-            ffi::lua_insert(self.0, -2);
-            let slot = ffi::luaL_ref(self.0, -2);
-            self.pop(1);
-            slot
-        }
+        unsafe { ffi::luaL_ref(self.0, ffi::LUA_REGISTRYINDEX) }
     }
 
     /// Pushes a kept value.
     pub(crate) fn push_kept(self, slot: Slot) {
-        self.references();
-        self.get_element(-1, slot as usize);
-        unsafe { ffi::lua_remove(self.0, -2) };
+        unsafe { ffi::lua_rawgeti_(self.0, ffi::LUA_REGISTRYINDEX, slot) };
     }
 
     /// Lets a kept value go.
     pub(crate) fn release(self, slot: Slot) {
         if self.reserve(4) {
-            self.references();
-            unsafe { ffi::luaL_unref(self.0, -1, slot) };
-            self.pop(1);
+            unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) };
         }
     }
 
@@ -273,11 +256,9 @@ impl Stack {
         if self.kind(index) != Type::Userdata || !self.metatable(index) {
             return None;
         }
-        unsafe { ffi::lua_pushlightuserdata(self.0, NATIVE.cast_mut()) };
-        self.get_raw(ffi::LUA_REGISTRYINDEX);
-        let ours = self.same(-1, -2);
-        self.pop(2);
-        if !ours {
+        let metatable = self.address(-1);
+        self.pop(1);
+        if metatable != NATIVE_METATABLE.get() {
             return None;
         }
         // SAFETY: only `push_native` gives that metatable, and it writes the value first.

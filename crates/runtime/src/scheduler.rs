@@ -11,6 +11,7 @@
 //! service (Kleinrock, *Queueing Systems*, volume 2, section 4.7), and since due times pass, nobody
 //! waits for ever: a fiber is overtaken for at most [`LONGEST_PATIENCE`].
 
+use runnel_store::Verb;
 use rustc_hash::FxHasher;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -64,13 +65,15 @@ pub(crate) struct RequestKind(u16);
 
 impl RequestKind {
     /// Requests with the same verb, the same first part of the path and as many parts are alike.
-    pub(crate) fn of(verb: &str, path: &str) -> RequestKind {
-        let path = path.trim_start_matches('/');
-        let first = path.split('/').next().unwrap_or_default();
+    pub(crate) fn of(verb: Verb, path: &str) -> RequestKind {
+        let is_slash = |byte: &u8| *byte == b'/';
+        let path = path.strip_prefix('/').unwrap_or(path).as_bytes();
+        let end = path.iter().position(is_slash).unwrap_or(path.len());
+        let (first, rest) = path.split_at(end);
         let mut hasher = FxHasher::default();
-        hasher.write(verb.as_bytes());
-        hasher.write(first.as_bytes());
-        hasher.write_usize(path.bytes().filter(|byte| *byte == b'/').count());
+        hasher.write_u8(verb as u8);
+        hasher.write(first);
+        hasher.write_usize(rest.iter().filter(|byte| is_slash(byte)).count());
         // The upper bits of this hash are its best.
         RequestKind((hasher.finish() >> 54) as u16)
     }
@@ -301,8 +304,8 @@ mod tests {
     #[test]
     fn a_request_like_others_that_ran_long_lets_short_ones_pass() {
         let scheduler = Scheduler::new();
-        let (slow, fast) = (RequestKind::of("get", "fib/25"), RequestKind::of("get", "hi"));
-        assert_eq!(slow, RequestKind::of("get", "/fib/30"));
+        let (slow, fast) = (RequestKind::of(Verb::Get, "fib/25"), RequestKind::of(Verb::Get, "hi"));
+        assert_eq!(slow, RequestKind::of(Verb::Get, "/fib/30"));
         for _ in 0..50 {
             scheduler.learn(slow, Duration::from_millis(3));
             scheduler.learn(fast, Duration::from_micros(3));
@@ -325,7 +328,7 @@ mod tests {
     #[test]
     fn one_run_changes_little_of_what_is_usual() {
         let scheduler = Scheduler::new();
-        let kind = RequestKind::of("get", "hi");
+        let kind = RequestKind::of(Verb::Get, "hi");
         for _ in 0..50 {
             scheduler.learn(kind, Duration::from_micros(4));
         }

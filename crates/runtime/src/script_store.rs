@@ -77,8 +77,9 @@ impl ScriptStore {
             crate::value::push_content(isolate, stack, value);
             5
         };
-        Fiber::new(isolate, call.clone(), push, take)
-            .answering(RequestKind::of(verb.name(), reference.path()))
+        let mut fiber = Fiber::new(isolate, call.clone(), push, take);
+        fiber.answers(RequestKind::of(verb, reference.path()));
+        fiber
     }
 
     /// Runs a verb that carries content; a stream is read first.

@@ -14,6 +14,9 @@ use std::mem::MaybeUninit;
 /// The request line has this much beside its target, in bytes: the method, the version, two spaces.
 const BESIDE_TARGET: usize = 64;
 
+/// Bytes of the request line behind its target, without the line feed.
+const AFTER_TARGET: usize = " HTTP/1.1\r".len();
+
 /// The head of a request.
 #[derive(Debug)]
 pub(super) struct RequestHead {
@@ -76,38 +79,48 @@ impl RequestHead {
         limits: &Limits,
         scratch: &Scratch,
     ) -> Result<Option<(RequestHead, usize)>, Refusal> {
-        let line = request_line(bytes, limits)?;
         if limits.header_fields == DEFAULT_HEADER_FIELDS {
             let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
-            return parse_into(&mut fields, line, bytes, limits, scratch);
+            return parse_into(&mut fields, bytes, limits, scratch);
         }
         let mut fields = vec![MaybeUninit::uninit(); limits.header_fields];
-        parse_into(&mut fields, line, bytes, limits, scratch)
+        parse_into(&mut fields, bytes, limits, scratch)
     }
 }
 
-/// Looks at the request line as far as it has come. Answers how long it is.
-fn request_line(bytes: &[u8], limits: &Limits) -> Result<usize, Refusal> {
-    let end = memchr::memchr(b'\n', bytes);
-    let line = &bytes[..end.unwrap_or(bytes.len())];
+/// Looks at a request line, which may not be whole.
+fn check_line(line: &[u8], limits: &Limits) -> Result<(), Refusal> {
     if line.len() > limits.target.saturating_add(BESIDE_TARGET) {
         return Err(LONG_TARGET);
     }
-    if memchr::memchr(b'#', line).is_some() {
-        return Err(FRAGMENT);
+    match memchr::memchr(b'#', line) {
+        Some(_) => Err(FRAGMENT),
+        None => Ok(()),
     }
-    Ok(line.len())
+}
+
+/// How long the request line is, as far as it has come.
+fn line_length(bytes: &[u8], request: &httparse::Request<'_, '_>) -> usize {
+    match request.path {
+        // Usually it was read, and only the version is behind the target.
+        Some(target) if request.version.is_some() => {
+            let start = target.as_ptr().addr() - bytes.as_ptr().addr();
+            start + target.len() + AFTER_TARGET
+        }
+        _ => memchr::memchr(b'\n', bytes).unwrap_or(bytes.len()),
+    }
 }
 
 fn parse_into<'a>(
     fields: &mut [MaybeUninit<httparse::Header<'a>>],
-    line: usize,
     bytes: &'a [u8],
     limits: &Limits,
     scratch: &Scratch,
 ) -> Result<Option<(RequestHead, usize)>, Refusal> {
     let mut request = httparse::Request::new(&mut []);
     let parsed = request.parse_with_uninit_headers(bytes, fields);
+    let line = line_length(bytes, &request).min(bytes.len());
+    check_line(&bytes[..line], limits)?;
     let length = match parsed {
         Ok(httparse::Status::Complete(length)) => Some(length),
         Ok(httparse::Status::Partial) => None,
@@ -147,7 +160,11 @@ fn parse_into<'a>(
 }
 
 fn has_bare_line_feed(bytes: &[u8]) -> bool {
-    memchr::memchr_iter(b'\n', bytes).any(|at| at == 0 || bytes[at - 1] != b'\r')
+    // All of it, and no way out: so the compiler looks at many bytes at a time.
+    let pairs = bytes.iter().zip(bytes.iter().skip(1));
+    let bare =
+        pairs.fold(false, |bare, (before, byte)| bare | ((*byte == b'\n') & (*before != b'\r')));
+    bare || bytes.first() == Some(&b'\n')
 }
 
 /// A version that is one, and not ours, is told from nonsense.

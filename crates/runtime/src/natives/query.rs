@@ -32,18 +32,18 @@ fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> R
         true => None,
         false => Some(attempt!(filter(isolate, arguments.0, 4, 0))),
     };
-    let sort = attempt!(arguments.value(isolate, 5));
-    let fields = attempt!(arguments.value(isolate, 8));
+    let sort = attempt!(texts(isolate, arguments, 5));
+    let fields = attempt!(texts(isolate, arguments, 8));
     let number = |at| match arguments.is_nil(at) {
         true => None,
         false => Some(arguments.number(at).max(0.0) as u64),
     };
     let query = Query {
         filter,
-        sort: texts(sort).into_iter().map(sort_key).collect(),
+        sort: sort.into_iter().map(sort_key).collect(),
         limit: number(6),
         offset: number(7).unwrap_or(0),
-        fields: texts(fields),
+        fields,
         count: arguments.boolean(9),
     };
     let path = reference_at(arguments, 2, 3);
@@ -65,8 +65,11 @@ fn run(isolate: &Isolate, arguments: Arguments) -> Reply {
     super::stores::given(answer.map(Some))
 }
 
-fn texts(value: Value) -> Vec<String> {
-    match value {
+fn texts(isolate: &Isolate, arguments: Arguments, at: c_int) -> Result<Vec<String>, Error> {
+    if arguments.is_nil(at) {
+        return Ok(Vec::new());
+    }
+    Ok(match arguments.value(isolate, at)? {
         Value::List(items) => items
             .into_iter()
             .filter_map(|item| match item {
@@ -76,7 +79,7 @@ fn texts(value: Value) -> Vec<String> {
             .collect(),
         Value::Text(text) => vec![text],
         _ => Vec::new(),
-    }
+    })
 }
 
 /// `name`, or `-name` for the largest first.

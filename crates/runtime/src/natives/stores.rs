@@ -61,9 +61,9 @@ pub(super) fn reference(arguments: Arguments) -> Reference {
 
 /// A path and perhaps a scheme.
 pub(super) fn reference_at(arguments: Arguments, path: c_int, scheme: c_int) -> Reference {
-    let reference = match arguments.text(path) {
-        root if root.is_empty() => Reference::default(),
-        path => Reference::from_path(path),
+    let reference = match arguments.bytes(path) {
+        [] => Reference::default(),
+        _ => Reference::from_path(arguments.text(path)),
     };
     match arguments.is_nil(scheme) {
         true => reference,

@@ -6,7 +6,7 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::migrate;
 use crate::sqlite::options::Options;
 use crate::sqlite::place::Place;
-use crate::sqlite::reader::{Reader, Traits};
+use crate::sqlite::reader::{Reader, Site, Traits};
 use crate::sqlite::rows::Rows;
 use crate::sqlite::schema::TableInfo;
 use crate::sqlite::select::Select;
@@ -186,7 +186,7 @@ impl Database {
         if let Some(held) = transaction::of(&self.reader.shared, context) {
             return held.run(context.deadline, TableInfo::names);
         }
-        let names = |connection: &rusqlite::Connection, _| TableInfo::names(connection);
+        let names = |connection: &rusqlite::Connection, _: Site<'_>| TableInfo::names(connection);
         self.reader.read(context.deadline, names, |_, _, _| {})
     }
 }

@@ -20,8 +20,10 @@ use rusqlite::ffi;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 use std::cell::RefCell;
-use std::ffi::{CStr, c_int};
+use std::collections::VecDeque;
+use std::ffi::{CStr, c_int, c_uint};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// The function's name. A program's own statement that calls it is refused.
@@ -30,6 +32,9 @@ const C_NAME: &CStr = c"runnel_rows";
 
 /// Columns that a function of SQLite is given at most.
 const MOST_COLUMNS: usize = 100;
+
+/// Statements that a connection keeps prepared.
+const KEPT: usize = 16;
 
 thread_local! {
     /// Where the statement that this thread runs writes to.
@@ -73,22 +78,99 @@ pub(crate) fn install(connection: &Connection) -> Result<()> {
     }
 }
 
+/// Folding statements of one connection, prepared. Taking a statement from rusqlite's shelf and
+/// putting it back costs as much as two rows.
+///
+/// It is dropped before the connection is closed.
+#[derive(Default)]
+pub(crate) struct Statements(RefCell<VecDeque<(String, Prepared)>>);
+
+/// A statement without parameters.
+struct Prepared(NonNull<ffi::sqlite3_stmt>);
+
+impl Statements {
+    /// Runs a statement to its end.
+    fn run(&self, connection: &Connection, sql: &str) -> Result<()> {
+        let mut kept = self.0.borrow_mut();
+        if let Some((_, known)) = kept.iter().find(|(text, _)| text == sql) {
+            return known.run();
+        }
+        let new = Prepared::new(connection, sql)?;
+        let ran = new.run();
+        if kept.len() >= KEPT {
+            kept.pop_front();
+        }
+        kept.push_back((sql.to_string(), new));
+        ran
+    }
+}
+
+impl Prepared {
+    fn new(connection: &Connection, sql: &str) -> Result<Prepared> {
+        let mut statement = std::ptr::null_mut();
+        let length = c_int::try_from(sql.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the handle is open, and the text is read only during the call.
+        let (code, handle) = unsafe {
+            let handle = connection.handle();
+            let persistent = ffi::SQLITE_PREPARE_PERSISTENT as c_uint;
+            let (text, rest) = (sql.as_ptr().cast(), std::ptr::null_mut());
+            let code =
+                ffi::sqlite3_prepare_v3(handle, text, length, persistent, &raw mut statement, rest);
+            (code, handle)
+        };
+        match (code, NonNull::new(statement)) {
+            (ffi::SQLITE_OK, Some(statement)) => Ok(Prepared(statement)),
+            // SAFETY: the handle is open.
+            _ => Err(unsafe { failure(code, handle) }),
+        }
+    }
+
+    fn run(&self) -> Result<()> {
+        let statement = self.0.as_ptr();
+        // SAFETY: the connection is open as long as this statement lives.
+        unsafe {
+            let ran = match ffi::sqlite3_step(statement) {
+                ffi::SQLITE_ROW | ffi::SQLITE_DONE => Ok(()),
+                code => Err(failure(code, ffi::sqlite3_db_handle(statement))),
+            };
+            ffi::sqlite3_reset(statement);
+            ran
+        }
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // SAFETY: it is made once and the connection is still open.
+        unsafe { ffi::sqlite3_finalize(self.0.as_ptr()) };
+    }
+}
+
+/// What a connection says of a call that failed.
+///
+/// # Safety
+/// The connection is open.
+unsafe fn failure(code: c_int, handle: *mut ffi::sqlite3) -> Error {
+    // SAFETY: SQLite answers a text that holds until the next call.
+    let text = unsafe { CStr::from_ptr(ffi::sqlite3_errmsg(handle)) };
+    Error::SqliteFailure(ffi::Error::new(code), Some(text.to_string_lossy().into_owned()))
+}
+
 /// Runs a folding statement.
 ///
 /// # Errors
 /// [`Fault::interrupted`] when the encoding reaches the limit, and what the statement says.
 pub(crate) fn encode(
-    connection: &Connection,
+    (connection, statements): (&Connection, &Statements),
     sql: &str,
     columns: &Arc<Columns>,
     size: &Size,
     limit: usize,
 ) -> std::result::Result<Vec<u8>, Fault> {
-    let mut statement = connection.prepare_cached(sql)?;
     let mut out = Vec::with_capacity(size.expected().min(limit));
     out.push(b'[');
     TARGET.set(Some(Target { columns: columns.clone(), out, limit, rows: 0 }));
-    let ran = statement.query_row([], |_| Ok(()));
+    let ran = statements.run(connection, sql);
     let Some(Target { mut out, rows, .. }) = TARGET.take() else {
         return Err(Fault::interrupted());
     };
@@ -235,10 +317,39 @@ mod tests {
 
     const SQL: &str = "SELECT runnel_rows(id, done) FROM t NOT INDEXED";
 
+    fn folded(
+        connection: &Connection,
+        statements: &Statements,
+        limit: usize,
+    ) -> std::result::Result<Vec<u8>, Fault> {
+        encode((connection, statements), SQL, &columns(), &Size::default(), limit)
+    }
+
+    #[test]
+    fn a_statement_is_prepared_once_and_sees_what_changed() {
+        let connection = table(1);
+        let statements = Statements::default();
+        assert_eq!(
+            folded(&connection, &statements, 1 << 20).unwrap(),
+            br#"[{"id":1,"done":true}]"#
+        );
+        connection.execute_batch("delete from t; alter table t add column x").unwrap();
+        assert_eq!(folded(&connection, &statements, 1 << 20).unwrap(), b"[]");
+        connection.execute_batch("drop table t").unwrap();
+        let fault = folded(&connection, &statements, 1 << 20).unwrap_err();
+        assert!(fault.message.contains("no such table: t"), "{fault:?}");
+        assert_eq!(statements.0.borrow().len(), 1);
+        let missing = statements.run(&connection, "select 1 from absent").unwrap_err();
+        assert!(missing.to_string().contains("no such table: absent"), "{missing:?}");
+        for number in 0..KEPT * 2 {
+            statements.run(&connection, &format!("select {number}")).unwrap();
+        }
+        assert_eq!(statements.0.borrow().len(), KEPT);
+    }
+
     #[test]
     fn rows_come_in_the_order_of_their_numbers() {
-        let encoded =
-            |rows| encode(&table(rows), SQL, &columns(), &Size::default(), 1 << 20).unwrap();
+        let encoded = |rows| folded(&table(rows), &Statements::default(), 1 << 20).unwrap();
         assert_eq!(encoded(0), b"[]");
         assert_eq!(
             encoded(3),
@@ -249,11 +360,10 @@ mod tests {
     #[test]
     fn it_ends_at_its_limit_and_works_on() {
         let connection = table(1000);
-        let fault = encode(&connection, SQL, &columns(), &Size::default(), 500).unwrap_err();
+        let statements = Statements::default();
+        let fault = folded(&connection, &statements, 500).unwrap_err();
         assert!(fault.is_interrupted());
-        assert!(
-            encode(&connection, SQL, &columns(), &Size::default(), 1 << 20).unwrap().len() > 1000
-        );
+        assert!(folded(&connection, &statements, 1 << 20).unwrap().len() > 1000);
     }
 
     #[test]

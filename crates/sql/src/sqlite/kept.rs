@@ -40,7 +40,8 @@ impl Shelf {
     pub(crate) fn find(&mut self, version: i64, select: &Arc<Select>) -> Option<Kept> {
         self.at(version);
         let same = |entry: &&(Arc<Select>, Kept)| {
-            entry.0.fingerprint == select.fingerprint && entry.0 == *select
+            Arc::ptr_eq(&entry.0, select)
+                || entry.0.fingerprint == select.fingerprint && entry.0 == *select
         };
         self.entries.iter().find(same).map(|entry| entry.1.clone())
     }

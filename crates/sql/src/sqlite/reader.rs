@@ -35,6 +35,9 @@ pub const READ_SIZE: usize = 1 << 20;
 /// thread: the count is one step of SQLite and cannot be interrupted by the budget.
 const COUNT_PAGES: i64 = 2_000;
 
+/// Entity tags that are remembered, each as long as no other one takes its place.
+const TAGS: usize = 16;
+
 /// Statements of programs whose properties are remembered.
 const REMEMBERED: usize = 256;
 
@@ -55,15 +58,17 @@ pub(crate) struct Stamp {
 }
 
 /// Where a read runs, for reads that do less on a thread that must not wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Site {
-    Worker,
+#[derive(Clone, Copy)]
+pub(crate) enum Site<'a> {
+    Worker(&'a fold::Statements),
     Pool,
 }
 
 /// A worker's own reading connection.
 pub(crate) struct Reader {
     pub(crate) shared: Arc<Shared>,
+    // Dropped before the connection is closed, which the next field does.
+    folding: fold::Statements,
     standing: Rc<Standing>,
     /// Of the connection, from its first read on.
     index: OnceCell<Option<WalIndex>>,
@@ -77,6 +82,13 @@ pub(crate) struct Reader {
     statements: RefCell<FxHashMap<Box<str>, Traits>>,
     volatile: Volatile,
     shelf: RefCell<Shelf>,
+    tags: RefCell<[Option<Made>; TAGS]>,
+}
+
+/// The entity tag of an answer at a version.
+struct Made {
+    of: (i64, u64),
+    tag: EntityTag,
 }
 
 /// What is known of a statement of a program.
@@ -98,6 +110,7 @@ impl Reader {
         let stop = Stop::install(&mut connection)?;
         Ok(Reader {
             shared,
+            folding: fold::Statements::default(),
             standing: Standing::new(connection, own),
             index: OnceCell::new(),
             version: Cell::default(),
@@ -108,6 +121,7 @@ impl Reader {
             statements: RefCell::default(),
             volatile,
             shelf: RefCell::default(),
+            tags: RefCell::default(),
         })
     }
 
@@ -238,8 +252,18 @@ impl Reader {
     /// The validator of an answer at a version. It is weak, because the answer may be wanted in
     /// several forms.
     pub(crate) fn tag(&self, stamp: Stamp, select: &Select) -> EntityTag {
-        let hash = SEED.hash_one((self.number, stamp.data, select.fingerprint));
-        EntityTag { text: hexadecimal(hash).into(), weak: true }
+        let place = select.fingerprint as usize % TAGS;
+        let mut tags = self.tags.borrow_mut();
+        match &tags[place] {
+            Some(made) if made.of == (stamp.data, select.fingerprint) => made.tag.clone(),
+            _ => {
+                let of = (stamp.data, select.fingerprint);
+                let text = hexadecimal(SEED.hash_one((self.number, of)));
+                let tag = EntityTag { text: text.into(), weak: true };
+                tags[place] = Some(Made { of, tag: tag.clone() });
+                tag
+            }
+        }
     }
 
     /// The kept answer at a version.
@@ -250,6 +274,12 @@ impl Reader {
         let kept = self.shelf.borrow_mut().find(stamp.data, select)?;
         self.shared.counters.add(Count::Kept, 1);
         Some(kept)
+    }
+
+    fn keep(&self, stamp: Stamp, select: &Arc<Select>, answer: impl FnOnce() -> Kept) {
+        if self.shared.options.keep_answers {
+            self.shelf.borrow_mut().keep(stamp.data, select, answer());
+        }
     }
 
     /// Does something on this connection at once; while it is locked for readers, tries again
@@ -295,14 +325,14 @@ impl Reader {
     ) -> Answer<T>
     where
         T: Send + 'static,
-        W: Fn(&Connection, Site) -> Result<T, Fault> + Clone + Send + 'static,
+        W: Fn(&Connection, Site<'_>) -> Result<T, Fault> + Clone + Send + 'static,
     {
         let (pool, again) = (self.shared.pool.clone(), work.clone());
         let inline = self.patiently(deadline, move |reader| {
             let limit = Instant::now() + READ_BUDGET;
             let limit = deadline.map_or(limit, |deadline| limit.min(deadline));
             let found = reader.steadily(|connection, _| {
-                reader.stop.during(Some(limit), || work(connection, Site::Worker))
+                reader.stop.during(Some(limit), || work(connection, Site::Worker(&reader.folding)))
             });
             tally::tell(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
@@ -328,24 +358,27 @@ impl Reader {
         deadline: Option<Instant>,
     ) -> Answer<Bytes> {
         let (run, keep) = (select.clone(), select.clone());
-        let work = move |connection: &Connection, site| {
+        let work = move |connection: &Connection, site: Site<'_>| {
             let mut end = |_: &mut _| match site {
-                Site::Worker => Err(Fault::interrupted()),
+                Site::Worker(_) => Err(Fault::interrupted()),
                 Site::Pool => Err(encode::too_large()),
             };
-            if let (Some(folding), Some(columns), Site::Worker) = (&run.folding, &run.columns, site)
+            if let (Some(sql), Some(columns), Site::Worker(statements)) =
+                (&run.folding, &run.columns, site)
                 && form != Form::Csv
             {
-                return fold::encode(connection, folding, columns, &run.size, READ_SIZE)
-                    .map(Bytes::from);
+                let on = (connection, statements);
+                return fold::encode(on, sql, columns, &run.size, READ_SIZE).map(Bytes::from);
             }
-            let from = if site == Site::Worker { READ_SIZE } else { ENCODING_LIMIT };
+            let from = match site {
+                Site::Worker(_) => READ_SIZE,
+                Site::Pool => ENCODING_LIMIT,
+            };
             encode::encode(connection, &run, form, Watch { from, tell: &mut end }).map(Bytes::from)
         };
         self.read(deadline, work, move |reader, stamp, bytes| {
             if form != Form::Csv {
-                let answer = Kept::Json(bytes.clone());
-                reader.shelf.borrow_mut().keep(stamp.data, &keep, answer);
+                reader.keep(stamp, &keep, || Kept::Json(bytes.clone()));
             }
         })
     }
@@ -357,7 +390,7 @@ impl Reader {
         deadline: Option<Instant>,
     ) -> Answer<Value> {
         let run = select.clone();
-        let work = move |connection: &Connection, _| encode::records(connection, &run);
+        let work = move |connection: &Connection, _: Site<'_>| encode::records(connection, &run);
         self.read(deadline, work, |_, _, _| {}).map(Value::List)
     }
 
@@ -368,16 +401,16 @@ impl Reader {
         deadline: Option<Instant>,
     ) -> Answer<i64> {
         let (run, keep) = (select.clone(), select.clone());
-        let work = move |connection: &Connection, site| {
+        let work = move |connection: &Connection, site: Site<'_>| {
             let pages = "PRAGMA page_count";
             let pages: i64 = connection.prepare_cached(pages)?.query_row([], |row| row.get(0))?;
-            if site == Site::Worker && pages > COUNT_PAGES {
+            if matches!(site, Site::Worker(_)) && pages > COUNT_PAGES {
                 return Err(Fault::interrupted());
             }
             encode::count(connection, &run)
         };
         self.read(deadline, work, move |reader, stamp, count| {
-            reader.shelf.borrow_mut().keep(stamp.data, &keep, Kept::Count(*count));
+            reader.keep(stamp, &keep, || Kept::Count(*count));
         })
     }
 }

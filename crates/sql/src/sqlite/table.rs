@@ -10,7 +10,7 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::insert;
 use crate::sqlite::kept::Kept;
 use crate::sqlite::keys::{entries, key_text, keys_sql, target_key};
-use crate::sqlite::reader::{Reader, Stamp};
+use crate::sqlite::reader::{Reader, Site, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
 use crate::sqlite::schema::{Key, TableInfo};
@@ -362,7 +362,7 @@ impl Table {
             None => Answer::ok(None),
             Some(None) => Answer::ok(Some(Vec::new())),
             Some(Some(sql)) => {
-                let work = move |connection: &rusqlite::Connection, _| {
+                let work = move |connection: &rusqlite::Connection, _: Site<'_>| {
                     let mut statement = connection.prepare_cached(&sql)?;
                     let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
                     Ok(names.collect::<rusqlite::Result<Vec<String>>>()?)
