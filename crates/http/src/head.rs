@@ -56,7 +56,8 @@ pub(crate) fn check(
             head.ranged = true;
         }
     }
-    head.upgrades &= version == Version::HTTP_11
+    head.upgrades = head.upgrades
+        && version == Version::HTTP_11
         && fields::list(headers, header::UPGRADE, b"websocket")
         && fields::list(headers, header::CONNECTION, b"upgrade");
     if hosts > 1 {

@@ -308,7 +308,7 @@ impl Connection {
         };
         // A client that was not told to send its content may send it all the same, or not.
         let ends = self.is_last || self.expects || extent == Extent::Close;
-        self.persists &= !ends && !says_close(&parts.headers);
+        self.persists &= !ends;
         self.write_head(status, &parts.headers, extent);
         self.scratch.give_headers(parts.headers);
         if status == StatusCode::SWITCHING_PROTOCOLS {
@@ -325,9 +325,10 @@ impl Connection {
     fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: Extent) {
         let (version, persists) = (self.version, self.persists);
         let output = &mut self.output.buffer;
-        self.scratch.with_date(self.requests.meter.now(), |date| {
-            AnswerHead { version, status, headers, extent, persists, date }.write(output);
+        let says_close = self.scratch.with_date(self.requests.meter.now(), |date| {
+            AnswerHead { version, status, headers, extent, persists, date }.write(output)
         });
+        self.persists &= !says_close;
     }
 
     /// The head of a request is none: says so and ends.
@@ -491,8 +492,4 @@ impl Connection {
         self.state = State::Ending(End::Parting { sends });
         Poll::Ready(Ok(()))
     }
-}
-
-fn says_close(headers: &HeaderMap) -> bool {
-    headers.get(header::CONNECTION).is_some_and(|value| value == "close")
 }

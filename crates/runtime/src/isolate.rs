@@ -47,6 +47,8 @@ pub(crate) struct Slots {
     pub(crate) instantiate: Slot,
     pub(crate) serve: Slot,
     pub(crate) serve_verbs: Slot,
+    /// The name of the verb that is asked for most.
+    pub(crate) get: Slot,
     pub(crate) text: Slot,
     pub(crate) json_text: Slot,
     pub(crate) html_text: Slot,

@@ -5,6 +5,7 @@ use crate::isolate::Slots;
 use crate::native::{Native, trampoline};
 use crate::raw::{Slot, Stack, Type};
 use mlua::Lua;
+use runnel_store::Verb;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -178,6 +179,10 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         instantiate: keep("instantiate", Type::Function)?,
         serve: keep("serve", Type::Function)?,
         serve_verbs: keep("serveVerbs", Type::Function)?,
+        get: {
+            stack.push_bytes(Verb::Get.name().as_bytes());
+            stack.keep()
+        },
         text: keep("str", Type::Function)?,
         json_text: keep("json", Type::Function)?,
         html_text: keep("html", Type::Function)?,

@@ -68,7 +68,10 @@ impl ScriptStore {
         let push = |stack: Stack| {
             stack.push_kept(isolate.slots().serve);
             stack.push_kept(self.object);
-            stack.push_bytes(verb.name().as_bytes());
+            match verb {
+                Verb::Get => stack.push_kept(isolate.slots().get),
+                _ => stack.push_bytes(verb.name().as_bytes()),
+            }
             stack.push_bytes(reference.path().as_bytes());
             match reference.query() {
                 Some(query) => stack.push_bytes(query.as_bytes()),

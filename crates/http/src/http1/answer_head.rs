@@ -31,15 +31,19 @@ pub(super) struct AnswerHead<'a> {
 }
 
 impl AnswerHead<'_> {
-    pub(super) fn write(&self, output: &mut Vec<u8>) {
+    /// Appends it. Answers whether its own headers say that the connection ends.
+    pub(super) fn write(&self, output: &mut Vec<u8>) -> bool {
         self.status_line(output);
-        let (mut says_connection, mut says_date) = (false, false);
+        let (mut says_connection, mut says_close, mut says_date) = (false, false, false);
         for (name, value) in self.headers {
             if *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING {
                 // What is sent decides.
                 continue;
             }
-            says_connection |= *name == header::CONNECTION;
+            if *name == header::CONNECTION {
+                says_connection = true;
+                says_close |= value == "close";
+            }
             says_date |= *name == header::DATE;
             fields::write(name.as_str(), value.as_bytes(), output);
         }
@@ -62,6 +66,7 @@ impl AnswerHead<'_> {
             output.extend_from_slice(self.date);
         }
         output.extend_from_slice(b"\r\n");
+        says_close
     }
 
     fn status_line(&self, output: &mut Vec<u8>) {

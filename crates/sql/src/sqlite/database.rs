@@ -174,12 +174,8 @@ impl Database {
 
     /// The table that a reference leads to, and the reference within it; `None` at the root.
     fn split(&self, reference: &Reference) -> Option<(Table, Reference)> {
-        let path = reference.relative_path();
-        let (name, rest) = path.split_once('/').unwrap_or((path, ""));
-        if name.is_empty() {
-            return None;
-        }
-        Some((self.table(name), reference.with_path(rest)))
+        let (name, rest) = reference.split_first()?;
+        Some((self.table(name), rest))
     }
 
     fn names(&self, context: &Context) -> Answer<Vec<String>> {
