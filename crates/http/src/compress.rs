@@ -2,6 +2,7 @@
 
 use crate::body::AnswerBody;
 use crate::conditions;
+use crate::fields;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
 
@@ -58,10 +59,10 @@ pub(crate) fn packing(
     if !kind.is_some_and(is_compressible) {
         return Packing::Never;
     }
+    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else { return Packing::Possible };
     if asked.contains_key(header::RANGE) || says_no_transform(asked) {
         return Packing::Possible;
     }
-    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else { return Packing::Possible };
     let gzip = coding_quality(&accepted, "gzip");
     match gzip > 0 && gzip >= coding_quality(&accepted, "identity") {
         true => Packing::Wanted,
@@ -71,11 +72,16 @@ pub(crate) fn packing(
 
 /// Packs an answer whose headers are complete, or says that it could have been.
 pub(crate) fn apply(packing: Packing, headers: &mut HeaderMap, body: &mut AnswerBody) {
-    if packing == Packing::Never
-        || headers.contains_key(header::CONTENT_ENCODING)
-        || headers.contains_key(header::CONTENT_RANGE)
-        || says_no_transform(headers)
-    {
+    if packing == Packing::Never {
+        return;
+    }
+    // An answer has few headers: going through them costs less than looking three of them up.
+    let stays = headers.iter().any(|(name, value)| {
+        *name == header::CONTENT_ENCODING
+            || *name == header::CONTENT_RANGE
+            || *name == header::CACHE_CONTROL && is_no_transform(value)
+    });
+    if stays {
         return;
     }
     add_vary(headers);
@@ -122,10 +128,11 @@ pub(crate) fn add_vary(headers: &mut HeaderMap) {
 }
 
 fn says_no_transform(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::CACHE_CONTROL).iter();
-    let mut directives =
-        lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.split(','));
-    directives.any(|directive| directive.trim().eq_ignore_ascii_case("no-transform"))
+    headers.get_all(header::CACHE_CONTROL).iter().any(is_no_transform)
+}
+
+fn is_no_transform(line: &HeaderValue) -> bool {
+    fields::words(line.as_bytes()).any(|directive| directive.eq_ignore_ascii_case(b"no-transform"))
 }
 
 /// The lines of a field as one list.
