@@ -169,6 +169,18 @@ impl AnswerBody {
         polled
     }
 
+    /// All of it, where it lies in memory.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        let Source::Whole(bytes) = &mut self.source else { return None };
+        let bytes = std::mem::take(bytes);
+        self.source = Source::Done;
+        if let Some(watch) = &self.watch {
+            watch.sent(bytes.len() as u64);
+            watch.is_whole();
+        }
+        Some(bytes)
+    }
+
     /// How many bytes it has, where that is known.
     pub(crate) fn length(&self) -> Option<u64> {
         self.size_hint().exact()

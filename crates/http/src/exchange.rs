@@ -8,6 +8,7 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{Calling, Error, Exchange, Kind, Result, Text};
 use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
@@ -85,6 +86,16 @@ impl HttpExchange {
             .get(header::CONTENT_TYPE)
             .and_then(|value| value.to_str().ok())
             .is_some_and(form::is_form)
+    }
+}
+
+/// Without headers and query: they may hold secrets.
+impl fmt::Debug for HttpExchange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("HttpExchange")
+            .field("method", &self.method)
+            .field("path", &self.uri.path())
+            .finish_non_exhaustive()
     }
 }
 

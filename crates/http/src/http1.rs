@@ -14,7 +14,7 @@ pub(crate) use intake::{Broken, IntakeReader};
 pub(crate) use scratch::Scratch;
 
 use crate::body::AnswerBody;
-use crate::exchange::HttpExchange;
+use crate::file_body::Piece;
 use crate::framing::{Framing, Step};
 use crate::reply::Reply;
 use crate::request_body::RequestBody;
@@ -249,7 +249,7 @@ impl Connection {
         if matches!(bytes, [] | [b'\r']) {
             return empty;
         }
-        match RequestHead::parse(bytes, &self.requests.limits, &self.scratch) {
+        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.scratch) {
             Ok(None) => empty,
             Ok(Some((head, length))) => empty + length + self.begin(head, &bytes[length..]),
             Err(refusal) => {
@@ -264,12 +264,10 @@ impl Connection {
         self.framing = head.framing;
         self.persists = head.persists;
         self.expects = head.expects;
-        self.version = head.version;
-        self.answers_head = head.method == Method::HEAD;
+        self.version = head.exchange.version;
+        self.answers_head = head.exchange.method == Method::HEAD;
         let (body, taken) = self.content(rest);
-        let RequestHead { method, uri, version, headers, .. } = head;
-        let exchange = HttpExchange::new(method, uri, version, headers, self.requests.peer);
-        match self.requests.answer(Rc::new(exchange), body) {
+        match self.requests.answer(head.exchange, body) {
             Reply::Ready(Some(response)) => self.answer(response),
             later => self.state = State::Answering(later),
         }
@@ -295,7 +293,7 @@ impl Connection {
 
     /// Begins with an answer.
     fn answer(&mut self, response: Response<AnswerBody>) {
-        let (parts, body) = response.into_parts();
+        let (parts, mut body) = response.into_parts();
         let status = parts.status;
         let extent = match body.length() {
             _ if status.is_informational() => Extent::Nothing,
@@ -315,6 +313,10 @@ impl Connection {
             drop(body);
             self.state = State::Ending(End::Upgraded);
         } else if self.answers_head || matches!(extent, Extent::Nothing | Extent::Length(0)) {
+            drop(body);
+            self.finish();
+        } else if let Some(bytes) = body.take_whole() {
+            self.output.push(Piece::Bytes(bytes), false);
             drop(body);
             self.finish();
         } else {

@@ -70,25 +70,22 @@ impl Requests {
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
         }
-        let reply = self.reply(exchange, body);
-        let reply = match watch {
-            None => reply,
-            Some(watch) => watch.over(reply),
-        };
-        let reply = match asked {
-            None => reply,
-            Some(asked) => reply.with(|response| asked.answer(response)),
-        };
-        let leaving = self.meter.leaving.get() && !self.multiplexed;
-        if number < self.limits.requests && !leaving {
-            return reply;
+        // Large as it is, it stays where it is unless somebody has something to say about it.
+        let mut reply = self.reply(exchange, body);
+        if let Some(watch) = watch {
+            reply = watch.over(reply);
         }
-        if self.multiplexed {
+        if let Some(asked) = asked {
+            reply = reply.with(|response| asked.answer(response));
+        }
+        let is_last = number >= self.limits.requests;
+        if self.multiplexed && is_last {
             self.meter.stopping.set(true);
             self.meter.wake();
-            return reply;
+        } else if !self.multiplexed && (is_last || self.meter.leaving.get()) {
+            reply = reply.closing();
         }
-        reply.closing()
+        reply
     }
 
     fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> Reply {

@@ -4,12 +4,15 @@
 //! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
 
 use super::scratch::Scratch;
+use crate::exchange::HttpExchange;
 use crate::fields::{self, Copied};
 use crate::framing::{Chunk, Framing};
 use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::rc::Rc;
 
 /// The request line has this much beside its target, in bytes: the method, the version, two spaces.
 const BESIDE_TARGET: usize = 64;
@@ -20,10 +23,8 @@ const AFTER_TARGET: usize = " HTTP/1.1\r".len();
 /// The head of a request.
 #[derive(Debug)]
 pub(super) struct RequestHead {
-    pub(super) method: Method,
-    pub(super) uri: Uri,
-    pub(super) version: Version,
-    pub(super) headers: HeaderMap,
+    /// What was asked, as it is seen from here on.
+    pub(super) exchange: Rc<HttpExchange>,
     /// Where the content after it ends.
     pub(super) framing: Framing,
     /// Whether the client wants to go on with another request.
@@ -76,15 +77,16 @@ impl RequestHead {
     /// They begin with none, or with one beyond the limits.
     pub(super) fn parse(
         bytes: &[u8],
+        peer: SocketAddr,
         limits: &Limits,
         scratch: &Scratch,
     ) -> Result<Option<(RequestHead, usize)>, Refusal> {
         if limits.header_fields == DEFAULT_HEADER_FIELDS {
             let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
-            return parse_into(&mut fields, bytes, limits, scratch);
+            return parse_into(&mut fields, bytes, peer, limits, scratch);
         }
         let mut fields = vec![MaybeUninit::uninit(); limits.header_fields];
-        parse_into(&mut fields, bytes, limits, scratch)
+        parse_into(&mut fields, bytes, peer, limits, scratch)
     }
 }
 
@@ -114,6 +116,7 @@ fn line_length(bytes: &[u8], request: &httparse::Request<'_, '_>) -> usize {
 fn parse_into<'a>(
     fields: &mut [MaybeUninit<httparse::Header<'a>>],
     bytes: &'a [u8],
+    peer: SocketAddr,
     limits: &Limits,
     scratch: &Scratch,
 ) -> Result<Option<(RequestHead, usize)>, Refusal> {
@@ -156,7 +159,8 @@ fn parse_into<'a>(
         headers.append(name, value);
     }
     let (framing, persists, expects) = message.ends();
-    Ok(Some((RequestHead { method, uri, version, headers, framing, persists, expects }, length)))
+    let exchange = Rc::new(HttpExchange::new(method, uri, version, headers, peer));
+    Ok(Some((RequestHead { exchange, framing, persists, expects }, length)))
 }
 
 fn has_bare_line_feed(bytes: &[u8]) -> bool {
@@ -277,8 +281,12 @@ mod tests {
         Limits { target: 100, header_section: 1000, ..Limits::default() }
     }
 
+    fn peer() -> SocketAddr {
+        ([127, 0, 0, 1], 9).into()
+    }
+
     fn parse(text: &str) -> Result<Option<(RequestHead, usize)>, Refusal> {
-        RequestHead::parse(text.as_bytes(), &limits(), &Scratch::default())
+        RequestHead::parse(text.as_bytes(), peer(), &limits(), &Scratch::default())
     }
 
     /// How its content ends, whether another request may follow, and whether a word is expected.
@@ -297,10 +305,11 @@ mod tests {
         }
         let (head, length) = parse(text).unwrap().unwrap();
         assert_eq!(length, end);
-        assert_eq!((head.method.as_str(), head.version), ("POST", Version::HTTP_11));
-        assert_eq!(head.uri.path_and_query().unwrap(), "/a?b=c");
-        assert_eq!(head.headers["empty"], "");
-        let all: Vec<_> = head.headers.get_all("a").iter().collect();
+        let HttpExchange { method, uri, version, headers, .. } = &*head.exchange;
+        assert_eq!((method.as_str(), *version), ("POST", Version::HTTP_11));
+        assert_eq!(uri.path_and_query().unwrap(), "/a?b=c");
+        assert_eq!(headers["empty"], "");
+        let all: Vec<_> = headers.get_all("a").iter().collect();
         assert_eq!(all, ["b c", "d"]);
         assert_eq!((head.framing, head.persists), (Framing::Length(3), true));
     }
@@ -386,7 +395,7 @@ mod tests {
         let limits = Limits { header_fields: 3, ..limits() };
         let some = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "a:b\r\n".repeat(count));
         let parse = |text: String| {
-            RequestHead::parse(text.as_bytes(), &limits, &Scratch::default())
+            RequestHead::parse(text.as_bytes(), peer(), &limits, &Scratch::default())
                 .map(|head| head.is_some())
         };
         assert_eq!((parse(some(3)), parse(some(4))), (Ok(true), Err(LONG_HEAD)));
