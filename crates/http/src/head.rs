@@ -85,15 +85,10 @@ fn is_host(text: &[u8]) -> bool {
             std::str::from_utf8(address).is_ok_and(|a| a.parse::<std::net::Ipv6Addr>().is_ok());
         return is_address && (port.is_empty() || port.strip_prefix(b":").is_some_and(is_port));
     }
-    for (at, &byte) in text.iter().enumerate() {
-        if byte == b':' {
-            return is_port(&text[at + 1..]);
-        }
-        if !NAME[usize::from(byte)] {
-            return false;
-        }
+    match text.iter().position(|byte| !NAME[usize::from(*byte)]) {
+        None => true,
+        Some(at) => text[at] == b':' && is_port(&text[at + 1..]),
     }
-    true
 }
 
 /// The bytes of a registered name (RFC 3986 section 3.2.2), but for the comma: lists of hosts

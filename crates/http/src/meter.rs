@@ -109,6 +109,11 @@ impl Meter {
         Rc::new(meter)
     }
 
+    /// Whether this is about one request of several.
+    pub(crate) fn is_of_stream(&self) -> bool {
+        self.connection.is_some()
+    }
+
     /// The connection carries several requests at a time from here on.
     pub(crate) fn multiplex(&self) {
         self.multiplexed.set(true);

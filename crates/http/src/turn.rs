@@ -9,7 +9,7 @@ use crate::head::Head;
 use crate::meter::Meter;
 use crate::options::Limits;
 use crate::partial::{self, Outgoing, Sent};
-use crate::problem::Problem;
+use crate::problem::{Problem, forbid_guessing};
 use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
@@ -313,7 +313,7 @@ impl Turn {
         if let (Some(kind), false) = (kind, bare) {
             headers.insert(header::CONTENT_TYPE, kind);
         }
-        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        forbid_guessing(&mut headers, body.meter());
         if let Some(tag) = facts.validators.tag.as_ref().and_then(conditions::tag_header) {
             headers.insert(header::ETAG, tag);
         }

@@ -51,6 +51,7 @@ fn request(method: &str, path: &str, body: &str) -> Request<Full<Bytes>> {
 async fn ask(client: &mut Client, path: &str) -> (StatusCode, String) {
     let response = client.send_request(request("GET", path, "")).await.unwrap();
     let status = response.status();
+    assert_eq!(response.headers()["x-content-type-options"], "nosniff");
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }

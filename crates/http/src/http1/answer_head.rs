@@ -18,6 +18,9 @@ pub(super) enum Extent {
     Close,
 }
 
+/// No browser is to guess what an answer is: see [`crate::problem::forbid_guessing`].
+const NOT_GUESSED: &[u8] = b"x-content-type-options: nosniff\r\n";
+
 /// The head of an answer.
 pub(super) struct AnswerHead<'a> {
     pub(super) version: Version,
@@ -35,6 +38,7 @@ impl AnswerHead<'_> {
     pub(super) fn write(&self, output: &mut Vec<u8>) -> bool {
         self.status_line(output);
         let (mut says_connection, mut says_close, mut says_date) = (false, false, false);
+        let mut says_options = false;
         for (name, value) in self.headers {
             if *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING {
                 // What is sent decides.
@@ -45,6 +49,7 @@ impl AnswerHead<'_> {
                 says_close |= value == "close";
             }
             says_date |= *name == header::DATE;
+            says_options |= *name == header::X_CONTENT_TYPE_OPTIONS;
             fields::write(name.as_str(), value.as_bytes(), output);
         }
         match self.extent {
@@ -61,6 +66,9 @@ impl AnswerHead<'_> {
                 fields::write("connection", b"keep-alive", output);
             }
             _ => {}
+        }
+        if !says_options {
+            output.extend_from_slice(NOT_GUESSED);
         }
         if !says_date {
             output.extend_from_slice(self.date);
@@ -107,8 +115,8 @@ mod tests {
             persists: true,
             date: b"date: D\r\n",
         };
-        let expected =
-            "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ncontent-length: 5\r\ndate: D\r\n\r\n";
+        let expected = "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ncontent-length: 5\r\n\
+             x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
         assert_eq!(written(&head), expected);
         let none = HeaderMap::new();
         let old = AnswerHead {
@@ -119,7 +127,8 @@ mod tests {
             persists: false,
             ..head
         };
-        let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\ndate: D\r\n\r\n";
+        let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\n\
+                        x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
         assert_eq!(written(&old), expected);
         let kept = AnswerHead { extent: Extent::Nothing, persists: true, ..old };
         assert!(written(&kept).contains("connection: keep-alive\r\n"));
