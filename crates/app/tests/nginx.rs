@@ -30,8 +30,9 @@ fn configuration(folder: &Folder, port: u16, upstream: u16, socket: &Path) -> St
     let own: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|name| format!("{name}_temp_path {};\n", at(name)))
         .concat();
+    // One process, so that none is left over when it is killed.
     format!(
-        "daemon off;\nworker_processes 1;\npid {};\nerror_log stderr;\n\
+        "daemon off;\nmaster_process off;\npid {};\nerror_log stderr;\n\
          events {{ worker_connections 64; }}\nhttp {{\naccess_log off;\n{own}{site}}}\n",
         at("nginx.pid")
     )
