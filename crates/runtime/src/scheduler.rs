@@ -67,7 +67,7 @@ impl RequestKind {
     /// Requests with the same verb, the same first part of the path and as many parts are alike.
     pub(crate) fn of(verb: Verb, path: &str) -> RequestKind {
         let is_slash = |byte: &u8| *byte == b'/';
-        let path = path.strip_prefix('/').unwrap_or(path).as_bytes();
+        let path = path.trim_start_matches('/').as_bytes();
         let end = path.iter().position(is_slash).unwrap_or(path.len());
         let (first, rest) = path.split_at(end);
         let mut hasher = FxHasher::default();

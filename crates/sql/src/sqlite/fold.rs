@@ -161,7 +161,8 @@ unsafe fn failure(code: c_int, handle: *mut ffi::sqlite3) -> Error {
 /// # Errors
 /// [`Fault::interrupted`] when the encoding reaches the limit, and what the statement says.
 pub(crate) fn encode(
-    (connection, statements): (&Connection, &Statements),
+    connection: &Connection,
+    statements: &Statements,
     sql: &str,
     columns: &Arc<Columns>,
     size: &Size,
@@ -243,23 +244,28 @@ unsafe extern "C" fn end(context: *mut ffi::sqlite3_context) {
     unsafe { ffi::sqlite3_result_null(context) };
 }
 
-/// Writes a value. Integers and texts, which most values are, without a detour.
+/// Writes a value. Integers and texts, which most values are, come first and take no detour.
 ///
 /// # Safety
 /// The value belongs to a function that is being called.
 unsafe fn write(value: *mut ffi::sqlite3_value, shown: Shown, out: &mut Vec<u8>) {
     // SAFETY: the value holds; reading it as what it is converts nothing.
-    unsafe {
+    let cell = unsafe {
         let kind = ffi::sqlite3_value_type(value);
         if kind == ffi::SQLITE_INTEGER {
-            write_integer(ffi::sqlite3_value_int64(value), shown, out);
-        } else if kind == ffi::SQLITE_TEXT && shown == Shown::Plain {
-            let start = ffi::sqlite3_value_text(value);
-            json::write_utf8(bytes(value, start), out);
-        } else {
-            write_cell(seen(value), shown, out);
+            return write_integer(ffi::sqlite3_value_int64(value), shown, out);
         }
-    }
+        if kind == ffi::SQLITE_TEXT && shown == Shown::Plain {
+            return json::write_utf8(bytes(value, ffi::sqlite3_value_text(value)), out);
+        }
+        match kind {
+            ffi::SQLITE_TEXT => ValueRef::Text(bytes(value, ffi::sqlite3_value_text(value))),
+            ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
+            ffi::SQLITE_BLOB => ValueRef::Blob(bytes(value, ffi::sqlite3_value_blob(value).cast())),
+            _ => ValueRef::Null,
+        }
+    };
+    write_cell(cell, shown, out);
 }
 
 /// The bytes of a value that begin there.
@@ -272,23 +278,6 @@ unsafe fn bytes<'a>(value: *mut ffi::sqlite3_value, start: *const u8) -> &'a [u8
     match (start.is_null(), unsafe { ffi::sqlite3_value_bytes(value) }) {
         (false, count @ 1..) => unsafe { std::slice::from_raw_parts(start, count as usize) },
         _ => &[],
-    }
-}
-
-/// A value as rusqlite shows them, as long as it holds.
-///
-/// # Safety
-/// The value belongs to a function that is being called.
-unsafe fn seen<'a>(value: *mut ffi::sqlite3_value) -> ValueRef<'a> {
-    // SAFETY: the value holds; reading it as what it is converts nothing.
-    unsafe {
-        match ffi::sqlite3_value_type(value) {
-            ffi::SQLITE_INTEGER => ValueRef::Integer(ffi::sqlite3_value_int64(value)),
-            ffi::SQLITE_TEXT => ValueRef::Text(bytes(value, ffi::sqlite3_value_text(value))),
-            ffi::SQLITE_FLOAT => ValueRef::Real(ffi::sqlite3_value_double(value)),
-            ffi::SQLITE_BLOB => ValueRef::Blob(bytes(value, ffi::sqlite3_value_blob(value).cast())),
-            _ => ValueRef::Null,
-        }
     }
 }
 
@@ -322,7 +311,7 @@ mod tests {
         statements: &Statements,
         limit: usize,
     ) -> std::result::Result<Vec<u8>, Fault> {
-        encode((connection, statements), SQL, &columns(), &Size::default(), limit)
+        encode(connection, statements, SQL, &columns(), &Size::default(), limit)
     }
 
     #[test]

@@ -252,18 +252,15 @@ impl Reader {
     /// The validator of an answer at a version. It is weak, because the answer may be wanted in
     /// several forms.
     pub(crate) fn tag(&self, stamp: Stamp, select: &Select) -> EntityTag {
-        let place = select.fingerprint as usize % TAGS;
-        let mut tags = self.tags.borrow_mut();
-        match &tags[place] {
-            Some(made) if made.of == (stamp.data, select.fingerprint) => made.tag.clone(),
-            _ => {
-                let of = (stamp.data, select.fingerprint);
-                let text = hexadecimal(SEED.hash_one((self.number, of)));
-                let tag = EntityTag { text: text.into(), weak: true };
-                tags[place] = Some(Made { of, tag: tag.clone() });
-                tag
-            }
+        let of = (stamp.data, select.fingerprint);
+        let place = &mut self.tags.borrow_mut()[select.fingerprint as usize % TAGS];
+        if let Some(made) = place.as_ref().filter(|made| made.of == of) {
+            return made.tag.clone();
         }
+        let text = hexadecimal(SEED.hash_one((self.number, of)));
+        let tag = EntityTag { text: text.into(), weak: true };
+        *place = Some(Made { of, tag: tag.clone() });
+        tag
     }
 
     /// The kept answer at a version.
@@ -367,8 +364,8 @@ impl Reader {
                 (&run.folding, &run.columns, site)
                 && form != Form::Csv
             {
-                let on = (connection, statements);
-                return fold::encode(on, sql, columns, &run.size, READ_SIZE).map(Bytes::from);
+                return fold::encode(connection, statements, sql, columns, &run.size, READ_SIZE)
+                    .map(Bytes::from);
             }
             let from = match site {
                 Site::Worker(_) => READ_SIZE,
