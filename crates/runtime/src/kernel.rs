@@ -98,7 +98,7 @@ pub(crate) fn load(
     let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
     jit(false)?;
     for (name, source) in FILES {
-        lua.load(source)
+        lua.load(&*kernel_source(name, source))
             .set_name(format!("=kernel/{name}"))
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
@@ -108,6 +108,19 @@ pub(crate) fn load(
     let slots = slots(stack)?;
     lua.globals().raw_remove("KERNEL").map_err(text)?;
     Ok((natives.into_iter().map(|(_, native)| native).collect(), slots))
+}
+
+/// The text of a kernel file. A debug build reads it from the folder that `RUNNEL_KERNEL` names, so
+/// that a change of the kernel can be tried without a build.
+fn kernel_source(name: &str, embedded: &'static str) -> std::borrow::Cow<'static, str> {
+    #[cfg(debug_assertions)]
+    if let Some(folder) = std::env::var_os("RUNNEL_KERNEL")
+        && let Ok(text) = std::fs::read_to_string(std::path::Path::new(&folder).join(name))
+    {
+        return text.into();
+    }
+    let _ = name;
+    embedded.into()
 }
 
 /// Puts the natives into the kernel's table `rawNative`, by name, and beside it the names of what
