@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use runnel_store::{
-    Answer, Content, Context, Environment, Error, Kind, Posted, Reference, Result, Store, Text,
+    Answer, Content, Context, Environment, Error, Kind, Outcome, Reference, Result, Store, Text,
     Verb, Verbs,
 };
 use std::process::Stdio;
@@ -80,29 +80,34 @@ impl CommandStore {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for CommandStore {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.run(Verb::Get, reference, None, context).map(|bytes| Some(written(bytes)))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if let Err(error) = context.unconditional(Verb::Put, reference) {
             return error.into();
         }
-        self.run(Verb::Put, reference, Some(content), context).map(|_| false)
+        self.run(Verb::Put, reference, Some(content), context).map(|_| Outcome::changed())
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if let Err(error) = context.unconditional(Verb::Post, reference) {
             return error.into();
         }
-        self.run(Verb::Post, reference, Some(content), context)
-            .map(|bytes| Posted { content: Some(written(bytes)), ..Posted::default() })
+        let answered = |bytes| Outcome::changed().with_content(written(bytes));
+        self.run(Verb::Post, reference, Some(content), context).map(answered)
     }
 
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE.with(Verb::Get).with(Verb::Put).with(Verb::Post)
     }
+
+    runnel_store::without!(
+        merge, delete, list, keys, query, watch, tables, conditions, escapes, as_any, sources
+    );
 
     fn describe(&self) -> String {
         "commands".into()

@@ -2,9 +2,8 @@
 
 use crate::command_store::CommandStore;
 use crate::database_options;
-use futures_util::StreamExt;
 use runnel_store::{
-    Answer, Change, Context, Disk, Environment, Error, Memory, Reference, Store, Value, Verb,
+    Answer, Below, Disk, Environment, Error, Layer, Memory, PathUp, Reference, Store, Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -178,145 +177,30 @@ impl SqliteScheme {
         }
         (path, "")
     }
-
-    fn with<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&runnel_sql::Database, &Reference) -> Answer<T>,
-    ) -> Answer<T> {
-        let (file, rest) = Self::split(reference.path());
-        match open_sqlite(&self.databases, file, &Value::Nil) {
-            Ok(database) => act(&database, &reference.with_path(rest)),
-            Err(error) => error.on(verb, reference).into(),
-        }
-    }
 }
 
-impl Store for SqliteScheme {
-    fn get(
-        &self,
-        reference: &Reference,
-        context: &Context,
-    ) -> Answer<Option<runnel_store::Content>> {
-        self.with(Verb::Get, reference, |database, inner| database.get(inner, context))
-    }
-
-    fn put(
-        &self,
-        reference: &Reference,
-        content: runnel_store::Content,
-        context: &Context,
-    ) -> Answer<bool> {
-        self.with(Verb::Put, reference, |database, inner| database.put(inner, content, context))
-    }
-
-    fn post(
-        &self,
-        reference: &Reference,
-        content: runnel_store::Content,
-        context: &Context,
-    ) -> Answer<runnel_store::Posted> {
-        self.with(Verb::Post, reference, |database, inner| database.post(inner, content, context))
-    }
-
-    fn merge(
-        &self,
-        reference: &Reference,
-        content: runnel_store::Content,
-        context: &Context,
-    ) -> Answer<()> {
-        self.with(Verb::Merge, reference, |database, inner| database.merge(inner, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.with(Verb::Delete, reference, |database, inner| database.delete(inner, context))
-    }
-
-    fn list(
-        &self,
-        reference: &Reference,
-        context: &Context,
-    ) -> Answer<Option<Vec<runnel_store::Entry>>> {
-        self.with(Verb::List, reference, |database, inner| database.list(inner, context))
-    }
-
-    fn query(
-        &self,
-        reference: &Reference,
-        query: &runnel_store::Query,
-        context: &Context,
-    ) -> Answer<runnel_store::Content> {
-        self.with(Verb::Query, reference, |database, inner| database.query(inner, query, context))
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn runnel_store::Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.with(Verb::Post, reference, |database, inner| database.insert(inner, records, context))
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<runnel_store::Content> {
-        self.with(Verb::Query, reference, |database, inner| {
-            Store::run(database, inner, statement, parameters, context)
-        })
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.with(Verb::Define, reference, |database, inner| {
-            database.migrate(inner, steps, context)
-        })
-    }
-
-    fn define(&self, reference: &Reference, shape: &runnel_store::Shape) -> Answer<Rc<dyn Store>> {
-        self.with(Verb::Define, reference, |database, inner| database.define(inner, shape))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<runnel_store::Changes> {
-        // Told by the names that paths have here: the file first.
-        let file = Reference::from_path(Self::split(reference.path()).0.to_string());
-        self.with(Verb::Watch, reference, |database, inner| {
-            database.watch(inner, context).map(|changes| {
-                let named = changes.map(move |change| {
-                    let below = |reference: Reference| file.join(reference.relative_path());
-                    change.map(|change| Change { reference: below(change.reference), ..change })
-                });
-                Box::pin(named) as runnel_store::Changes
-            })
-        })
-    }
-
-    fn begin(
-        &self,
-        reference: &Reference,
-        context: &Context,
-    ) -> Answer<Rc<dyn runnel_store::Transaction>> {
-        self.with(Verb::Begin, reference, |database, inner| database.begin(inner, context))
-    }
-
-    fn conditions(&self, reference: &Reference) -> runnel_store::Conditions {
+impl Layer for SqliteScheme {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>, Error> {
         let (file, rest) = Self::split(reference.path());
-        match open_sqlite(&self.databases, file, &Value::Nil) {
-            Ok(database) => database.conditions(&reference.with_path(rest)),
-            Err(_) => runnel_store::Conditions::None,
-        }
+        let database = open_sqlite(&self.databases, file, &Value::Nil)?;
+        Ok(Below::found(database, reference.with_path(rest)))
     }
 
-    fn describe(&self) -> String {
+    /// Named as paths are here: the file first.
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        let file = Reference::from_path(Self::split(reference.path()).0.to_string());
+        Some(Box::new(move |below| Some(file.join(below.relative_path()))))
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
         "sqlite".into()
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        Vec::new()
     }
 }

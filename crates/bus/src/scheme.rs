@@ -1,11 +1,7 @@
 //! A scheme: many servers behind one store, each reached by the references that name it.
 
 use crate::address::without_password;
-use futures_util::StreamExt;
-use runnel_store::{
-    Answer, Change, Changes, Conditions, Content, Context, Entry, Error, Posted, Reference, Result,
-    Store, Verb, Verbs,
-};
+use runnel_store::{Answer, Below, Context, Error, Layer, PathUp, Reference, Result, Store, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -63,14 +59,34 @@ pub(crate) struct Scheme<F> {
     pub(crate) find: F,
 }
 
-impl<F: Find> Scheme<F> {
-    /// Does a verb at the place that the reference means. Errors name the reference as it was
-    /// written, without a password.
-    fn at<T: 'static>(
+impl<F: Find + 'static> Layer for Scheme<F> {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        let found = self.find.find(reference)?;
+        Ok(Below::found(found.store, found.inner))
+    }
+
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        let prefix = self.find.find(reference).ok()?.prefix;
+        Some(Box::new(move |inner| {
+            Some(inner.with_path(format!("{prefix}{}", inner.relative_path())))
+        }))
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        self.name.to_string()
+    }
+
+    /// Errors name the reference as it was written, without a password.
+    fn around<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
-        act: impl FnOnce(Found) -> Answer<T>,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
     ) -> Answer<T> {
         let shown = without_password(reference).to_string();
         let named = move |mut error: Error| {
@@ -78,72 +94,14 @@ impl<F: Find> Scheme<F> {
             error.reference = Some(shown);
             error
         };
-        match self.find.find(reference).map(act) {
+        match self.find.find(reference).map(|at| act(&*at.store, &at.inner, context)) {
             Ok(Answer::Ready(result)) => Answer::Ready(result.map_err(named)),
             Ok(Answer::Later(future)) => Answer::later(async move { future.await.map_err(named) }),
             Err(error) => named(error).into(),
         }
     }
-}
 
-impl<F: Find> Store for Scheme<F> {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.at(Verb::Get, reference, |at| at.store.get(&at.inner, context))
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        Vec::new()
     }
-
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.at(Verb::Put, reference, |at| at.store.put(&at.inner, content, context))
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.at(Verb::Post, reference, |at| {
-            let prefix = at.prefix;
-            at.store.post(&at.inner, content, context).map(move |posted| {
-                let outside = |inner: Reference| outside(&prefix, &inner);
-                Posted { reference: posted.reference.map(outside), ..posted }
-            })
-        })
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.at(Verb::Merge, reference, |at| at.store.merge(&at.inner, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.at(Verb::Delete, reference, |at| at.store.delete(&at.inner, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.at(Verb::List, reference, |at| at.store.list(&at.inner, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.at(Verb::Watch, reference, |at| {
-            let prefix = at.prefix;
-            at.store.watch(&at.inner, context).map(move |changes| {
-                let told = changes.map(move |change| {
-                    let change = change?;
-                    Ok(Change { reference: outside(&prefix, &change.reference), ..change })
-                });
-                Box::pin(told) as Changes
-            })
-        })
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.find.find(reference).map_or(Verbs::NONE, |at| at.store.verbs(&at.inner))
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let found = self.find.find(reference);
-        found.map_or(Conditions::None, |at| at.store.conditions(&at.inner))
-    }
-
-    fn describe(&self) -> String {
-        self.name.to_string()
-    }
-}
-
-fn outside(prefix: &str, inner: &Reference) -> Reference {
-    inner.with_path(format!("{prefix}{}", inner.relative_path()))
 }

@@ -21,7 +21,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use outgoing::Outgoing;
 use runnel_store::{
-    Answer, Conditions, Content, Context, Error, Kind, Posted, Reference, Result, Store, Verb,
+    Answer, Conditions, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Verb,
     Verbs,
 };
 use std::path::PathBuf;
@@ -198,6 +198,7 @@ impl Client {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Client {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         match self.call(Method::GET, Verb::Get, reference, None, context) {
@@ -215,50 +216,43 @@ impl Store for Client {
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match self.call(Method::PUT, Verb::Put, reference, Some(content), context) {
-            Ok(call) => Answer::later(async move {
-                let response = call.send().await?.accepted().await?;
-                let created = response.status() == StatusCode::CREATED;
-                response.discard().await;
-                Ok(created)
-            }),
+            Ok(call) => {
+                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
+            }
             Err(error) => error.into(),
         }
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match self.call(Method::POST, Verb::Post, reference, Some(content), context) {
-            Ok(call) => Answer::later(async move {
-                let response = call.send().await?.accepted().await?;
-                let reference = response.location();
-                let content = response.content().await?;
-                let content =
-                    (!matches!(content.body, runnel_store::Body::Empty)).then_some(content);
-                Ok(Posted { reference, content })
-            }),
+            Ok(call) => {
+                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
+            }
             Err(error) => error.into(),
         }
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match self.call(Method::PATCH, Verb::Merge, reference, Some(content), context) {
-            Ok(call) => Answer::later(async move {
-                call.send().await?.accepted().await?.discard().await;
-                Ok(())
-            }),
+            Ok(call) => {
+                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
+            }
             Err(error) => error.into(),
         }
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.call(Method::DELETE, Verb::Delete, reference, None, context) {
             Ok(call) => Answer::later(async move {
                 let response = call.send().await?;
                 let missing = matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE);
-                let response = if missing { response } else { response.accepted().await? };
-                response.discard().await;
-                Ok(!missing)
+                if missing {
+                    response.discard().await;
+                    return Ok(Outcome::deleted(false));
+                }
+                response.accepted().await?.outcome().await
             }),
             Err(error) => error.into(),
         }
@@ -276,6 +270,8 @@ impl Store for Client {
     fn conditions(&self, _reference: &Reference) -> Conditions {
         Conditions::Tags
     }
+
+    runnel_store::without!(list, keys, query, watch, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         "http client".to_string()

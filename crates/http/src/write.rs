@@ -13,7 +13,7 @@ use crate::{form, media};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Body, Condition, Content, Context, Error, Kind, Posted, Verb};
+use runnel_store::{Body, Condition, Content, Context, Error, Kind, Outcome, Verb};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -115,67 +115,48 @@ impl Turn {
             Err(response) => return response,
         };
         let (root, reference) = (turn.root.clone(), turn.reference.clone());
-        match verb {
-            Verb::Put => {
-                let answer = guard(|| root.put(&reference, content, &context));
-                drop(context);
-                turn.did_put(answer.await)
-            }
-            Verb::Post => {
-                let answer = guard(|| root.post(&reference, content, &context));
-                drop(context);
-                match turn.did_post(answer.await) {
-                    Reply::Ready(Some(response)) => response,
-                    later => Box::pin(later.finish()).await,
-                }
-            }
-            _ => {
-                let answer = guard(|| root.merge(&reference, content, &context));
-                drop(context);
-                match answer.await {
-                    Ok(()) => turn.without_content(),
-                    Err(error) => turn.failed(error),
-                }
-            }
+        let answer = match verb {
+            Verb::Put => guard(|| root.put(&reference, content, &context)),
+            Verb::Post => guard(|| root.post(&reference, content, &context)),
+            _ => guard(|| root.merge(&reference, content, &context)),
+        };
+        drop(context);
+        match turn.wrote(verb, answer.await) {
+            Reply::Ready(Some(response)) => response,
+            later => Box::pin(later.finish()).await,
         }
     }
 
-    /// A put answers the path, as in Objective-S: 201 where nothing was before, 200 otherwise.
-    fn did_put(self, result: runnel_store::Result<bool>) -> Response<AnswerBody> {
-        let status = match result {
-            Ok(true) => StatusCode::CREATED,
-            Ok(false) => StatusCode::OK,
-            Err(error) => return self.failed(error),
-        };
-        let body = AnswerBody::whole(self.exchange.uri.path().to_owned().into(), &self.meter);
-        self.respond(status, Some(media::PLAIN), Facts::default(), body)
-    }
-
-    /// A post answers what came of it: 201 with its place, 200 with content, 204 with neither.
-    fn did_post(self, result: runnel_store::Result<Posted>) -> Reply {
-        let posted = match result {
-            Ok(posted) => posted,
+    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 where something was
+    /// created, with its place where that is another one; otherwise 200 with the content that the
+    /// store answers, or 204 without; 404 for a delete of nothing. The status that a program sets
+    /// comes before all of these.
+    fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> Reply {
+        let outcome = match result {
+            Ok(outcome) => outcome,
             Err(error) => return Reply::ready(self.failed(error)),
         };
-        let location = posted.reference.as_ref().and_then(|reference| {
+        let unsaid = matches!(self.exchange.wishes.status(), Ok(None));
+        if verb == Verb::Delete && !outcome.is_something() && unsaid {
+            return Reply::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
+        }
+        let location = outcome.reference.as_ref().and_then(|reference| {
             let path = format!("/{}", escape_path(reference.relative_path()));
             HeaderValue::try_from(path).ok()
         });
-        match (posted.content, location) {
-            (Some(content), Some(location)) => {
-                self.found(content, StatusCode::CREATED, Some(location))
-            }
-            (Some(content), None) => self.found(content, StatusCode::OK, None),
-            (None, Some(location)) => {
-                let body = AnswerBody::empty(&self.meter);
-                let facts = Facts { location: Some(location), ..Facts::default() };
-                Reply::ready(self.respond(StatusCode::CREATED, None, facts, body))
-            }
-            (None, None) => Reply::ready(self.without_content()),
+        let created = outcome.is_created() || location.is_some();
+        if let Some(content) = outcome.content {
+            let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+            return self.found(content, status, location);
         }
+        let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
+        let validators = Validators { tag: outcome.entity_tag, modified: None };
+        let facts = Facts { location, validators, ..Facts::default() };
+        let body = AnswerBody::empty(&self.meter);
+        Reply::ready(self.respond(status, None, facts, body))
     }
 
-    /// DELETE: 204, or 404 where nothing was.
+    /// DELETE.
     pub(crate) fn delete(self) -> Reply {
         let (patience, meter) = (self.patience(None), self.meter.clone());
         Reply::InTime(InTime::new(patience, meter, async move {
@@ -187,10 +168,9 @@ impl Turn {
             let context = Context { known: None, only_if, ..turn.context() };
             let answer = guard(|| turn.root.delete(&turn.reference, &context));
             drop(context);
-            match answer.await {
-                Ok(true) => turn.without_content(),
-                Ok(false) => turn.problem(Problem::new(StatusCode::NOT_FOUND)),
-                Err(error) => turn.failed(error),
+            match turn.wrote(Verb::Delete, answer.await) {
+                Reply::Ready(Some(response)) => response,
+                later => Box::pin(later.finish()).await,
             }
         }))
     }

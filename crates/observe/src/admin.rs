@@ -76,6 +76,7 @@ fn structure(value: &Value) -> Content {
     Content::bytes(json::text(value)).with_media_type("application/json")
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Admin {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         if let Some(exchange) = &context.exchange {
@@ -106,6 +107,10 @@ impl Store for Admin {
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE.with(Verb::Get)
     }
+
+    runnel_store::without!(
+        put, post, merge, delete, keys, query, watch, tables, conditions, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         "admin port".to_string()

@@ -1,8 +1,7 @@
 //! A combinator in the hands of the program: what it is made of can change while it is used.
 
 use runnel_store::{
-    Answer, Cache, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference,
-    Shape, Store, Transaction, Value, Verbs, WriteBack,
+    Below, Cache, Confinement, Error, Kind, Layer, Reference, Result, Store, Verb, WriteBack,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -24,12 +23,14 @@ impl Controls {
 /// Stands for a combinator: whoever holds it sees when an option or a source is set later. Verbs
 /// under way end with what they began with.
 pub(crate) struct Combined {
-    current: RefCell<Controls>,
+    current: Rc<RefCell<Controls>>,
+    /// In a confined copy, whether links within the store are followed.
+    confined: Option<bool>,
 }
 
 impl Combined {
     pub(crate) fn new(controls: Controls) -> Self {
-        Combined { current: RefCell::new(controls) }
+        Combined { current: Rc::new(RefCell::new(controls)), confined: None }
     }
 
     /// From the next verb on it is this.
@@ -53,92 +54,44 @@ impl Combined {
     }
 }
 
-impl Store for Combined {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.store().get(reference, context)
+impl Layer for Combined {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        let store = self.store();
+        let Some(links) = self.confined else { return Ok(Below::found(store, reference.clone())) };
+        match store.confined(&Reference::default(), links) {
+            Confinement::By(confined) => Ok(Below::found(confined, reference.clone())),
+            Confinement::Inherent => Ok(Below::found(store, reference.clone())),
+            Confinement::Missing | Confinement::Impossible => {
+                let message = "the store was replaced by one that cannot be confined";
+                Err(Error::new(Kind::Denied, message).on(verb, reference))
+            }
+        }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.store().put(reference, content, context)
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.store().post(reference, content, context)
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.store().merge(reference, content, context)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.store().delete(reference, context)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.store().list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.store().query(reference, query, context)
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.store().insert(reference, records, context)
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.store().run(reference, statement, parameters, context)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.store().migrate(reference, steps, context)
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.store().define(reference, shape)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.store().watch(reference, context)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.store().begin(reference, context)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.store().verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.store().conditions(reference)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        Some(self)
-    }
-
-    fn describe(&self) -> String {
+    fn name(&self) -> String {
         self.store().describe()
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    /// A copy that confines what it stands for, also after that was replaced.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        match self.store().confined(reference, links) {
+            Confinement::By(_) if reference.name().is_none() => {
+                let current = self.current.clone();
+                Confinement::By(Rc::new(Combined { current, confined: Some(links) }))
+            }
+            other => other,
+        }
+    }
+
+    fn layer_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         self.store().sources()
     }
 }

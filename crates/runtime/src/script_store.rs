@@ -6,8 +6,8 @@ use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
 use runnel_store::{
-    Answer, Body, Changes, Content, Context as Call, Entry, Error, Posted, Reference, Store, Value,
-    Verb, Verbs, Watchers,
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Outcome, Reference, Store,
+    Value, Verb, Verbs, Watchers,
 };
 use std::future::Future;
 use std::os::raw::c_int;
@@ -131,18 +131,28 @@ pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Ans
     }
 }
 
-fn optional_content(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Content> {
+/// What a handler answers to a write, and beside it where the new thing is, or `true` where
+/// something was created at the path itself.
+fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
+    let outcome = match stack.kind(index + 1) {
+        Type::Text => {
+            let place = String::from_utf8_lossy(stack.bytes(index + 1)).into_owned();
+            Outcome::posted(Reference::from_path(place))
+        }
+        Type::Boolean => Outcome::put(stack.boolean(index + 1)),
+        _ => Outcome::changed(),
+    };
     match stack.kind(index) {
-        Type::Nil => None,
-        _ => Some(crate::value::read_content(isolate, stack, index)),
+        Type::Nil => outcome,
+        _ => outcome.with_content(crate::value::read_answer(isolate, stack, index)),
     }
 }
 
-fn truth(_: &Isolate, stack: Stack, index: c_int) -> bool {
+/// What a handler answers to a delete; `false` says that nothing existed.
+fn deletion(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     match stack.kind(index) {
-        Type::Nil => false,
-        Type::Boolean => stack.boolean(index),
-        _ => true,
+        Type::Boolean => Outcome::deleted(stack.boolean(index)),
+        _ => outcome(isolate, stack, index),
     }
 }
 
@@ -165,6 +175,7 @@ fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> 
     Some(entries)
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for ScriptStore {
     fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
         let fiber =
@@ -177,39 +188,32 @@ impl Store for ScriptStore {
         crate::page::answer(&self.isolate, fiber)
     }
 
-    fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
         if let Err(error) = call.unconditional(Verb::Put, reference) {
             return error.into();
         }
-        // A scheme of the program does not say whether it was there before.
-        self.run_with(Verb::Put, reference, content, call, |_, _, _| false)
+        self.run_with(Verb::Put, reference, content, call, outcome)
     }
 
-    fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
         if let Err(error) = call.unconditional(Verb::Post, reference) {
             return error.into();
         }
-        self.run_with(Verb::Post, reference, content, call, |isolate, stack, index| Posted {
-            reference: match stack.bytes(index + 1) {
-                [] => None,
-                place => Some(Reference::from_path(&*String::from_utf8_lossy(place))),
-            },
-            content: optional_content(isolate, stack, index),
-        })
+        self.run_with(Verb::Post, reference, content, call, outcome)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
         if let Err(error) = call.unconditional(Verb::Merge, reference) {
             return error.into();
         }
-        self.run_with(Verb::Merge, reference, content, call, |_, _, _| ())
+        self.run_with(Verb::Merge, reference, content, call, outcome)
     }
 
-    fn delete(&self, reference: &Reference, call: &Call) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, call: &Call) -> Answer<Outcome> {
         if let Err(error) = call.unconditional(Verb::Delete, reference) {
             return error.into();
         }
-        self.run(Verb::Delete, reference, None, call, truth)
+        self.run(Verb::Delete, reference, None, call, deletion)
     }
 
     fn list(&self, reference: &Reference, call: &Call) -> Answer<Option<Vec<Entry>>> {
@@ -245,6 +249,8 @@ impl Store for ScriptStore {
             None => Error::not_allowed(Verb::Watch, reference).into(),
         }
     }
+
+    runnel_store::without!(keys, query, tables, conditions, escapes);
 
     fn describe(&self) -> String {
         let text = |stack: Stack| Some(String::from_utf8_lossy(stack.bytes(-1)).into_owned());

@@ -149,7 +149,13 @@ pub(crate) async fn content(
                 let (body, media_type) = whole(collected.freeze(), about.media_type);
                 let media_type = media_type.map(Into::into);
                 let (entity_tag, modified) = (about.entity_tag, about.modified);
-                return Ok(Content { body, media_type, entity_tag, modified, class: None });
+                return Ok(Content {
+                    body,
+                    media_type,
+                    entity_tag,
+                    modified,
+                    ..Content::default()
+                });
             }
             Err(_) => {
                 let message = "the server took too long to send the object";
@@ -164,7 +170,7 @@ pub(crate) async fn content(
         media_type: about.media_type.map(Into::into),
         entity_tag: about.entity_tag,
         modified: about.modified,
-        class: None,
+        ..Content::default()
     })
 }
 

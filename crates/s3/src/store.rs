@@ -10,8 +10,8 @@ use crate::upload;
 use http::header;
 use http::{Method, StatusCode};
 use runnel_store::{
-    Answer, Body, Conditions, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb,
-    Verbs,
+    Answer, Body, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
+    Store, Verb, Verbs,
 };
 use std::cell::OnceCell;
 use std::future::Future;
@@ -101,6 +101,7 @@ pub fn s3_scheme(options: S3Options) -> Rc<dyn Store> {
     Rc::new(S3 { options: S3Options { bucket: None, ..options }, link: OnceCell::new() })
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for S3 {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let (deadline, known) = (context.deadline, context.known.clone());
@@ -125,25 +126,27 @@ impl Store for S3 {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Put, reference);
         self.at(Verb::Put, reference, move |link, place| async move {
             admitted?;
             match place {
                 Place::Root => Err(Error::new(Kind::NotAllowed, "the list of buckets is read")),
-                Place::Bucket(bucket) => make_bucket(&link, &bucket, content, deadline).await,
+                Place::Bucket(bucket) => {
+                    make_bucket(&link, &bucket, content, deadline).await.map(Outcome::put)
+                }
                 Place::Object(bucket, key) => {
                     let there = look(&link, &bucket, &key, deadline).await?;
                     let headers = condition::headers(only_if.as_ref(), &there)?;
                     upload::put(&link, &bucket, &key, content, headers, deadline).await?;
-                    Ok(matches!(there, There::Nothing))
+                    Ok(Outcome::put(matches!(there, There::Nothing)))
                 }
             }
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (deadline, only_if) = (context.deadline, context.only_if.clone());
         let admitted = self.conditions(reference).admit(only_if.as_ref(), Verb::Delete, reference);
         self.at(Verb::Delete, reference, move |link, place| async move {
@@ -161,14 +164,14 @@ impl Store for S3 {
             };
             let headers = condition::headers(only_if.as_ref(), &there)?;
             if matches!(there, There::Nothing) {
-                return Ok(false);
+                return Ok(Outcome::deleted(false));
             }
             let once = only_if.is_some();
             let ask = Ask { headers, once, ..Ask::new(Method::DELETE, &bucket, &key) };
             let response = link.send(&ask, deadline).await?;
             match response.status() {
-                status if is_missing(status) => Ok(false),
-                status if status.is_success() => Ok(true),
+                status if is_missing(status) => Ok(Outcome::deleted(false)),
+                status if status.is_success() => Ok(Outcome::deleted(true)),
                 _ => Err(link.refused(response, Some(&bucket), deadline).await),
             }
         })
@@ -203,6 +206,8 @@ impl Store for S3 {
             _ => Conditions::None,
         }
     }
+
+    runnel_store::without!(post, merge, keys, query, watch, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         let place = match &self.options.bucket {

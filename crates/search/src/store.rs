@@ -33,8 +33,8 @@ use kept::Kept;
 use keys::Keys;
 use parameters::Parameters;
 use runnel_store::{
-    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query,
-    Records, Reference, Result, Store, Value, Verb, Verbs,
+    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query,
+    Records, Reference, Result, Store, Tables, Value, Verb, Verbs,
 };
 use shared::Shared;
 use std::cell::RefCell;
@@ -269,12 +269,13 @@ impl SearchStore {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for SearchStore {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         Answer::Ready(self.get_now(reference, context)).on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let at = match self.document_at(reference) {
             Ok(Some((member, id))) => Ok((member.clone(), id)),
             Ok(None) => match self.place(reference) {
@@ -284,12 +285,14 @@ impl Store for SearchStore {
             Err(error) => Err(error),
         };
         match at {
-            Ok((member, id)) => writing::put(member, id, content, context).on(Verb::Put, reference),
+            Ok((member, id)) => writing::put(member, id, content, context)
+                .map(Outcome::put)
+                .on(Verb::Put, reference),
             Err(error) => error.on(Verb::Put, reference).into(),
         }
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let posted = context.unconditional(Verb::Post, reference).and_then(|()| {
             let columns = parameters::columns(reference.query().unwrap_or_default())?;
             Ok((self.collection_at(Verb::Post, reference)?.clone(), columns))
@@ -300,10 +303,11 @@ impl Store for SearchStore {
         }
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match self.document_at(reference) {
             Ok(Some((member, id))) => {
-                writing::merge(member.clone(), id, content, context).on(Verb::Merge, reference)
+                let merged = writing::merge(member.clone(), id, content, context);
+                merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
             }
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Merge, reference).into()
@@ -313,18 +317,18 @@ impl Store for SearchStore {
         }
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.document_at(reference) {
-            Ok(Some((member, id))) => {
-                writing::delete(member, &id, context).on(Verb::Delete, reference)
-            }
+            Ok(Some((member, id))) => writing::delete(member, &id, context)
+                .map(Outcome::deleted)
+                .on(Verb::Delete, reference),
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Delete, reference).into()
             }
             // What cannot be a key is not there.
             Ok(None) => match &context.only_if {
-                Some(condition) => condition.check(None).map(|()| false).into(),
-                None => Answer::ok(false),
+                Some(condition) => condition.check(None).map(|()| Outcome::deleted(false)).into(),
+                None => Answer::ok(Outcome::deleted(false)),
             },
             Err(error) => error.on(Verb::Delete, reference).into(),
         }
@@ -332,13 +336,6 @@ impl Store for SearchStore {
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
         Answer::Ready(self.list_now(reference)).on(Verb::List, reference)
-    }
-
-    fn insert(&self, reference: &Reference, records: Box<dyn Records>, _: &Context) -> Answer<u64> {
-        match self.collection_at(Verb::Post, reference) {
-            Ok(member) => bulk::insert(member.clone(), records).on(Verb::Post, reference),
-            Err(error) => error.on(Verb::Post, reference).into(),
-        }
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
@@ -395,9 +392,26 @@ impl Store for SearchStore {
         Some(self)
     }
 
+    runnel_store::without!(keys, links, sources);
+
     fn describe(&self) -> String {
         format!("search {}", self.name)
     }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl Tables for SearchStore {
+    fn insert(&self, reference: &Reference, records: Box<dyn Records>, _: &Context) -> Answer<u64> {
+        match self.collection_at(Verb::Post, reference) {
+            Ok(member) => bulk::insert(member.clone(), records).on(Verb::Post, reference),
+            Err(error) => error.on(Verb::Post, reference).into(),
+        }
+    }
+
+    runnel_store::without!(run, migrate, define, begin);
 }
 
 impl PageSource for SearchStore {

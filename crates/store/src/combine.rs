@@ -19,6 +19,8 @@
 //! | [`StaticFiles`] | files as a web server shows them |
 //! | [`Timeout`], [`Retry`], [`Limit`] | for stores on the other side of a network |
 //!
+//! [`Layer`] is the one way to write another.
+//!
 //! Each keeps the laws of [`crate::Store`] as far as its sources do, hands on the caller's context,
 //! and answers at once when its sources do (a cache only when it has it).
 
@@ -28,11 +30,11 @@ mod compressed;
 mod ensure;
 mod extension;
 mod json;
+mod layer;
 mod limit;
 mod log;
 mod map;
 mod merge;
-mod pass;
 mod polling;
 mod readonly;
 mod relative;
@@ -50,6 +52,7 @@ pub use compressed::{Compressed, EXPANDED_BYTES};
 pub use ensure::Ensure;
 pub use extension::Extension;
 pub use json::Json;
+pub use layer::{Below, Layer, PathUp};
 pub use limit::{Limit, LimitOptions};
 pub use log::Log;
 pub use map::Map;

@@ -20,11 +20,17 @@ pub struct Content {
     pub media_type: Option<Cow<'static, str>>,
     /// Its validator, where the store has one.
     pub entity_tag: Option<EntityTag>,
+    /// Attributes beside the media type, by name: what a client stored with the content, such as
+    /// `x-amz-meta-…` of S3. A store that cannot keep them drops them.
+    pub metadata: Option<Rc<Metadata>>,
     /// When it was last changed, where the store knows it.
     pub modified: Option<SystemTime>,
     /// The class that a record of this content stands for, for stores that make objects.
     pub class: Option<Rc<str>>,
 }
+
+/// Attributes of content by their names.
+pub type Metadata = std::collections::BTreeMap<crate::Text, crate::Text>;
 
 /// The content itself.
 #[derive(Default)]
@@ -142,6 +148,7 @@ impl Content {
             body,
             media_type: self.media_type.clone(),
             entity_tag: self.entity_tag.clone(),
+            metadata: self.metadata.clone(),
             modified: self.modified,
             class: self.class.clone(),
         })

@@ -297,12 +297,12 @@ impl<P: FnMut(&CopyProgress)> Copying<P> {
     async fn delete(&mut self, path: &str) {
         let at = self.sides.to_ref.join(path);
         match self.sides.to.delete(&at, &Context::default()).await {
-            Ok(true) => {
+            Ok(outcome) if outcome.is_something() => {
                 self.report.total.deleted += 1;
                 self.report.total.latest = Some(at);
                 (self.progress)(&self.report.total);
             }
-            Ok(false) => {}
+            Ok(_) => {}
             Err(error) => self.failed(at, error),
         }
     }

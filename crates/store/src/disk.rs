@@ -12,11 +12,11 @@ mod watch;
 mod write;
 
 use crate::{
-    Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Reference,
-    Result, Store, Value, Verb, Verbs,
+    Answer, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error, Kind, Outcome,
+    Reference, Result, Store, Value, Verb, Verbs,
 };
 use kept::{Kept, Moment};
-use place::{Fault, Place, Root};
+use place::{Fault, Root};
 use quick::Quick;
 use read::Fetched;
 use std::path::PathBuf;
@@ -130,6 +130,7 @@ impl Disk {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Disk {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let path = reference.relative_path();
@@ -162,30 +163,31 @@ impl Store for Disk {
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let only_if = context.only_if.clone();
         if matches!(content.body, Body::Value(Value::Nil)) {
             if only_if.is_some() {
                 let message = "a directory cannot be made under a condition";
                 return Error::new(Kind::NotAllowed, message).on(Verb::Put, reference).into();
             }
-            return self.later(Verb::Put, reference, write::make_directory);
+            return self.later(Verb::Put, reference, write::make_directory).map(Outcome::put);
         }
         let put = write::put(self.root.clone(), reference.clone(), content, only_if);
-        Answer::later(put).on(Verb::Put, reference)
+        Answer::later(put).map(Outcome::put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let only_if = context.only_if.clone();
         let post = write::append(self.root.clone(), reference.clone(), content, only_if);
         Answer::later(post).on(Verb::Post, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let only_if = context.only_if.clone();
-        self.later(Verb::Delete, reference, move |root, on| {
+        let deleted = self.later(Verb::Delete, reference, move |root, on| {
             write::delete(root, on, only_if.as_ref())
-        })
+        });
+        deleted.map(Outcome::deleted)
     }
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -211,11 +213,16 @@ impl Store for Disk {
         Conditions::Tags
     }
 
-    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
-        let place = self.root.place(reference, true).ok().filter(Place::is_directory)?;
-        let real = place.path.canonicalize().ok()?;
-        Some(Rc::new(Disk::of(Root::confined(real).with_links(links))))
+    fn confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let Ok(place) = self.root.place(reference, true) else { return Confinement::Missing };
+        if !place.is_directory() {
+            return Confinement::Missing;
+        }
+        let Ok(real) = place.path.canonicalize() else { return Confinement::Missing };
+        Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
+
+    crate::without!(merge, keys, query, tables, as_any, sources);
 
     fn describe(&self) -> String {
         self.root.describe()

@@ -1,8 +1,8 @@
 //! The process environment as a store.
 
 use crate::{
-    Answer, Body, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Reference, Result,
-    Store, Value, Verb, Verbs, Watchers,
+    Answer, Body, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Outcome, Reference,
+    Result, Store, Value, Verb, Verbs, Watchers,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +75,7 @@ impl Environment {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Environment {
     fn get(&self, reference: &Reference, _: &Context) -> Answer<Option<Content>> {
         let name = reference.relative_path();
@@ -91,7 +92,7 @@ impl Store for Environment {
         }))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if let Err(error) = context.unconditional(Verb::Put, reference) {
             return error.into();
         }
@@ -102,18 +103,19 @@ impl Store for Environment {
         let this = self.clone();
         if matches!(content.body, Body::Value(Value::Nil)) {
             this.set(&name, None);
-            return Answer::ok(false);
+            return Answer::ok(Outcome::changed());
         }
         let text = content.read(MAX_LENGTH).and_then(|bytes| text_of(bytes.into()).into());
-        text.map(move |text| !this.set(&name, Some(text))).on(Verb::Put, reference)
+        text.map(move |text| Outcome::put(!this.set(&name, Some(text)))).on(Verb::Put, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         if let Err(error) = context.unconditional(Verb::Delete, reference) {
             return error.into();
         }
         let name = reference.relative_path();
-        Answer::ok(is_name(name) && self.value(name).is_some() && self.set(name, None))
+        let existed = is_name(name) && self.value(name).is_some() && self.set(name, None);
+        Answer::ok(Outcome::deleted(existed))
     }
 
     fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -135,6 +137,8 @@ impl Store for Environment {
         }
         reading.with(Verb::Put).with(Verb::Delete)
     }
+
+    crate::without!(post, merge, keys, query, tables, conditions, links, as_any, sources);
 
     fn describe(&self) -> String {
         "environment".to_string()

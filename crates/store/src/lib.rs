@@ -30,7 +30,9 @@ mod error;
 mod file_part;
 mod graph;
 mod gzip;
+mod keys;
 mod memory;
+mod outcome;
 mod port;
 mod query;
 mod query_run;
@@ -40,23 +42,26 @@ mod seekable;
 mod slots;
 mod store;
 mod table_text;
+mod tables;
 mod text;
 mod transaction;
 mod value;
 mod watchers;
+mod without;
 
 pub use answer::Answer;
 pub use calendar::{date_of_day, day_of_date};
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use coding::coding_quality;
 pub use combine::{
-    CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json,
-    Limit, LimitOptions, Links, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES,
-    Polling, ReadOnly, Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles,
-    StaticOptions, TextCodec, Timeout, WriteBack, WriteBackOptions, flush_all,
+    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension,
+    Json, Layer, Limit, LimitOptions, Links, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH,
+    POLLED_REFERENCES, PathUp, Polling, ReadOnly, Relative, Rename, Retry, RetryOptions, Route,
+    Sequence, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack, WriteBackOptions,
+    flush_all,
 };
 pub use condition::{Condition, Conditions};
-pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
+pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -69,7 +74,9 @@ pub use error::{Error, Kind, Result};
 pub use file_part::FilePart;
 pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use gzip::{gzip, gzip_stream};
+pub use keys::{Key, KeyPage, KeyRange, LISTED_DEPTH, LISTED_KEYS, list_keys};
 pub use memory::{Memory, NAMED_MEMORIES};
+pub use outcome::{Effect, Outcome};
 pub use port::{Message, Messages, Port, PortContent};
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use query_run::run_query;
@@ -77,8 +84,9 @@ pub use records::{RECORDS_BATCH, Records};
 pub use reference::Reference;
 pub use seekable::{Chunks, Seekable};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};
-pub use store::{Calling, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
+pub use store::{Calling, Confinement, Context, Entry, Exchange, Store, Verb, Verbs};
 pub use table_text::{TABLE_RECORD, TableFormat, TableText};
+pub use tables::Tables;
 pub use text::Text;
 pub use transaction::Transaction;
 pub use value::Value;

@@ -5,7 +5,8 @@ mod table;
 
 use crate::{
     Answer, Body, COLLECT_LIMIT, Changes, Condition, Conditions, Content, Context, Entry, Error,
-    Kind, Posted, Query, Reference, Result, Store, Value, Verb, Verbs, Watchers, run_query,
+    KeyPage, KeyRange, Kind, Outcome, Query, Reference, Result, Store, Value, Verb, Verbs,
+    Watchers, run_query,
 };
 use kept::{Shared, for_all_threads};
 use std::borrow::Cow;
@@ -205,6 +206,7 @@ fn tell(watchers: &Watchers, table: &dyn Table, key: &str) {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Memory {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let key = self.key(reference);
@@ -217,25 +219,25 @@ impl Store for Memory {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        let put: fn(&mut dyn Table, &str, Content) -> Result<bool> =
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let put: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
             |table, key, content| table.put(key, content);
         self.change(Verb::Put, reference, self.keepable(content), context, put)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let post: fn(&mut dyn Table, &str, Content) -> Result<Posted> =
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let post: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
             |table, key, content| table.post(key, content);
         self.change(Verb::Post, reference, self.settled(content), context, post)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        let merge: fn(&mut dyn Table, &str, Content) -> Result<()> =
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let merge: fn(&mut dyn Table, &str, Content) -> Result<Outcome> =
             |table, key, content| table.merge(key, content);
         self.change(Verb::Merge, reference, self.settled(content), context, merge)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let key = self.key(reference);
         let deleted = self.storage.write(|table| {
             check(context.only_if.as_ref(), table, &key)?;
@@ -243,7 +245,7 @@ impl Store for Memory {
             if was_there {
                 tell(&self.watchers, table, &key);
             }
-            Ok(was_there)
+            Ok(Outcome::deleted(was_there))
         });
         deleted.map_err(|error: Error| error.on(Verb::Delete, reference)).into()
     }
@@ -252,6 +254,16 @@ impl Store for Memory {
         let key = self.key(reference);
         let children = self.storage.read(|table| table.children(&key));
         Answer::ok((key.is_empty() || !children.is_empty()).then_some(children))
+    }
+
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        _: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let key = self.key(reference);
+        Answer::ok(Some(self.storage.read(|table| table.below(&key, range))))
     }
 
     fn query(&self, reference: &Reference, query: &Query, _: &Context) -> Answer<Content> {
@@ -281,6 +293,8 @@ impl Store for Memory {
     fn conditions(&self, _: &Reference) -> Conditions {
         Conditions::Tags
     }
+
+    crate::without!(tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         match (&self.name, self.flavour) {

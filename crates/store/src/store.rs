@@ -1,8 +1,8 @@
 //! The trait that everything hangs on.
 
 use crate::{
-    Answer, Changes, Condition, Conditions, Content, EntityTag, Error, Query, Records, Reference,
-    Shape, Text, Transaction,
+    Answer, Changes, Condition, Conditions, Content, EntityTag, Error, KeyPage, KeyRange, Outcome,
+    Query, Reference, Tables, Text, Transaction,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -17,29 +17,28 @@ pub trait Store {
     /// Reads. A missing reference answers `None`, not an error.
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>>;
 
-    /// Replaces or creates, with whatever lies above it. Answers whether it was created. Content
-    /// that was put is what the next get answers, with the same media type where the store keeps
+    /// Replaces or creates, with the collections above it. Content that was put is what the next get answers, with the same media type where the store keeps
     /// one. Putting a stream reads it to its end; a stream that fails leaves the old content.
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let _ = (content, context);
         Error::not_allowed(Verb::Put, reference).into()
     }
 
     /// Adds to the collection at the reference (inserts a row, appends to a list or a file).
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let _ = (content, context);
         Error::not_allowed(Verb::Post, reference).into()
     }
 
     /// Changes a part: the fields of a record that the content names, the others stay. Merging
     /// into a missing reference is [`crate::Kind::NotFound`].
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let _ = (content, context);
         Error::not_allowed(Verb::Merge, reference).into()
     }
 
     /// Removes. Answers whether there was something; removing a missing reference is no error.
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let _ = context;
         Error::not_allowed(Verb::Delete, reference).into()
     }
@@ -51,56 +50,24 @@ pub trait Store {
         Error::not_allowed(Verb::List, reference).into()
     }
 
+    /// The leaves at all levels below the reference, in byte order of the whole key: one page.
+    /// `None` from a store without a listing of its own; [`crate::list_keys`] then walks over
+    /// [`Store::list`].
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let _ = (reference, range, context);
+        Answer::ok(None)
+    }
+
     /// Runs a query over the collection at the reference. A store that cannot answers
     /// [`crate::Kind::NotAllowed`], and the caller runs it over the elements it gets.
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         let _ = (query, context);
         Error::not_allowed(Verb::Query, reference).into()
-    }
-
-    /// Adds many records to the collection at the reference, all or none, and answers how many.
-    /// The records are read as they are stored, so that their number is not bounded by memory.
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        let _ = (records, context);
-        Error::not_allowed(Verb::Post, reference).into()
-    }
-
-    /// Runs a statement in the store's own language (SQL) with its parameters in order. One that
-    /// reads answers its rows; one that writes answers the number of rows that it changed.
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<crate::Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        let _ = (statement, parameters, context);
-        Error::not_allowed(Verb::Query, reference).into()
-    }
-
-    /// Applies the steps that were not applied before, in order, each as a whole, and remembers
-    /// them. A step is a name such as `0002-split-name.sql` and its statements. Answers the names
-    /// of those that were applied now. A step that is known but reads differently is
-    /// [`crate::Kind::Conflict`].
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        let _ = (steps, context);
-        Error::not_allowed(Verb::Define, reference).into()
-    }
-
-    /// The store of a collection of one shape, made if it is not there: a table for a class.
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        let _ = shape;
-        Error::not_allowed(Verb::Define, reference).into()
     }
 
     /// Tells of changes at the reference and below it, from the moment of the answer on: whatever
@@ -112,10 +79,9 @@ pub trait Store {
         Error::not_allowed(Verb::Watch, reference).into()
     }
 
-    /// Begins a transaction; the context carries the one around it, if there is one.
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        let _ = context;
-        Error::not_allowed(Verb::Begin, reference).into()
+    /// Tables, statements and transactions, in a store that has them.
+    fn tables(&self) -> Option<&dyn Tables> {
+        None
     }
 
     /// The verbs that make sense on a reference, for 405 and OPTIONS. Must not wait.
@@ -131,13 +97,10 @@ pub trait Store {
         Conditions::None
     }
 
-    /// The store of what is at and below a reference, with no way out of it: not by `..`, and by
-    /// symbolic links only where `links` says that they are followed, within it. `None` where there
-    /// is no such thing: in a store without links this one is as good, and a directory has to exist.
-    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
-        let _ = (reference, links);
-        None
-    }
+    /// The store of the reference and everything below it, with no way out of it: not by `..`, and
+    /// by symbolic links only where `links` allows links that stay within it. Must not wait. There
+    /// is no default: a wrapper that forgot this would open what its source protects.
+    fn confined(&self, reference: &Reference, links: bool) -> Confinement;
 
     /// For a runtime that wants its own store back; `None` for all others.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
@@ -162,13 +125,16 @@ pub struct Entry {
     pub collection: bool,
 }
 
-/// The answer of a post.
-#[derive(Default)]
-pub struct Posted {
-    /// Where the new thing is, relative to the store, when it has a place of its own.
-    pub reference: Option<Reference>,
-    /// The new thing, when the store has it at hand.
-    pub content: Option<Content>,
+/// How a store keeps its readers below a reference: the answer of [`Store::confined`].
+pub enum Confinement {
+    /// The store has no links and resolves no `..`: it is confined as it is.
+    Inherent,
+    /// The store to use instead, with the reference as its root.
+    By(Rc<dyn Store>),
+    /// No such collection exists now. It may be created later.
+    Missing,
+    /// The store cannot keep its readers below the reference.
+    Impossible,
 }
 
 /// The verbs.

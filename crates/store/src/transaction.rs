@@ -4,7 +4,7 @@ use crate::Answer;
 use std::any::Any;
 use std::rc::Rc;
 
-/// A transaction under way, made by [`crate::Store::begin`]. Verbs whose [`crate::Context`] carries
+/// A transaction under way, made by [`crate::Tables::begin`]. Verbs whose [`crate::Context`] carries
 /// it are part of it when they reach the store that made it; all other stores pay no attention to
 /// it. Dropping it rolls back.
 pub trait Transaction {

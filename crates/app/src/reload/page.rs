@@ -1,8 +1,6 @@
 //! What a browser sees while the changed program does not start: what is wrong with it.
 
-use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Reference, Store, Verbs,
-};
+use runnel_store::{Answer, Below, Content, Context, Layer, Reference, Result, Store, Verb};
 use std::any::Any;
 use std::rc::Rc;
 
@@ -41,63 +39,31 @@ fn fault(context: &Context) -> Option<Content> {
     Some(Content::text(page).with_media_type("text/html"))
 }
 
-impl Store for Watched {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+impl Layer for Watched {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.0, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Watched(inner)))
+    }
+
+    fn name(&self) -> String {
+        self.0.describe()
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         match fault(context) {
             Some(page) => Answer::ok(Some(page)),
             None => self.0.get(reference, context),
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.0.put(reference, content, context)
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.0.post(reference, content, context)
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.0.merge(reference, content, context)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.0.delete(reference, context)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.0.list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.0.query(reference, query, context)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.0.watch(reference, context)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.0.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.0.conditions(reference)
-    }
-
-    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
-        self.0.confined(reference, links)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
+    fn layer_any(&self) -> Option<&dyn Any> {
         self.0.as_any()
     }
 
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         self.0.sources()
     }
 }

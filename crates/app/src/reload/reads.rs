@@ -4,9 +4,7 @@
 //! A file that the program itself writes is no part of it.
 
 use crate::handover;
-use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Reference, Store, Verbs,
-};
+use runnel_store::{Answer, Below, Context, Layer, Reference, Result, Store, Verb};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -67,65 +65,40 @@ fn path(reference: &Reference) -> Option<PathBuf> {
     std::path::absolute(reference.path()).ok()
 }
 
-impl Store for Reads {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.reads(reference);
-        self.files.get(reference, context)
+impl Layer for Reads {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.files, reference))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.writes(reference);
-        self.files.put(reference, content, context)
+    /// A confined folder is served and not part of the program.
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(inner)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.writes(reference);
-        self.files.post(reference, content, context)
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.writes(reference);
-        self.files.merge(reference, content, context)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.writes(reference);
-        self.files.delete(reference, context)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.files.list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.files.query(reference, query, context)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.files.watch(reference, context)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.files.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.files.conditions(reference)
-    }
-
-    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
-        self.files.confined(reference, links)
-    }
-
-    fn as_any(&self) -> Option<&dyn Any> {
-        self.files.as_any()
-    }
-
-    fn describe(&self) -> String {
+    fn name(&self) -> String {
         self.files.describe()
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        match verb {
+            Verb::Get => self.reads(reference),
+            Verb::Put | Verb::Post | Verb::Merge | Verb::Delete => self.writes(reference),
+            Verb::List | Verb::Query | Verb::Define | Verb::Watch | Verb::Begin => {}
+        }
+        act(&*self.files, reference, context)
+    }
+
+    fn layer_any(&self) -> Option<&dyn Any> {
+        self.files.as_any()
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         self.files.sources()
     }
 }

@@ -5,7 +5,7 @@ use super::{bucket, listing, names, objects, subjects, watch};
 use crate::address::Address;
 use crate::{Options, wait};
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Reference, Result,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Reference, Result,
     Store, Verb, Verbs,
 };
 use std::rc::Rc;
@@ -110,6 +110,7 @@ fn place(path: &str) -> Result<Place<'_>> {
     Ok(Place::In(kinds, names::bucket(bucket)?, inside.trim_matches('/')))
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Nats {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let (server, deadline) = (self.server.clone(), self.deadline(context));
@@ -130,23 +131,23 @@ impl Store for Nats {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Put, reference, async move {
             match place(at.path())? {
                 Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
-                    bucket::put(&server, bucket, path, content, &context).await
+                    bucket::put(&server, bucket, path, content, &context).await.map(Outcome::put)
                 }
                 Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
                     context.unconditional(Verb::Put, &at)?;
-                    objects::put(&server, bucket, path, content, &context).await
+                    objects::put(&server, bucket, path, content, &context).await.map(Outcome::put)
                 }
                 _ => Err(Error::not_allowed(Verb::Put, &at)),
             }
         })
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Post, reference, async move {
             match place(at.path())? {
@@ -157,36 +158,37 @@ impl Store for Nats {
                 }
                 Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
                     bucket::post(&server, bucket, path, content, &context).await?;
-                    Ok(Posted::default())
+                    Ok(Outcome::changed())
                 }
                 _ => Err(Error::not_allowed(Verb::Post, &at)),
             }
         })
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         self.answer(Verb::Merge, reference, async move {
             match place(at.path())? {
                 Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
-                    bucket::merge(&server, bucket, path, content, &context).await
+                    bucket::merge(&server, bucket, path, content, &context).await?;
+                    Ok(Outcome::changed())
                 }
                 _ => Err(Error::not_allowed(Verb::Merge, &at)),
             }
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (server, context, at) = (self.server.clone(), context.clone(), reference.clone());
         let deadline = self.deadline(&context);
         self.answer(Verb::Delete, reference, async move {
             match place(at.path())? {
                 Place::In(Kinds::Keys, bucket, path) if !path.is_empty() => {
-                    bucket::delete(&server, bucket, path, &context).await
+                    bucket::delete(&server, bucket, path, &context).await.map(Outcome::deleted)
                 }
                 Place::In(Kinds::Objects, bucket, path) if !path.is_empty() => {
                     context.unconditional(Verb::Delete, &at)?;
-                    objects::delete(&server, bucket, path, deadline).await
+                    objects::delete(&server, bucket, path, deadline).await.map(Outcome::deleted)
                 }
                 _ => Err(Error::not_allowed(Verb::Delete, &at)),
             }
@@ -260,6 +262,8 @@ impl Store for Nats {
             _ => Conditions::None,
         }
     }
+
+    runnel_store::without!(keys, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("nats {}", self.server.address)

@@ -5,7 +5,7 @@ use super::server::Server;
 use crate::wait;
 use async_nats::RequestErrorKind;
 use bytes::Bytes;
-use runnel_store::{Content, Context, Error, Kind, Posted, Result};
+use runnel_store::{Content, Context, Error, Kind, Outcome, Result};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -66,7 +66,7 @@ pub(super) async fn post(
     content: Content,
     reply: bool,
     context: &Context,
-) -> Result<Posted> {
+) -> Result<Outcome> {
     let time = server.options.operation_time;
     let wire = server.wire(wait::deadline(context, time)).await?;
     let said = content.read(wire.client.max_payload()).await?;
@@ -75,7 +75,7 @@ pub(super) async fn post(
         let replied = request(server, path, Some(said), deadline).await?;
         let content = replied
             .ok_or_else(|| Error::new(Kind::Unavailable, "nobody listens at this subject now"))?;
-        return Ok(Posted { content: Some(content), ..Posted::default() });
+        return Ok(Outcome::changed().with_content(content));
     }
     let subject = one_subject(path)?;
     server
@@ -83,7 +83,7 @@ pub(super) async fn post(
             let published = wire.client.publish(subject, said).await;
             published.map_err(|error| server.fault(&error))?;
             wire.client.flush().await.map_err(|error| server.fault(&error))?;
-            Ok(Posted::default())
+            Ok(Outcome::changed())
         })
         .await
 }

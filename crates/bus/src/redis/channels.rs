@@ -9,7 +9,7 @@ use crate::feed::Feed;
 use crate::wait;
 use redis::cmd;
 use runnel_store::{
-    Answer, Change, Changes, Content, Context, Error, Kind, Posted, Reference, Store, Verb, Verbs,
+    Answer, Change, Changes, Content, Context, Error, Kind, Outcome, Reference, Store, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -41,6 +41,7 @@ fn topics(name: &str) -> Vec<Topic> {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for RedisChannels {
     fn get(&self, reference: &Reference, _: &Context) -> Answer<Option<Content>> {
         Error::new(Kind::NotAllowed, "a channel has no content; watch it")
@@ -48,7 +49,7 @@ impl Store for RedisChannels {
             .into()
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (server, context) = (self.server.clone(), context.clone());
         let channel = reference.relative_path().to_string();
         let admitted = context.unconditional(Verb::Post, reference);
@@ -61,7 +62,7 @@ impl Store for RedisChannels {
             let deadline = wait::deadline(&context, server.options.operation_time);
             let publish = cmd("PUBLISH").arg(channel).arg(bytes.as_ref()).to_owned();
             server.ask(&publish, Again::No, deadline).await?;
-            Ok(Posted::default())
+            Ok(Outcome::changed())
         };
         Answer::later(published).on(Verb::Post, reference)
     }
@@ -89,6 +90,10 @@ impl Store for RedisChannels {
             false => Verbs::NONE.with(Verb::Watch).with(Verb::Post),
         }
     }
+
+    runnel_store::without!(
+        put, merge, delete, list, keys, query, tables, conditions, links, as_any, sources
+    );
 
     fn describe(&self) -> String {
         format!("redis channels {}", self.server.address)

@@ -6,7 +6,7 @@ use super::{RedisChannels, list, notifications, read, write};
 use crate::address::Address;
 use crate::{Options, wait};
 use runnel_store::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
+    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome,
     Reference, Result, Store, Verb, Verbs,
 };
 use std::rc::Rc;
@@ -119,6 +119,7 @@ fn checked(key: &str) -> Result<&str> {
     Ok(key)
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Redis {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         if reference.relative_path().is_empty() {
@@ -130,38 +131,39 @@ impl Store for Redis {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (expiry, admitted) =
             (write::expiry(reference), self.admits(Verb::Put, reference, context));
         let context = context.clone();
         self.at_key(Verb::Put, reference, |server, key| async move {
             admitted?;
-            write::put(&server, &key, content, expiry?, &context).await
+            write::put(&server, &key, content, expiry?, &context).await.map(Outcome::put)
         })
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (context, admitted) = (context.clone(), context.unconditional(Verb::Post, reference));
         self.at_key(Verb::Post, reference, |server, key| async move {
             admitted?;
             write::post(&server, &key, content, &context).await?;
-            Ok(Posted::default())
+            Ok(Outcome::changed())
         })
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (context, admitted) = (context.clone(), self.admits(Verb::Merge, reference, context));
         self.at_key(Verb::Merge, reference, |server, key| async move {
             admitted?;
-            write::merge(&server, &key, content, &context).await
+            write::merge(&server, &key, content, &context).await?;
+            Ok(Outcome::changed())
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (context, admitted) = (context.clone(), self.admits(Verb::Delete, reference, context));
         self.at_key(Verb::Delete, reference, |server, key| async move {
             admitted?;
-            write::delete(&server, &key, &context).await
+            write::delete(&server, &key, &context).await.map(Outcome::deleted)
         })
     }
 
@@ -190,6 +192,8 @@ impl Store for Redis {
     fn conditions(&self, _: &Reference) -> Conditions {
         Conditions::Presence
     }
+
+    runnel_store::without!(keys, query, tables, links, as_any, sources);
 
     fn describe(&self) -> String {
         format!("redis {}/{}", self.server.address, self.server.database)

@@ -12,7 +12,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
-use runnel_store::{Body, ByteStream, Content, Error, Kind, Reference, Result};
+use runnel_store::{Body, ByteStream, Content, Error, Kind, Outcome, Reference, Result};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -51,8 +51,18 @@ impl Reception {
         Err(if text.is_empty() { error } else { error.with_detail(text) })
     }
 
+    /// The outcome of a write: what was created and where, and what the server answers.
+    pub(super) async fn outcome(self) -> Result<Outcome> {
+        let outcome = Outcome::put(self.status() == StatusCode::CREATED);
+        let reference = self.location();
+        let content = self.content().await?;
+        let entity_tag = content.entity_tag.clone();
+        let content = (!matches!(content.body, Body::Empty)).then_some(content);
+        Ok(Outcome { reference, entity_tag, content, ..outcome })
+    }
+
     /// Where the answer says that the new thing is.
-    pub(super) fn location(&self) -> Option<Reference> {
+    fn location(&self) -> Option<Reference> {
         let location = self.header(header::LOCATION)?;
         address::reference(&address::resolve(&self.call.target, location)?)
     }
@@ -87,7 +97,7 @@ impl Reception {
                 Collected::Stream(stream) => (Body::Stream(stream, length), media_type),
             },
         };
-        Ok(Content { body, media_type, entity_tag, modified, class: None })
+        Ok(Content { body, media_type, entity_tag, modified, ..Content::default() })
     }
 
     async fn collected(self, length: Option<u64>) -> Result<Collected> {

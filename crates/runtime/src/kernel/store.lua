@@ -282,16 +282,22 @@ function K.serve(object, verb, path, query, value)
   elseif verb ~= "get" and verb ~= "list" then
     K.tellWatchers(object, "changed", path)
   end
+  if verb == "list" then return answer end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
-  if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
-  if verb == "get" and type(answer) == "table" and answer._kind == 6 then return K.sendPage(answer) end
-  if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
+  if type(answer) ~= "table" then return answer end
+  if answer._isRows then return K.answerOf(answer) end
+  if answer._kind == 6 then
+    if verb == "get" then return K.sendPage(answer) end
+    return answer
+  end
+  if verb == "get" and rawget(answer, "_path") and answer._isReference then
     native.respond("status", 302)
     local scheme = answer._scheme
     native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
     return ""
   end
-  if verb == "post" and type(answer) == "table" then return answer, placeBelow(object, path, answer) end
+  if verb == "post" then return answer, placeBelow(object, path, answer) end
+  if verb == "put" and K.wasCreated(answer) then return answer, true end
   return answer
 end
 

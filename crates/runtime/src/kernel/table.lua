@@ -203,6 +203,10 @@ end
 local places = setmetatable({}, { __mode = "k" })
 function K.placeOf(object) return places[object] end
 
+-- What a put has just created, for the same reader.
+local created = setmetatable({}, { __mode = "k" })
+function K.wasCreated(object) return created[object] end
+
 local function insert(self, object)
   if type(object) == "table" and object._isArray then
     return native.post(self._native, "", nil, nil, K.storedAll(self, object))
@@ -217,7 +221,8 @@ local function insert(self, object)
 end
 
 local function put(self, id, object)
-  native.put(self._native, path(id), nil, nil, stored(self, object))
+  local new = native.put(self._native, path(id), nil, nil, stored(self, object))
+  if new == true and type(object) == "table" then created[object] = true end
   return object
 end
 

@@ -3,7 +3,7 @@
 use super::stores::{any_store, attempt, reference_at};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value};
+use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value, Verb};
 use std::rc::Rc;
 
 pub(crate) const NATIVES: [(&str, Native); 2] = [("define", define), ("migrate", migrate)];
@@ -28,7 +28,8 @@ fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
         let unique = parts.first() == Some(&Value::Bool(true));
         shape.indexes.push(Index { fields, unique });
     }
-    let answer = store.define(&reference_at(arguments, 2, 3), &shape);
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
     Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
 }
 
@@ -80,6 +81,7 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
         }
     }
     let call = super::stores::inner_call(isolate);
-    let answer = store.migrate(&reference_at(arguments, 2, 3), steps, &call);
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
     Reply::from((answer, Given::Names as fn(Vec<String>) -> Given))
 }

@@ -8,7 +8,8 @@ use crate::native::{Arguments, Given, Native, Reply};
 use crate::progress::{Progress, Told};
 use crate::rows::Reader;
 use runnel_store::{
-    Answer, Body, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records, Reference, Store, Value,
+    Answer, Body, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records, Reference, Store,
+    Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -132,7 +133,8 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let expected = (!arguments.is_nil(7)).then(|| arguments.number(7) as u64);
     let queue = Rc::new(RefCell::new(Queue::default()));
     let feed = Feed { fields: reader.fields(), queue: queue.clone(), expected };
-    let outcome = later(store.insert(&to, Box::new(feed), &inner_call(isolate)));
+    let tables = attempt!(store.tables_for(Verb::Post, &to));
+    let outcome = later(tables.insert(&to, Box::new(feed), &inner_call(isolate)));
     Reply::Now(Given::Native(Rc::new(Insertion {
         reader,
         queue,
@@ -252,7 +254,8 @@ fn columns(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
     let progress = Progress::new(isolate, Some(count));
     let records = Columns::new(fields, list, count, RECORDS_BATCH, progress);
-    let answer = store.insert(&to, Box::new(records), &inner_call(isolate));
+    let tables = attempt!(store.tables_for(Verb::Post, &to));
+    let answer = tables.insert(&to, Box::new(records), &inner_call(isolate));
     Reply::from((answer, (|count| Given::Number(count as f64)) as fn(u64) -> Given))
 }
 

@@ -4,7 +4,7 @@ use super::stores::{any_store, attempt, inner_call, reference_at};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use crate::raw::{Stack, Type};
-use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Sort, Value};
+use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Sort, Value, Verb};
 use std::os::raw::c_int;
 
 pub(crate) const NATIVES: [(&str, Native); 3] =
@@ -61,7 +61,8 @@ fn run(isolate: &Isolate, arguments: Arguments) -> Reply {
         single => vec![single],
     };
     let path = reference_at(arguments, 2, 3);
-    let answer = store.run(&path, &arguments.text(4), parameters, &inner_call(isolate));
+    let tables = attempt!(store.tables_for(Verb::Query, &path));
+    let answer = tables.run(&path, &arguments.text(4), parameters, &inner_call(isolate));
     super::stores::given(answer.map(Some))
 }
 

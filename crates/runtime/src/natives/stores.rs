@@ -4,9 +4,10 @@ use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
 use crate::raw::Type;
 use crate::script_store::ScriptStore;
+use futures_util::future::FutureExt;
 use runnel_store::{
-    Answer, Body, Condition, Content, Context as Call, EntityTag, Error, Kind, Reference, Store,
-    Value,
+    Answer, Body, Condition, Content, Context as Call, EntityTag, Error, Kind, Outcome, Reference,
+    Store, Value,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -118,7 +119,21 @@ fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
     let answer = store.put(&reference(arguments), content, &inner_call(isolate));
-    Reply::from((answer, Given::Boolean as fn(bool) -> Given))
+    written(answer, |outcome| Given::Boolean(outcome.is_created()))
+}
+
+/// What the store answers to a write, or what else there is to say of it.
+fn written(answer: Answer<Outcome>, otherwise: fn(&Outcome) -> Given) -> Reply {
+    let given = move |mut outcome: Outcome| match outcome.content.take() {
+        Some(content) => whole(Some(content)).left_future(),
+        None => std::future::ready(Ok(otherwise(&outcome))).right_future(),
+    };
+    match answer {
+        Answer::Ready(Ok(outcome)) if outcome.content.is_none() => Reply::Now(otherwise(&outcome)),
+        Answer::Ready(Ok(outcome)) => Reply::later(given(outcome)),
+        Answer::Ready(Err(error)) => Reply::Failed(error),
+        Answer::Later(future) => Reply::later(async move { given(future.await?).await }),
+    }
 }
 
 fn post(isolate: &Isolate, arguments: Arguments) -> Reply {
@@ -132,13 +147,13 @@ fn merge(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
     let answer = store.merge(&reference(arguments), content, &inner_call(isolate));
-    Reply::from((answer, (|()| Given::Nil) as fn(()) -> Given))
+    written(answer, |_| Given::Nil)
 }
 
 fn delete(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let answer = store.delete(&reference(arguments), &inner_call(isolate));
-    Reply::from((answer, Given::Boolean as fn(bool) -> Given))
+    written(answer, |outcome| Given::Boolean(outcome.is_something()))
 }
 
 fn list(isolate: &Isolate, arguments: Arguments) -> Reply {

@@ -3,7 +3,7 @@
 use super::stores::{any_store, attempt, inner_call, reference_at};
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{Error, Kind, Transaction};
+use runnel_store::{Error, Kind, Transaction, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -26,7 +26,8 @@ struct Held {
 /// `(store, path, scheme or nil)`: begins a transaction; the fiber is not in it yet.
 fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
-    let answer = store.begin(&reference_at(arguments, 2, 3), &inner_call(isolate));
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
     let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
         let transaction = RefCell::new(Some(transaction));
         Given::Native(Rc::new(Held { transaction, before: RefCell::default() }))

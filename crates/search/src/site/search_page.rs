@@ -167,6 +167,7 @@ pub(crate) fn json(text: Vec<u8>) -> Content {
     Content::bytes(text).with_media_type("application/json")
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for SearchPage {
     fn get(&self, reference: &Reference, context: &Context) -> StoreAnswer<Option<Content>> {
         let path = reference.relative_path();
@@ -204,6 +205,10 @@ impl Store for SearchPage {
     fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         self.inner.source.store().map(|store| ("index".to_owned(), store)).into_iter().collect()
     }
+
+    runnel_store::without!(
+        put, post, merge, delete, list, keys, query, watch, tables, conditions, links
+    );
 
     fn describe(&self) -> String {
         format!("search page {}", self.inner.options.title)

@@ -36,6 +36,7 @@ impl SearchStatistics {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for SearchStatistics {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let path = reference.relative_path();
@@ -63,6 +64,11 @@ impl Store for SearchStatistics {
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE.with(Verb::Get)
     }
+
+    runnel_store::without!(
+        put, post, merge, delete, list, keys, query, watch, tables, conditions, links, as_any,
+        sources
+    );
 
     fn describe(&self) -> String {
         format!("search statistics {}", self.title)

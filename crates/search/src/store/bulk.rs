@@ -8,7 +8,7 @@ use crate::id::Id;
 use crate::loader::Loader;
 use bytes::Bytes;
 use runnel_store::{
-    Answer, Body, COLLECT_LIMIT, Content, Error, Form, Kind, Posted, Records, Reference, Result,
+    Answer, Body, COLLECT_LIMIT, Content, Error, Form, Kind, Outcome, Records, Reference, Result,
     TableFormat, Value, json,
 };
 
@@ -23,7 +23,7 @@ pub(super) fn post(
     member: Member,
     columns: Option<Vec<String>>,
     content: Content,
-) -> Answer<Posted> {
+) -> Answer<Outcome> {
     if let Some(format) = TableFormat::of(&content) {
         return Answer::later(async move {
             table(member, Incoming::new(content, format, columns)?).await
@@ -54,17 +54,17 @@ pub(super) fn post(
             member.collection().put(id.clone(), &text)?
         };
         pending.await?;
-        Ok(Posted { reference: Some(Reference::from_path(id.to_string())), content: None })
+        Ok(Outcome::posted(Reference::from_path(id.to_string())))
     })
 }
 
 /// How many there were, as the answer to a post.
-fn posted(count: u64) -> Posted {
+fn posted(count: u64) -> Outcome {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
-    Posted { reference: None, content: Some(Content::value(Value::Int(count))) }
+    Outcome::changed().with_content(Content::value(Value::Int(count)))
 }
 
-async fn list(member: Member, text: &[u8]) -> Result<Posted> {
+async fn list(member: Member, text: &[u8]) -> Result<Outcome> {
     let Value::List(records) = json::parse(text)? else { return Ok(posted(0)) };
     let mut bulk = Bulk::new(member);
     for (number, record) in (1..).zip(records) {
@@ -75,7 +75,7 @@ async fn list(member: Member, text: &[u8]) -> Result<Posted> {
     bulk.finish().await.map(posted)
 }
 
-async fn table(member: Member, mut incoming: Incoming) -> Result<Posted> {
+async fn table(member: Member, mut incoming: Incoming) -> Result<Outcome> {
     let mut bulk = Bulk::new(member);
     while let Some(records) = incoming.next().await? {
         for (line, text) in records {

@@ -5,8 +5,8 @@ use super::shared::Following;
 use crate::definition::SearchesDefinition;
 use crate::suggest::nearest_name;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Records, Reference,
-    Result, Store, Value, Verb, Verbs,
+    Answer, Below, Context, Entry, Error, Kind, Layer, PathUp, Reference, Result, Store, Value,
+    Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -99,34 +99,6 @@ impl SearchScheme {
         drop(before);
         Ok(())
     }
-
-    fn with<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&SearchStore, &Reference) -> Answer<T>,
-    ) -> Answer<T> {
-        let Some((name, rest)) = reference.split_first() else {
-            let message = "name an index: `search:books?query=…`";
-            return Error::new(Kind::Invalid, message).on(verb, reference).into();
-        };
-        match self.named(name) {
-            Ok(store) => act(&store, &rest).on(verb, reference),
-            Err(error) => error.on(verb, reference).into(),
-        }
-    }
-
-    fn look<T>(
-        &self,
-        reference: &Reference,
-        none: T,
-        look: impl Fn(&SearchStore, &Reference) -> T,
-    ) -> T {
-        match reference.split_first().map(|(name, rest)| (self.named(name), rest)) {
-            Some((Ok(store), rest)) => look(&store, &rest),
-            _ => none,
-        }
-    }
 }
 
 /// The index that a store is.
@@ -135,61 +107,47 @@ fn index_of(store: &Rc<dyn Store>) -> Result<&SearchStore> {
     search.ok_or_else(|| Error::new(Kind::Invalid, format!("{} is no index", store.describe())))
 }
 
-impl Store for SearchScheme {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.with(Verb::Get, reference, |store, rest| store.get(rest, context))
+impl Layer for SearchScheme {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        let Some((name, rest)) = reference.split_first() else {
+            let message = "name an index: `search:books?query=…`";
+            return Err(Error::new(Kind::Invalid, message));
+        };
+        Ok(Below::found(self.named(name)?, rest))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.with(Verb::Put, reference, |store, rest| store.put(rest, content, context))
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        let (name, _) = reference.split_first()?;
+        let index = Reference::from_path(name);
+        Some(Box::new(move |below| Some(index.join(below.relative_path()))))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.with(Verb::Post, reference, |store, rest| store.post(rest, content, context))
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.with(Verb::Merge, reference, |store, rest| store.merge(rest, content, context))
+    fn name(&self) -> String {
+        "search".into()
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.with(Verb::Delete, reference, |store, rest| store.delete(rest, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         if reference.split_first().is_none() {
             let entry = |name: &String| Entry { name: name.clone(), collection: true };
             return Answer::ok(Some(self.stores.borrow().keys().map(entry).collect()));
         }
-        self.with(Verb::List, reference, |store, rest| store.list(rest, context))
+        let listed = self.around(Verb::List, reference, context, |store, rest, context| {
+            store.list(rest, context)
+        });
+        listed.on(Verb::List, reference)
     }
 
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.with(Verb::Post, reference, |store, rest| store.insert(rest, records, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let name = reference.split_first().map(|(name, _)| name.to_owned()).unwrap_or_default();
-        self.with(Verb::Watch, reference, |store, rest| {
-            store.watch(rest, context).map(|changes| super::content::below(changes, name))
-        })
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
         let none = Verbs::NONE.with(Verb::Get).with(Verb::List);
-        self.look(reference, none, SearchStore::verbs)
+        let below = self.below(Verb::Get, reference);
+        below.map_or(none, |below| below.store.verbs(&below.reference))
     }
 
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.look(reference, Conditions::None, SearchStore::conditions)
-    }
-
-    fn describe(&self) -> String {
-        "search".into()
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        Vec::new()
     }
 }

@@ -162,6 +162,7 @@ impl Drop for Following {
 }
 
 /// Programs hold it as a store that has nothing.
+#[deny(clippy::missing_trait_methods)]
 impl Store for Following {
     fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
         Answer::ok(None)
@@ -170,6 +171,11 @@ impl Store for Following {
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE
     }
+
+    runnel_store::without!(
+        put, post, merge, delete, list, keys, query, watch, tables, conditions, links, as_any,
+        sources
+    );
 
     fn describe(&self) -> String {
         format!("follows {}", self.source)

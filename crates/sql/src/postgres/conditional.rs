@@ -1,7 +1,7 @@
 //! Writing a row only when something is so of it.
 
 use crate::postgres::table::PostgresTable;
-use runnel_store::{Answer, Condition, Context, Error, Reference, Result, Store};
+use runnel_store::{Answer, Condition, Context, Error, Reference, Result, Tables};
 
 /// Looks at the row and goes on, without writing: for what does nothing where nothing is.
 pub(crate) async fn check(
@@ -26,7 +26,7 @@ pub(crate) async fn write<T: 'static>(
     act: impl FnOnce(&PostgresTable, &Reference, &Context) -> Answer<T>,
 ) -> Result<T> {
     let free = Context { only_if: None, ..context };
-    let transaction = Store::begin(&table, &Reference::default(), &free).await?;
+    let transaction = Tables::begin(&table, &Reference::default(), &free).await?;
     let inside = Context { transaction: Some(transaction.clone()), ..free };
     let written = async {
         table.lock(reference.relative_path(), &inside).await?;

@@ -18,8 +18,8 @@ use crate::postgres::{transaction, watch};
 use crate::shape::table_name;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
+    Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -201,6 +201,7 @@ fn at_root<T>(verb: Verb) -> Answer<T> {
     Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Postgres {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let answer = match self.split(reference) {
@@ -212,44 +213,41 @@ impl Store for Postgres {
         answer.on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.put(&rest, content, context),
             None => at_root(Verb::Put),
         };
-        answer.on(Verb::Put, reference)
+        answer.map(Outcome::put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => {
                 let name = table.name().to_string();
-                table.post(&rest, content, context).map(move |posted| Posted {
-                    reference: posted
-                        .reference
-                        .map(|key| Reference::from_path(format!("{name}/{}", key.path()))),
-                    ..posted
-                })
+                let place =
+                    move |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
+                table.post(&rest, content, context).map(move |posted| posted.renamed(place))
             }
             None => at_root(Verb::Post),
         };
         answer.on(Verb::Post, reference)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.merge(&rest, content, context),
             None => at_root(Verb::Merge),
         };
-        answer.on(Verb::Merge, reference)
+        answer.map(|()| Outcome::changed()).on(Verb::Merge, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.delete(&rest, context),
             None => at_root(Verb::Delete),
         };
-        answer.on(Verb::Delete, reference)
+        answer.map(Outcome::deleted).on(Verb::Delete, reference)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -271,6 +269,45 @@ impl Store for Postgres {
         answer.on(Verb::Query, reference)
     }
 
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.watch(&rest, format!("{}/", table.name()), context),
+            None => watch::whole_database().into(),
+        };
+        answer.on(Verb::Watch, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        match self.split(reference) {
+            Some((table, rest)) => table.verbs(&rest),
+            None => {
+                let verbs = [Verb::Get, Verb::List, Verb::Define, Verb::Begin];
+                verbs.into_iter().fold(Verbs::NONE, Verbs::with)
+            }
+        }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let split = self.split(reference);
+        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    runnel_store::without!(keys, links, sources);
+
+    fn describe(&self) -> String {
+        format!("postgres {}", self.place())
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl Tables for Postgres {
     fn insert(
         &self,
         reference: &Reference,
@@ -310,41 +347,10 @@ impl Store for Postgres {
         table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
     }
 
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.watch(&rest, format!("{}/", table.name()), context),
-            None => watch::whole_database().into(),
-        };
-        answer.on(Verb::Watch, reference)
-    }
-
     fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         let (session, outer): (Session, _) =
             (self.core.session(context), context.transaction.clone());
         let begun = async move { transaction::begin(session, outer).await.map_err(Error::from) };
         Answer::later(begun).on(Verb::Begin, reference)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        match self.split(reference) {
-            Some((table, rest)) => table.verbs(&rest),
-            None => {
-                let verbs = [Verb::Get, Verb::List, Verb::Define, Verb::Begin];
-                verbs.into_iter().fold(Verbs::NONE, Verbs::with)
-            }
-        }
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let split = self.split(reference);
-        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-
-    fn describe(&self) -> String {
-        format!("postgres {}", self.place())
     }
 }

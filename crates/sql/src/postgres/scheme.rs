@@ -5,8 +5,7 @@ use crate::postgres::database::Postgres;
 use crate::postgres::fault::Fault;
 use crate::postgres::options::PostgresOptions;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Below, Context, Error, Kind, Layer, PathUp, Reference, Result, Store, Verb,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -112,31 +111,6 @@ impl PostgresScheme {
         self.databases.borrow_mut().insert(url, database.clone());
         Ok(database)
     }
-
-    fn with<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&Target) -> Answer<T>,
-    ) -> Answer<T> {
-        match self.target(reference) {
-            Ok(target) => {
-                let masked = target.masked.clone();
-                match act(&target) {
-                    Answer::Ready(done) => {
-                        Answer::Ready(done.map_err(|error| shown(error, verb, &masked)))
-                    }
-                    Answer::Later(later) => Answer::later(async move {
-                        later.await.map_err(|error| shown(error, verb, &masked))
-                    }),
-                }
-            }
-            Err(mut error) => {
-                error.verb = Some(verb);
-                error.into()
-            }
-        }
-    }
 }
 
 /// The error on the whole reference, instead of the part that the database knows.
@@ -155,113 +129,52 @@ fn without_password(authority: &str) -> String {
     }
 }
 
-impl Store for PostgresScheme {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.with(Verb::Get, reference, |at| at.database.get(&at.inner, context))
+impl Layer for PostgresScheme {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        let target = self.target(reference)?;
+        Ok(Below::found(target.database, target.inner))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.with(Verb::Put, reference, |at| at.database.put(&at.inner, content, context))
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        let shown = self.target(reference).ok()?.shown;
+        Some(Box::new(move |inner| Some(Reference::from_path(format!("{shown}/{}", inner.path())))))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.with(Verb::Post, reference, |at| {
-            let shown = at.shown.clone();
-            at.database.post(&at.inner, content, context).map(move |posted| Posted {
-                reference: posted
-                    .reference
-                    .map(|inner| Reference::from_path(format!("{shown}/{}", inner.path()))),
-                ..posted
-            })
-        })
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.with(Verb::Merge, reference, |at| at.database.merge(&at.inner, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.with(Verb::Delete, reference, |at| at.database.delete(&at.inner, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.with(Verb::List, reference, |at| at.database.list(&at.inner, context))
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.with(Verb::Query, reference, |at| at.database.query(&at.inner, query, context))
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.with(Verb::Post, reference, |at| at.database.insert(&at.inner, records, context))
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.with(Verb::Query, reference, |at| at.database.run(statement, parameters, context))
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.with(Verb::Define, reference, |at| at.database.migrate(&at.inner, steps, context))
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.with(Verb::Define, reference, |at| at.database.define(&at.inner, shape))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        use futures_util::StreamExt;
-        self.with(Verb::Watch, reference, |at| {
-            let shown = at.shown.clone();
-            at.database.watch(&at.inner, context).map(move |changes| {
-                let renamed = changes.map(move |change| {
-                    change.map(|mut change| {
-                        let path = format!("{shown}/{}", change.reference.path());
-                        change.reference = Reference::from_path(path);
-                        change
-                    })
-                });
-                Box::pin(renamed) as Changes
-            })
-        })
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.with(Verb::Begin, reference, |at| at.database.begin(&at.inner, context))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        match self.target(reference) {
-            Ok(target) => target.database.verbs(&target.inner),
-            Err(_) => Verbs::NONE,
-        }
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let target = self.target(reference);
-        target.map_or(Conditions::None, |target| target.database.conditions(&target.inner))
-    }
-
-    fn describe(&self) -> String {
+    fn name(&self) -> String {
         "postgres databases".to_string()
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    /// Errors name the whole reference, without a password.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let target = match self.target(reference) {
+            Ok(target) => target,
+            Err(mut error) => {
+                error.verb = Some(verb);
+                return error.into();
+            }
+        };
+        let masked = target.masked;
+        match act(&*target.database, &target.inner, context) {
+            Answer::Ready(done) => Answer::Ready(done.map_err(|error| shown(error, verb, &masked))),
+            Answer::Later(later) => {
+                Answer::later(
+                    async move { later.await.map_err(|error| shown(error, verb, &masked)) },
+                )
+            }
+        }
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         let databases = self.databases.borrow();
         let one = |database: &Rc<Postgres>| {
             (database.place().to_string(), database.clone() as Rc<dyn Store>)

@@ -20,7 +20,8 @@ use crate::postgres::watch::{self, Scope};
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
     Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
-    Posted, Query, Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
+    Outcome, Query, Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value,
+    Verb, Verbs,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -153,7 +154,7 @@ impl PostgresTable {
         reference: &Reference,
         content: Content,
         context: &Context,
-    ) -> Answer<Posted> {
+    ) -> Answer<Outcome> {
         if let Err(error) = context.unconditional(Verb::Post, reference) {
             return error.into();
         }
@@ -171,25 +172,24 @@ impl PostgresTable {
                     columns.column(name).map_or(FieldType::Any, |one| one.holds.kind())
                 };
                 let records = incoming::records(content, format, kind).await?;
-                let rows = Store::insert(&table, &Reference::default(), records, &context).await?;
+                let rows = Tables::insert(&table, &Reference::default(), records, &context).await?;
                 let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
-                return Ok(Posted { reference: None, content: Some(Content::value(count)) });
+                return Ok(Outcome::changed().with_content(Content::value(count)));
             }
             let value = to_value(content).await?;
             let session = table.0.core.session(&context);
             let Value::List(records) = value else {
                 let inserting = async |info: &TableInfo| insert(&session, info, &value).await;
                 let inserted = table.there(&session, inserting).await?;
-                return Ok(Posted {
-                    reference: inserted.key.map(Reference::from_path),
-                    content: Some(table.classed(Content::value(inserted.row))),
-                });
+                let reference = inserted.key.map(Reference::from_path);
+                let content = Some(table.classed(Content::value(inserted.row)));
+                return Ok(Outcome { reference, content, ..Outcome::created() });
             };
             let inserting =
                 async |info: &TableInfo| copy::insert_list(&session, info, &records).await;
             table.there(&session, inserting).await?;
             let count = Value::Int(records.len() as i64);
-            Ok(Posted { reference: None, content: Some(Content::value(count)) })
+            Ok(Outcome::changed().with_content(Content::value(count)))
         })
     }
 
@@ -488,25 +488,27 @@ fn keys_sql(info: &TableInfo) -> Option<String> {
     ))
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for PostgresTable {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.get(reference, context).on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.put(reference, content, context).on(Verb::Put, reference)
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.put(reference, content, context).map(Outcome::put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.post(reference, content, context).on(Verb::Post, reference)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.merge(reference, content, context).on(Verb::Merge, reference)
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let merged = self.merge(reference, content, context);
+        merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.delete(reference, context).on(Verb::Delete, reference)
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.delete(reference, context).map(Outcome::deleted).on(Verb::Delete, reference)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -517,23 +519,8 @@ impl Store for PostgresTable {
         self.query(reference, query, context).on(Verb::Query, reference)
     }
 
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.insert(reference, records, context).on(Verb::Post, reference)
-    }
-
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         self.watch(reference, String::new(), context).on(Verb::Watch, reference)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        let (session, outer) = (self.0.core.session(context), context.transaction.clone());
-        let begun = async move { transaction::begin(session, outer).await.map_err(Error::from) };
-        Answer::later(begun).on(Verb::Begin, reference)
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {
@@ -551,7 +538,32 @@ impl Store for PostgresTable {
         Some(self)
     }
 
+    runnel_store::without!(keys, links, sources);
+
     fn describe(&self) -> String {
         format!("postgres table {}", self.0.name)
     }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl Tables for PostgresTable {
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.insert(reference, records, context).on(Verb::Post, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        let (session, outer) = (self.0.core.session(context), context.transaction.clone());
+        let begun = async move { transaction::begin(session, outer).await.map_err(Error::from) };
+        Answer::later(begun).on(Verb::Begin, reference)
+    }
+
+    runnel_store::without!(run, migrate, define);
 }

@@ -16,8 +16,8 @@ use crate::sqlite::table::Table;
 use crate::sqlite::telling;
 use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
+    Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -192,6 +192,7 @@ fn at_root<T>(verb: Verb) -> Answer<T> {
     Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Database {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let answer = match self.split(reference) {
@@ -203,41 +204,40 @@ impl Store for Database {
         answer.on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.put(&rest, content, context),
             None => at_root(Verb::Put),
         };
-        answer.on(Verb::Put, reference)
+        answer.map(Outcome::put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let Some((table, rest)) = self.split(reference) else {
             return at_root(Verb::Post).on(Verb::Post, reference);
         };
         let (name, to) = (table.name().to_string(), reference.clone());
         table.post(&rest, content, context).then(move |posted| {
             let place = |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
-            let placed =
-                |posted: Posted| Posted { reference: posted.reference.map(place), ..posted };
+            let placed = |outcome: Outcome| outcome.renamed(place);
             Answer::Ready(posted.map(placed).map_err(|error| error.on(Verb::Post, &to)))
         })
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.merge(&rest, content, context),
             None => at_root(Verb::Merge),
         };
-        answer.on(Verb::Merge, reference)
+        answer.map(|()| Outcome::changed()).on(Verb::Merge, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let answer = match self.split(reference) {
             Some((table, rest)) => table.delete(&rest, context),
             None => at_root(Verb::Delete),
         };
-        answer.on(Verb::Delete, reference)
+        answer.map(Outcome::deleted).on(Verb::Delete, reference)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -260,6 +260,46 @@ impl Store for Database {
         answer.on(Verb::Query, reference)
     }
 
+    /// Tells of rows as `tasks/7`: what this process commits, whichever of its threads, row by row;
+    /// what other programs commit as lost at the watched reference, within half a second. As lost
+    /// are told, too: changes of the tables' form, transactions of more than
+    /// [`crate::WATCHED_ROWS`] rows, rows deleted all at once, and rows whose name SQLite does not
+    /// tell (deleted ones with a key that is no integer; tables without row numbers).
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let path = reference.relative_path().trim_end_matches('/');
+        telling::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        match self.split(reference) {
+            Some((table, rest)) => table.verbs(&rest),
+            None => [Verb::Get, Verb::List, Verb::Define, Verb::Watch, Verb::Begin]
+                .into_iter()
+                .fold(Verbs::NONE, Verbs::with),
+        }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let split = self.split(reference);
+        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    runnel_store::without!(keys, links, sources);
+
+    fn describe(&self) -> String {
+        format!("sqlite {}", self.reader.shared.place)
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl Tables for Database {
     fn insert(
         &self,
         reference: &Reference,
@@ -267,7 +307,7 @@ impl Store for Database {
         context: &Context,
     ) -> Answer<u64> {
         let answer = match self.split(reference) {
-            Some((table, rest)) => Store::insert(&table, &rest, records, context),
+            Some((table, rest)) => Tables::insert(&table, &rest, records, context),
             None => at_root(Verb::Post),
         };
         answer.on(Verb::Post, reference)
@@ -297,40 +337,8 @@ impl Store for Database {
         transaction::begin(&self.reader.shared, context).on(Verb::Begin, reference)
     }
 
-    /// Tells of rows as `tasks/7`: what this process commits, whichever of its threads, row by row;
-    /// what other programs commit as lost at the watched reference, within half a second. As lost
-    /// are told, too: changes of the tables' form, transactions of more than
-    /// [`crate::WATCHED_ROWS`] rows, rows deleted all at once, and rows whose name SQLite does not
-    /// tell (deleted ones with a key that is no integer; tables without row numbers).
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let path = reference.relative_path().trim_end_matches('/');
-        telling::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
-    }
-
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let table = self.define_table(reference, shape);
         table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        match self.split(reference) {
-            Some((table, rest)) => table.verbs(&rest),
-            None => [Verb::Get, Verb::List, Verb::Define, Verb::Watch, Verb::Begin]
-                .into_iter()
-                .fold(Verbs::NONE, Verbs::with),
-        }
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let split = self.split(reference);
-        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-
-    fn describe(&self) -> String {
-        format!("sqlite {}", self.reader.shared.place)
     }
 }

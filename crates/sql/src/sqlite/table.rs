@@ -18,8 +18,8 @@ use crate::sqlite::select::{Select, column, translate};
 use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
-    Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Outcome, Query,
+    Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -168,7 +168,7 @@ impl Table {
         reference: &Reference,
         content: Content,
         context: &Context,
-    ) -> Answer<Posted> {
+    ) -> Answer<Outcome> {
         if !reference.relative_path().is_empty() {
             let message = "a row cannot be added to a row; post to the table itself";
             return Error::new(Kind::NotAllowed, message).into();
@@ -226,22 +226,21 @@ impl Table {
         })
     }
 
-    fn insert(&self, value: Value, context: &Context) -> Answer<Posted> {
+    fn insert(&self, value: Value, context: &Context) -> Answer<Outcome> {
         let class = self.0.class.clone();
         let check = move |target: &Target| Row::of(&target.info, value);
-        self.change(context, check, Target::insert).map(|inserted| Posted {
+        self.change(context, check, Target::insert).map(|inserted| Outcome {
             reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
             content: Some(Content { class, ..Content::value(inserted.row) }),
+            ..Outcome::created()
         })
     }
 
-    fn insert_all(&self, values: Vec<Value>, context: &Context) -> Answer<Posted> {
+    fn insert_all(&self, values: Vec<Value>, context: &Context) -> Answer<Outcome> {
         let count = values.len() as i64;
         let check = move |target: &Target| Batch::of(&target.info, values);
-        self.change(context, check, Target::insert_all).map(move |()| Posted {
-            reference: None,
-            content: Some(Content::value(Value::Int(count))),
-        })
+        self.change(context, check, Target::insert_all)
+            .map(move |()| Outcome::changed().with_content(Content::value(Value::Int(count))))
     }
 
     /// Inserts many rows as they come: see [`insert`].
@@ -390,9 +389,9 @@ impl Table {
 }
 
 /// The answer of a post of many rows: how many.
-fn posted(rows: u64) -> Result<Posted, Error> {
+fn posted(rows: u64) -> Result<Outcome, Error> {
     let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
-    Ok(Posted { reference: None, content: Some(Content::value(count)) })
+    Ok(Outcome::changed().with_content(Content::value(count)))
 }
 
 /// What a query comes to before anything long has run.
@@ -515,25 +514,27 @@ impl Plan {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Store for Table {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.get(reference, context).on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.put(reference, content, context).on(Verb::Put, reference)
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.put(reference, content, context).map(Outcome::put).on(Verb::Put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.post(reference, content, context).on(Verb::Post, reference)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.merge(reference, content, context).on(Verb::Merge, reference)
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let merged = self.merge(reference, content, context);
+        merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.delete(reference, context).on(Verb::Delete, reference)
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.delete(reference, context).map(Outcome::deleted).on(Verb::Delete, reference)
     }
 
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -542,25 +543,6 @@ impl Store for Table {
 
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         self.query(reference, query, context).on(Verb::Query, reference)
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        if !reference.relative_path().is_empty() {
-            return Error::not_allowed(Verb::Post, reference).into();
-        }
-        if let Err(error) = context.unconditional(Verb::Post, reference) {
-            return error.into();
-        }
-        self.insert_records(records, context).on(Verb::Post, reference)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        transaction::begin(&self.0.reader.shared, context).on(Verb::Begin, reference)
     }
 
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
@@ -582,7 +564,36 @@ impl Store for Table {
         Some(self)
     }
 
+    runnel_store::without!(keys, links, sources);
+
     fn describe(&self) -> String {
         format!("table {}", self.0.name)
     }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl Tables for Table {
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        if !reference.relative_path().is_empty() {
+            return Error::not_allowed(Verb::Post, reference).into();
+        }
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
+        self.insert_records(records, context).on(Verb::Post, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        transaction::begin(&self.0.reader.shared, context).on(Verb::Begin, reference)
+    }
+
+    runnel_store::without!(run, migrate, define);
 }

@@ -5,9 +5,11 @@ mod flight;
 mod following;
 mod recency;
 
+use super::ReadOnly;
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Memory, Posted, Query,
-    Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, COLLECT_LIMIT, Changes, Conditions, Confinement, Content, Context, Memory, Outcome,
+    Records, Reference, Result, Shape, Store, Transaction, Value, Verb,
 };
 use fill::{Extent, Shared, Writing, name};
 use futures_util::StreamExt;
@@ -127,7 +129,7 @@ impl Cache {
 
     fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
         let condition = context.only_if.as_ref();
-        self.conditions(reference).admit(condition, verb, reference)
+        self.layer_conditions(reference).admit(condition, verb, reference)
     }
 
     /// A put whose content the cache keeps when nothing else was written meanwhile.
@@ -136,7 +138,7 @@ impl Cache {
         reference: &Reference,
         content: Content,
         context: &Context,
-    ) -> Answer<bool> {
+    ) -> Answer<Outcome> {
         let settings = self.shared.settings.get();
         let keep = settings.write_through && context.transaction.is_none();
         let copy = content.share().filter(|copy| keep && fill::can_be_kept(copy));
@@ -149,20 +151,37 @@ impl Cache {
         let Some((copy, name)) = copy.zip(name(&to).map(|name| name.into_owned())) else {
             return put;
         };
-        put.and_then(move |created| {
+        put.and_then(move |outcome| {
             if shared.writes_begun.get() != begun || shared.writes_under_way.get() > 0 {
-                return Answer::ok(created);
+                return Answer::ok(outcome);
             }
             Answer::later(async move {
                 shared.keep(&to, &name, copy).await?;
-                Ok(created)
+                Ok(outcome)
             })
         })
     }
 }
 
-impl Store for Cache {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+impl Layer for Cache {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.shared.source, reference))
+    }
+
+    /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
+    /// may come from outside of the confined part.
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let part = Rc::new(Shared::new(Rc::new(Memory::site()), inner));
+        part.settings.set(self.shared.settings.get());
+        self.shared.add_part(&part);
+        Some(Rc::new(ReadOnly::new(Rc::new(Cache { shared: part }))))
+    }
+
+    fn name(&self) -> String {
+        "cache".to_string()
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let shared = &self.shared;
         let found = name(reference).filter(|_| context.transaction.is_none());
         let Some(name) = found else { return shared.source.get(reference, context) };
@@ -186,14 +205,24 @@ impl Store for Cache {
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         if let Err(error) = self.admits(Verb::Put, reference, context) {
             return error.into();
         }
         self.put_through(reference, content, context)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         if let Err(error) = self.admits(Verb::Post, reference, context) {
             return error.into();
         }
@@ -201,7 +230,12 @@ impl Store for Cache {
         self.write(reference, Extent::AndAbove, move |source| source.post(&to, content, &context))
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         if let Err(error) = self.admits(Verb::Merge, reference, context) {
             return error.into();
         }
@@ -209,7 +243,7 @@ impl Store for Cache {
         self.write(reference, Extent::AndAbove, move |source| source.merge(&to, content, &context))
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         if let Err(error) = self.admits(Verb::Delete, reference, context) {
             return error.into();
         }
@@ -217,26 +251,23 @@ impl Store for Cache {
         self.write(reference, Extent::AndBelow, move |source| source.delete(&to, &context))
     }
 
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.shared.source.list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.shared.source.query(reference, query, context)
-    }
-
-    fn insert(
+    fn layer_insert(
         &self,
         reference: &Reference,
         records: Box<dyn Records>,
         context: &Context,
     ) -> Answer<u64> {
         let (to, context) = (reference.clone(), context.clone());
-        self.write(reference, Extent::AndAbove, move |source| source.insert(&to, records, &context))
+        self.write(reference, Extent::AndAbove, move |source| {
+            match source.tables_for(Verb::Post, &to) {
+                Ok(tables) => tables.insert(&to, records, &context),
+                Err(error) => error.into(),
+            }
+        })
     }
 
-    /// Forgets everything, because nobody knows what a statement writes.
-    fn run(
+    /// Forgets everything, because a statement may write anything.
+    fn layer_run(
         &self,
         reference: &Reference,
         statement: &str,
@@ -246,12 +277,15 @@ impl Store for Cache {
         let (to, context) = (reference.clone(), context.clone());
         let statement = statement.to_string();
         self.write(&Reference::default(), Extent::AndBelow, move |source| {
-            source.run(&to, &statement, parameters, &context)
+            match source.tables_for(Verb::Query, &to) {
+                Ok(tables) => tables.run(&to, &statement, parameters, &context),
+                Err(error) => error.into(),
+            }
         })
     }
 
     /// Forgets everything, because steps are statements.
-    fn migrate(
+    fn layer_migrate(
         &self,
         reference: &Reference,
         steps: Vec<(String, String)>,
@@ -259,19 +293,27 @@ impl Store for Cache {
     ) -> Answer<Vec<String>> {
         let (to, context) = (reference.clone(), context.clone());
         self.write(&Reference::default(), Extent::AndBelow, move |source| {
-            source.migrate(&to, steps, &context)
+            match source.tables_for(Verb::Define, &to) {
+                Ok(tables) => tables.migrate(&to, steps, &context),
+                Err(error) => error.into(),
+            }
         })
     }
 
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+    fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let (to, shape) = (reference.clone(), shape.clone());
-        self.write(reference, Extent::AndBelow, move |source| source.define(&to, &shape))
+        self.write(reference, Extent::AndBelow, move |source| {
+            match source.tables_for(Verb::Define, &to) {
+                Ok(tables) => tables.define(&to, &shape),
+                Err(error) => error.into(),
+            }
+        })
     }
 
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let shared = self.shared.clone();
         self.shared.source.watch(reference, context).map(move |changes| -> Changes {
-            // Whoever reads again because of a change has to see it.
+            // A read that follows a change has to see it.
             Box::pin(changes.inspect(move |change| match change {
                 Ok(change) => shared.changed(&change.reference, Extent::of(change.kind)),
                 Err(_) => shared.changed(&Reference::default(), Extent::AndBelow),
@@ -279,28 +321,35 @@ impl Store for Cache {
         })
     }
 
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         let shared = self.shared.clone();
-        self.shared.source.begin(reference, context).map(move |inner| {
+        let tables = match self.shared.source.tables_for(Verb::Begin, reference) {
+            Ok(tables) => tables,
+            Err(error) => return error.into(),
+        };
+        tables.begin(reference, context).map(move |inner| {
             let _writing = Writing::begin(shared.clone());
             Rc::new(Pending { inner, _writing, shared }) as Rc<dyn Transaction>
         })
     }
 
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.shared.source.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
         // The tag that a reader has is the cache's, which the source does not know.
         self.shared.source.conditions(reference).min(Conditions::Presence)
     }
 
-    fn describe(&self) -> String {
-        "cache".to_string()
+    /// Confined at its root alone, where names are the same.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        match self.shared.source.confined(reference, links) {
+            Confinement::By(inner) if reference.name().is_none() => {
+                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
+            }
+            Confinement::By(_) => Confinement::Impossible,
+            other => other,
+        }
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         let Shared { cache, source, .. } = &*self.shared;
         vec![("cache".to_string(), cache.clone()), ("source".to_string(), source.clone())]
     }

@@ -50,12 +50,10 @@ impl TextCodec {
 
 fn encoded(content: Content, form: Form) -> Answer<Content> {
     let media_type = Some(content.media_type_in(form));
-    let Content { body, media_type: own, entity_tag, modified, class } = content;
+    let Content { body, media_type: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type, ..content };
     let plain = Content { body, media_type: own, ..Content::default() };
-    plain.encode(form).map(move |bytes| {
-        let body = Body::Bytes(bytes);
-        Content { body, media_type, entity_tag, modified, class }
-    })
+    plain.encode(form).map(move |bytes| Content { body: Body::Bytes(bytes), ..rest })
 }
 
 fn to_csv(content: Content) -> Answer<Content> {
@@ -68,8 +66,9 @@ fn to_csv(content: Content) -> Answer<Content> {
 }
 
 fn from_csv(content: Content) -> Answer<Content> {
-    let Content { body, entity_tag, modified, class, .. } = content;
-    let whole = move |body| Content { body, media_type: None, entity_tag, modified, class };
+    let body = content.body;
+    let rest = Content { body: Body::Empty, media_type: None, ..content };
+    let whole = move |body| Content { body, ..rest };
     if matches!(body, Body::Value(_) | Body::Lazy(_)) {
         return Answer::ok(whole(body));
     }
@@ -79,8 +78,9 @@ fn from_csv(content: Content) -> Answer<Content> {
 }
 
 fn to_text(content: Content) -> Answer<Content> {
-    let Content { body, media_type, entity_tag, modified, class } = content;
-    let whole = move |body| Content { body, media_type, entity_tag, modified, class };
+    let body = content.body;
+    let rest = Content { body: Body::Empty, ..content };
+    let whole = move |body| Content { body, ..rest };
     if matches!(body, Body::Text(_)) {
         return Answer::ok(whole(body));
     }

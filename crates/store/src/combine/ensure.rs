@@ -1,7 +1,7 @@
 //! What is missing is an error.
 
-use super::pass::Pass;
-use crate::{Answer, Content, Context, Entry, Error, Kind, Reference, Store, Verb};
+use super::layer::{Below, Layer};
+use crate::{Answer, Content, Context, Entry, Error, Kind, Reference, Result, Store, Verb};
 use std::rc::Rc;
 
 /// Answers [`Kind::NotFound`] where a get or a list of the source answers that nothing is there.
@@ -30,21 +30,25 @@ fn there<T: 'static>(
     there.on(verb, on)
 }
 
-impl Pass for Ensure {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.source
+impl Layer for Ensure {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Ensure::new(inner)))
     }
 
     fn name(&self) -> String {
         "ensure".to_string()
     }
 
-    fn pass_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let found = self.source.get(reference, context);
         there(found, Verb::Get, reference, "there is nothing here")
     }
 
-    fn pass_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let found = self.source.list(reference, context);
         there(found, Verb::List, reference, "there is no collection here")
     }

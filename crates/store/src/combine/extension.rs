@@ -1,11 +1,8 @@
 //! Names with an ending below and without it above.
 
-use super::pass::Pass;
+use super::layer::{Below, Layer, PathUp};
 use super::{in_order, renamed};
-use crate::{
-    Answer, Change, Changes, Conditions, Content, Context, Entry, Posted, Reference, Store, Verb,
-    Verbs,
-};
+use crate::{Answer, Change, Changes, Context, Entry, Reference, Result, Store, Verb};
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
 
@@ -28,7 +25,7 @@ impl Extension {
         Extension { source, ending: ending.into() }
     }
 
-    fn below(&self, reference: &Reference) -> Reference {
+    fn named(&self, reference: &Reference) -> Reference {
         let path = reference.path().trim_end_matches('/');
         if path.is_empty() {
             return reference.clone();
@@ -44,43 +41,28 @@ fn above(ending: &str, below: &Reference) -> Option<Reference> {
     named.then(|| below.with_path(path))
 }
 
-impl Pass for Extension {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.source
+impl Layer for Extension {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(match verb {
+            Verb::List | Verb::Define | Verb::Begin => Below::same(&self.source, reference),
+            _ => Below::at(&self.source, self.named(reference)),
+        })
+    }
+
+    fn up(&self, _: &Reference) -> Option<PathUp> {
+        let ending = self.ending.clone();
+        Some(Box::new(move |below| above(&ending, below)))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Extension { source: inner, ending: self.ending.clone() }))
     }
 
     fn name(&self) -> String {
         format!("extension {}", &*self.ending)
     }
 
-    fn call<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        context: &Context,
-        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
-    ) -> Answer<T> {
-        match verb {
-            Verb::List | Verb::Define | Verb::Begin => act(&*self.source, reference, context),
-            _ => act(&*self.source, &self.below(reference), context),
-        }
-    }
-
-    fn pass_post(
-        &self,
-        reference: &Reference,
-        content: Content,
-        context: &Context,
-    ) -> Answer<Posted> {
-        let ending = self.ending.clone();
-        let posted = self.source.post(&self.below(reference), content, context);
-        posted.map(move |posted| Posted {
-            reference: posted.reference.map(|new| above(&ending, &new).unwrap_or(new)),
-            ..posted
-        })
-    }
-
-    fn pass_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let ending = self.ending.clone();
         let listed = self.source.list(reference, context);
         listed.map(move |listed| {
@@ -95,7 +77,7 @@ impl Pass for Extension {
         })
     }
 
-    fn pass_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let ending = self.ending.clone();
         let inner = self.source.watch(reference, context);
         let inner = inner.map(move |changes| -> Changes {
@@ -107,7 +89,7 @@ impl Pass for Extension {
                 })
             }))
         });
-        let below = self.below(reference);
+        let below = self.named(reference);
         if &below == reference {
             return inner;
         }
@@ -116,13 +98,5 @@ impl Pass for Extension {
         own.and_then(move |own| {
             inner.map(move |inner| Box::pin(stream::select(own, inner)) as Changes)
         })
-    }
-
-    fn pass_verbs(&self, reference: &Reference) -> Verbs {
-        self.source.verbs(&self.below(reference))
-    }
-
-    fn pass_conditions(&self, reference: &Reference) -> Conditions {
-        self.source.conditions(&self.below(reference))
     }
 }

@@ -1,9 +1,10 @@
 //! Values on one side, JSON text on the other.
 
+use super::layer::{Below, Layer};
 use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Form, Posted, Query,
-    Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs, json,
+    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Form, Outcome, Query, Reference,
+    Result, Shape, Store, Value, Verb, json,
 };
 use std::rc::Rc;
 
@@ -76,148 +77,150 @@ impl Json {
             .on(Verb::Get, reference)
     }
 
-    /// Hands content to the source as it wants it.
-    fn hand_down<T: 'static>(
+    /// Hands content to the source in its form, and its answer to the caller in theirs.
+    fn write(
         &self,
         verb: Verb,
         reference: &Reference,
         content: Content,
-        act: impl FnOnce(&dyn Store, Content) -> Answer<T> + 'static,
-    ) -> Answer<T> {
+        act: impl FnOnce(&dyn Store, Content) -> Answer<Outcome> + 'static,
+    ) -> Answer<Outcome> {
         let source = self.source.clone();
-        let content = self.convert(content, Direction::Down);
-        content.and_then(move |content| act(&*source, content)).on(verb, reference)
+        let content = self.convert(content, Direction::Down).on(verb, reference);
+        self.answered(verb, reference, content.and_then(move |content| act(&*source, content)))
+    }
+
+    /// What a write answers, in the form of the caller.
+    fn answered(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        answer: Answer<Outcome>,
+    ) -> Answer<Outcome> {
+        let convert = self.upward();
+        let answer = answer.and_then(move |mut outcome| match outcome.content.take() {
+            Some(content) => convert(content).map(|content| outcome.with_content(content)),
+            None => Answer::ok(outcome),
+        });
+        answer.on(verb, reference)
+    }
+
+    /// How content of the source becomes the caller's.
+    fn upward(&self) -> impl FnOnce(Content) -> Answer<Content> + 'static {
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        move |content| match direction {
+            Direction::Up => to_json(content),
+            Direction::Down => to_value(content, class, limit),
+        }
+    }
+
+    fn around_store(&self, source: Rc<dyn Store>) -> Rc<dyn Store> {
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        Rc::new(Json { source, direction, class, limit })
     }
 }
 
-impl Store for Json {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.found(self.source.get(reference, context), reference, context)
+impl Layer for Json {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        let (to, context) = (reference.clone(), context.clone());
-        self.hand_down(Verb::Put, reference, content, move |source, content| {
-            source.put(&to, content, &context)
-        })
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(self.around_store(inner))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let (to, context) = (reference.clone(), context.clone());
-        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        let source = self.source.clone();
-        let content = self.convert(content, Direction::Down).on(Verb::Post, reference);
-        content.and_then(move |content| {
-            source.post(&to, content, &context).then(move |posted| {
-                let posted = match posted {
-                    Ok(posted) => posted,
-                    Err(error) => return error.on(Verb::Post, &to).into(),
-                };
-                let Some(content) = posted.content else { return Answer::ok(posted) };
-                let content = match direction {
-                    Direction::Up => to_json(content),
-                    Direction::Down => to_value(content, class, limit),
-                };
-                let reference = posted.reference;
-                let posted = |content| Posted { reference, content: Some(content) };
-                content.map(posted).on(Verb::Post, &to)
-            })
-        })
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        let (to, context) = (reference.clone(), context.clone());
-        self.hand_down(Verb::Merge, reference, content, move |source, content| {
-            // Only the fields that are named change: part of a record is no instance.
-            source.merge(&to, Content { class: None, ..content }, &context)
-        })
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.source.delete(reference, context)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.source.list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        let found = self.source.query(reference, query, context);
-        if self.direction == Direction::Up {
-            return found.and_then(to_json).on(Verb::Query, reference);
-        }
-        let (class, limit) = (self.class.clone(), self.limit);
-        found.and_then(move |content| to_value(content, class, limit)).on(Verb::Query, reference)
-    }
-
-    /// Records are values, so they pass as they are: they go to a store of values, and one of JSON
-    /// text refuses them.
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.source.insert(reference, records, context)
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        let found = self.source.run(reference, statement, parameters, context);
-        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        let found = found.and_then(move |content| match direction {
-            Direction::Up => to_json(content),
-            Direction::Down => to_value(content, class, limit),
-        });
-        found.on(Verb::Query, reference)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.source.migrate(reference, steps, context)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.source.begin(reference, context)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        without_content(self.source.watch(reference, context))
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        self.source
-            .define(reference, shape)
-            .map(move |source| Rc::new(Json { source, direction, class, limit }) as Rc<dyn Store>)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.source.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.source.conditions(reference)
-    }
-
-    fn describe(&self) -> String {
+    fn name(&self) -> String {
         match self.direction {
             Direction::Up => "json up".to_string(),
             Direction::Down => "json down".to_string(),
         }
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.found(self.source.get(reference, context), reference, context)
+    }
+
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Put, reference, content, move |source, content| {
+            source.put(&to, content, &context)
+        })
+    }
+
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Post, reference, content, move |source, content| {
+            source.post(&to, content, &context)
+        })
+    }
+
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Merge, reference, content, move |source, content| {
+            // Only the fields that are named change: part of a record is no instance.
+            source.merge(&to, Content { class: None, ..content }, &context)
+        })
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.answered(Verb::Delete, reference, self.source.delete(reference, context))
+    }
+
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let convert = self.upward();
+        self.source.query(reference, query, context).and_then(convert).on(Verb::Query, reference)
+    }
+
+    fn layer_run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let convert = self.upward();
+        match self.source.tables_for(Verb::Query, reference) {
+            Ok(tables) => tables
+                .run(reference, statement, parameters, context)
+                .and_then(convert)
+                .on(Verb::Query, reference),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        without_content(self.source.watch(reference, context))
+    }
+
+    fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let tables = match self.source.tables_for(Verb::Define, reference) {
+            Ok(tables) => tables,
+            Err(error) => return error.into(),
+        };
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        tables
+            .define(reference, shape)
+            .map(move |source| Rc::new(Json { source, direction, class, limit }) as Rc<dyn Store>)
     }
 }
 
@@ -238,22 +241,17 @@ fn to_json(content: Content) -> Answer<Content> {
     if is_json && matches!(content.body, Body::Stream(..)) {
         return Answer::ok(content);
     }
-    let Content { body, media_type: own, entity_tag, modified, class } = content;
+    let Content { body, media_type: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type, ..content };
     let plain = Content { body, media_type: own, ..Content::default() };
-    plain.encode(Form::Json).map(move |bytes| Content {
-        body: Body::Bytes(bytes),
-        media_type,
-        entity_tag,
-        modified,
-        class,
-    })
+    plain.encode(Form::Json).map(move |bytes| Content { body: Body::Bytes(bytes), ..rest })
 }
 
 /// Content as a value. Values and lazy content are data already.
 fn to_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
-    let Content { body, entity_tag, modified, class: own, .. } = content;
-    let class = class.or(own);
-    let whole = move |body| Content { body, media_type: None, entity_tag, modified, class };
+    let Content { body, class: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type: None, class: class.or(own), ..content };
+    let whole = move |body| Content { body, ..rest };
     if matches!(body, Body::Value(_) | Body::Lazy(_)) {
         return Answer::ok(whole(body));
     }

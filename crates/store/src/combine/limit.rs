@@ -1,6 +1,6 @@
 //! At most so many calls a second, and so many at once.
 
-use super::pass::Pass;
+use super::layer::{Below, Layer};
 use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -160,9 +160,13 @@ impl Drop for Waiting {
     }
 }
 
-impl Pass for Limit {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.source
+impl Layer for Limit {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Limit { source: inner, gate: self.gate.clone() }))
     }
 
     fn name(&self) -> String {
@@ -171,7 +175,7 @@ impl Pass for Limit {
         format!("limit{}{}", rate.unwrap_or_default(), slots.unwrap_or_default())
     }
 
-    fn call<T: 'static>(
+    fn around<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,

@@ -1,9 +1,7 @@
 //! Telling of what is written.
 
-use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
-    Store, Transaction, Value, Verb, Verbs,
-};
+use super::layer::{Below, Layer};
+use crate::{Answer, Content, Context, Reference, Result, Store, Value, Verb};
 use std::rc::Rc;
 
 type Tell = Rc<dyn Fn(Verb, &Reference)>;
@@ -33,103 +31,53 @@ impl Log {
         self
     }
 
-    fn wrote<T: 'static>(&self, verb: Verb, on: &Reference, answer: Answer<T>) -> Answer<T> {
+    /// Calls the function when the answer is a good one.
+    fn logged<T: 'static>(&self, verb: Verb, on: &Reference, answer: Answer<T>) -> Answer<T> {
         let (tell, on) = (self.tell.clone(), on.clone());
         answer.map(move |good| {
             tell(verb, &on);
             good
         })
     }
-
-    fn read<T: 'static>(&self, verb: Verb, on: &Reference, answer: Answer<T>) -> Answer<T> {
-        if self.reads { self.wrote(verb, on, answer) } else { answer }
-    }
 }
 
-impl Store for Log {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.read(Verb::Get, reference, self.source.get(reference, context))
+impl Layer for Log {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.wrote(Verb::Put, reference, self.source.put(reference, content, context))
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Log { source: inner, tell: self.tell.clone(), reads: self.reads }))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.wrote(Verb::Post, reference, self.source.post(reference, content, context))
+    fn name(&self) -> String {
+        if self.reads { "log with reads" } else { "log" }.to_string()
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.wrote(Verb::Merge, reference, self.source.merge(reference, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.wrote(Verb::Delete, reference, self.source.delete(reference, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.read(Verb::List, reference, self.source.list(reference, context))
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.read(Verb::Query, reference, self.source.query(reference, query, context))
-    }
-
-    fn insert(
+    fn around<T: 'static>(
         &self,
+        verb: Verb,
         reference: &Reference,
-        records: Box<dyn Records>,
         context: &Context,
-    ) -> Answer<u64> {
-        self.wrote(Verb::Post, reference, self.source.insert(reference, records, context))
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let answer = act(&*self.source, reference, context);
+        let read = matches!(verb, Verb::Get | Verb::List | Verb::Query | Verb::Watch | Verb::Begin);
+        if read && !self.reads { answer } else { self.logged(verb, reference, answer) }
     }
 
-    /// Told as a query, also where only writes are: nobody knows what a statement writes.
-    fn run(
+    /// Logged as a query, also where only writes are logged: a statement may write anything.
+    fn layer_run(
         &self,
         reference: &Reference,
         statement: &str,
         parameters: Vec<Value>,
         context: &Context,
     ) -> Answer<Content> {
-        let ran = self.source.run(reference, statement, parameters, context);
-        self.wrote(Verb::Query, reference, ran)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.wrote(Verb::Define, reference, self.source.migrate(reference, steps, context))
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.read(Verb::Begin, reference, self.source.begin(reference, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.read(Verb::Watch, reference, self.source.watch(reference, context))
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.wrote(Verb::Define, reference, self.source.define(reference, shape))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.source.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.source.conditions(reference)
-    }
-
-    fn describe(&self) -> String {
-        if self.reads { "log with reads" } else { "log" }.to_string()
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
+        let ran = self
+            .source
+            .tables_for(Verb::Query, reference)
+            .map(|tables| tables.run(reference, statement, parameters, context));
+        self.logged(Verb::Query, reference, ran.unwrap_or_else(Answer::from))
     }
 }

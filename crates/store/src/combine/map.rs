@@ -1,9 +1,10 @@
 //! Other references and other content, by functions.
 
+use super::layer::{Below, Layer, PathUp};
 use super::{when_new, without_content};
 use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Entry, Error, Kind, Outcome, Query, Records, Reference,
+    Result, Store, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -58,59 +59,103 @@ impl Map {
         self
     }
 
-    fn below(&self, reference: &Reference) -> Result<Reference> {
+    fn down(&self, reference: &Reference) -> Result<Reference> {
         self.down.as_ref().map_or_else(|| Ok(reference.clone()), |down| down(reference))
     }
 
-    fn pass<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&Reference) -> Answer<T>,
-    ) -> Answer<T> {
-        match self.below(reference) {
-            Ok(below) => act(&below),
-            Err(error) => error.on(verb, reference).into(),
-        }
-    }
-
-    fn pass_content<T: 'static>(
+    fn write<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
         content: Content,
         act: impl FnOnce(&dyn Store, &Reference, Content) -> Answer<T> + 'static,
     ) -> Answer<T> {
-        self.pass(verb, reference, |below| {
-            let Some(writing) = &self.writing else { return act(&*self.source, below, content) };
-            let (source, below) = (self.source.clone(), below.clone());
-            let content = writing(reference, content);
-            content.and_then(move |content| act(&*source, &below, content)).on(verb, reference)
+        let below = match self.down(reference) {
+            Ok(below) => below,
+            Err(error) => return error.on(verb, reference).into(),
+        };
+        let Some(writing) = &self.writing else { return act(&*self.source, &below, content) };
+        let source = self.source.clone();
+        let content = writing(reference, content);
+        content.and_then(move |content| act(&*source, &below, content)).on(verb, reference)
+    }
+
+    /// What a put or a merge answers is read like what a get answers.
+    fn written(&self, answer: Answer<Outcome>, reference: &Reference) -> Answer<Outcome> {
+        let Some(reading) = self.reading.clone() else { return answer };
+        let on = reference.clone();
+        answer.and_then(move |mut outcome| match outcome.content.take() {
+            Some(content) => reading(&on, content).map(|content| outcome.with_content(content)),
+            None => Answer::ok(outcome),
         })
+    }
+
+    fn read(&self, verb: Verb, reference: &Reference, found: Answer<Content>) -> Answer<Content> {
+        let Some(reading) = self.reading.clone() else { return found };
+        let on = reference.clone();
+        found.and_then(move |content| reading(&on, content)).on(verb, reference)
     }
 }
 
-impl Store for Map {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let found = self.pass(Verb::Get, reference, |below| self.source.get(below, context));
+impl Layer for Map {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(match &self.down {
+            None => Below::same(&self.source, reference),
+            Some(down) => Below::at(&self.source, down(reference)?),
+        })
+    }
+
+    fn up(&self, _: &Reference) -> Option<PathUp> {
+        let up = self.up.clone()?;
+        Some(Box::new(move |below| up(below).ok()))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Map {
+            source: inner,
+            name: self.name.clone(),
+            down: self.down.clone(),
+            up: self.up.clone(),
+            reading: self.reading.clone(),
+            writing: self.writing.clone(),
+        }))
+    }
+
+    fn name(&self) -> String {
+        format!("map {}", self.name)
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let found =
+            self.around(Verb::Get, reference, context, |inner, on, context| inner.get(on, context));
         let Some(reading) = self.reading.clone() else { return found };
         let on = reference.clone();
         when_new(found, context, move |content| reading(&on, content)).on(Verb::Get, reference)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         let context = context.clone();
-        self.pass_content(Verb::Put, reference, content, move |source, below, content| {
+        let put = self.write(Verb::Put, reference, content, move |source, below, content| {
             source.put(below, content, &context)
-        })
+        });
+        self.written(put, reference)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         let (context, up) = (context.clone(), self.up.clone());
-        let posted =
-            self.pass_content(Verb::Post, reference, content, move |to, below, content| {
-                to.post(below, content, &context)
-            });
+        let posted = self.write(Verb::Post, reference, content, move |to, below, content| {
+            to.post(below, content, &context)
+        });
         posted.and_then(move |mut posted| {
             if let (Some(up), Some(new)) = (up, &posted.reference) {
                 posted.reference = Some(match up(new) {
@@ -122,39 +167,54 @@ impl Store for Map {
         })
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         let context = context.clone();
-        self.pass_content(Verb::Merge, reference, content, move |source, below, content| {
+        let merged = self.write(Verb::Merge, reference, content, move |source, below, content| {
             source.merge(below, content, &context)
-        })
+        });
+        self.written(merged, reference)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.pass(Verb::Delete, reference, |below| self.source.delete(below, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.pass(Verb::List, reference, |below| {
-            let listed = self.source.list(below, context);
-            let Some(up) = self.up.clone() else { return listed };
-            let below = below.clone();
-            listed.and_then(move |entries| {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let Some(up) = self.up.clone() else { return self.source.list(reference, context) };
+        self.around(Verb::List, reference, context, |inner, on, context| {
+            let below = on.clone();
+            inner.list(on, context).and_then(move |entries| {
                 entries.map(|entries| renamed(entries, &below, &up)).transpose().into()
             })
         })
     }
 
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        let found =
-            self.pass(Verb::Query, reference, |below| self.source.query(below, query, context));
-        let Some(reading) = self.reading.clone() else { return found };
-        let on = reference.clone();
-        found.and_then(move |content| reading(&on, content)).on(Verb::Query, reference)
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let query = query.clone();
+        let found = self.around(Verb::Query, reference, context, move |inner, on, context| {
+            inner.query(on, &query, context)
+        });
+        self.read(Verb::Query, reference, found)
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let mut changes = self
+            .around(Verb::Watch, reference, context, |inner, on, context| inner.watch(on, context));
+        if let Some(up) = self.up(reference) {
+            changes = super::renamed(changes, reference, up);
+        }
+        if self.reading.is_some() { without_content(changes) } else { changes }
     }
 
     /// Records pass where content that is written does: a function of content has nothing to say
     /// about single ones.
-    fn insert(
+    fn layer_insert(
         &self,
         reference: &Reference,
         records: Box<dyn Records>,
@@ -165,65 +225,29 @@ impl Store for Map {
                            written; post them one by one";
             return Error::new(Kind::NotAllowed, message).on(Verb::Post, reference).into();
         }
-        self.pass(Verb::Post, reference, |below| self.source.insert(below, records, context))
+        self.around(Verb::Post, reference, context, move |inner, on, context| {
+            match inner.tables_for(Verb::Post, on) {
+                Ok(tables) => tables.insert(on, records, context),
+                Err(error) => error.into(),
+            }
+        })
     }
 
-    fn run(
+    fn layer_run(
         &self,
         reference: &Reference,
         statement: &str,
         parameters: Vec<Value>,
         context: &Context,
     ) -> Answer<Content> {
-        let found = self.pass(Verb::Query, reference, |below| {
-            self.source.run(below, statement, parameters, context)
+        let statement = statement.to_string();
+        let found = self.around(Verb::Query, reference, context, move |inner, on, context| {
+            match inner.tables_for(Verb::Query, on) {
+                Ok(tables) => tables.run(on, &statement, parameters, context),
+                Err(error) => error.into(),
+            }
         });
-        let Some(reading) = self.reading.clone() else { return found };
-        let on = reference.clone();
-        found.and_then(move |content| reading(&on, content)).on(Verb::Query, reference)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.pass(Verb::Define, reference, |below| self.source.migrate(below, steps, context))
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.pass(Verb::Begin, reference, |below| self.source.begin(below, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let mut changes =
-            self.pass(Verb::Watch, reference, |below| self.source.watch(below, context));
-        if let Some(up) = self.up.clone() {
-            changes = super::renamed(changes, reference, move |changed| up(changed).ok());
-        }
-        if self.reading.is_some() { without_content(changes) } else { changes }
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.pass(Verb::Define, reference, |below| self.source.define(below, shape))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.below(reference).map_or(Verbs::NONE, |below| self.source.verbs(&below))
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let below = self.below(reference);
-        below.map_or(Conditions::None, |below| self.source.conditions(&below))
-    }
-
-    fn describe(&self) -> String {
-        format!("map {}", self.name)
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
+        self.read(Verb::Query, reference, found)
     }
 }
 

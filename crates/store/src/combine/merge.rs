@@ -1,9 +1,9 @@
 //! What is put is added to what is there.
 
-use super::pass::Pass;
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Content, Context, Error, Kind, Reference, Result, Store, Text,
-    Value, Verb,
+    Answer, Body, COLLECT_LIMIT, Content, Context, Error, Kind, Outcome, Reference, Result, Store,
+    Text, Value, Verb,
 };
 use bytes::Bytes;
 use std::cell::{Cell, RefCell};
@@ -58,16 +58,25 @@ impl Drop for Putting {
     }
 }
 
-impl Pass for Merge {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.source
+impl Layer for Merge {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Merge { source: inner, puts: self.puts.clone() }))
     }
 
     fn name(&self) -> String {
         "merge".to_string()
     }
 
-    fn pass_put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         let putting = Putting::begin(&self.puts, reference);
         let (source, on) = (self.source.clone(), reference.clone());
         let context = context.clone();

@@ -1,8 +1,9 @@
 //! Telling of the changes of a store that cannot tell.
 
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Body, Change, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query,
-    Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs, WAITING_CHANGES,
+    Answer, Body, Change, Changes, Content, Context, Error, Kind, Reference, Result, Store, Verb,
+    Verbs, WAITING_CHANGES,
 };
 use futures_util::future::{FutureExt, LocalBoxFuture, Shared, WeakShared};
 use futures_util::{StreamExt, stream};
@@ -233,72 +234,20 @@ async fn fingerprint(content: Content) -> Result<u64> {
     Ok(hasher.finish())
 }
 
-impl Store for Polling {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.source.get(reference, context)
+impl Layer for Polling {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.source.put(reference, content, context)
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Polling::new(inner, self.every)))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        self.source.post(reference, content, context)
+    fn name(&self) -> String {
+        format!("polling every {:?}", self.every)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.source.merge(reference, content, context)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.source.delete(reference, context)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.source.list(reference, context)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.source.query(reference, query, context)
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.source.insert(reference, records, context)
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.source.run(reference, statement, parameters, context)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.source.migrate(reference, steps, context)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.source.begin(reference, context)
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.source.define(reference, shape)
-    }
-
-    fn watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, _: &Context) -> Answer<Changes> {
         if let Some(place) = self.place(reference) {
             return Answer::ok(changes(place));
         }
@@ -316,19 +265,7 @@ impl Store for Polling {
         })
     }
 
-    fn verbs(&self, reference: &Reference) -> Verbs {
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
         self.source.verbs(reference).with(Verb::Watch)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.source.conditions(reference)
-    }
-
-    fn describe(&self) -> String {
-        format!("polling every {:?}", self.every)
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
     }
 }

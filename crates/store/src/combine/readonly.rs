@@ -1,8 +1,8 @@
 //! Refusing to write.
 
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Changes, Content, Context, Entry, Error, Kind, Query, Reference, Store, Transaction,
-    Value, Verb, Verbs,
+    Answer, Conditions, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs,
 };
 use std::rc::Rc;
 
@@ -19,44 +19,57 @@ impl ReadOnly {
     }
 }
 
-// The verbs that are not here are refused by the trait itself.
-impl Store for ReadOnly {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.source.get(reference, context)
+impl Layer for ReadOnly {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
     }
 
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.source.list(reference, context)
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(ReadOnly::new(inner)))
     }
 
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.source.query(reference, query, context)
+    fn name(&self) -> String {
+        "read only".to_string()
     }
 
-    fn run(&self, reference: &Reference, _: &str, _: Vec<Value>, _: &Context) -> Answer<Content> {
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        match verb {
+            Verb::Get | Verb::List | Verb::Query | Verb::Watch => {
+                act(&*self.source, reference, context)
+            }
+            Verb::Begin => {
+                refused("nothing could be committed: this store is read only", verb, reference)
+            }
+            Verb::Put | Verb::Post | Verb::Merge | Verb::Delete | Verb::Define => {
+                Error::not_allowed(verb, reference).into()
+            }
+        }
+    }
+
+    fn layer_run(
+        &self,
+        reference: &Reference,
+        _: &str,
+        _: Vec<Value>,
+        _: &Context,
+    ) -> Answer<Content> {
         refused("a statement may write, and this store is read only", Verb::Query, reference)
     }
 
-    fn begin(&self, reference: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
-        refused("nothing could be committed: this store is read only", Verb::Begin, reference)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.source.watch(reference, context)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
         let verbs = self.source.verbs(reference);
         let writing = [Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::Define, Verb::Begin];
         writing.into_iter().fold(verbs, Verbs::without)
     }
 
-    fn describe(&self) -> String {
-        "read only".to_string()
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
+    fn layer_conditions(&self, _: &Reference) -> Conditions {
+        Conditions::None
     }
 }
 

@@ -1,10 +1,7 @@
 //! A store seen from one of its references: the result of `ref:… asScheme`.
 
-use super::renamed;
-use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
-};
+use super::layer::{Below, Layer, PathUp};
+use crate::{Confinement, Error, Kind, Reference, Result, Store, Verb};
 use std::rc::Rc;
 
 /// The part of a store below a base reference: `a/b` here is `BASE/a/b` there.
@@ -23,7 +20,7 @@ impl Relative {
         Relative { source, base }
     }
 
-    fn below(&self, reference: &Reference) -> Result<Reference> {
+    fn joined(&self, reference: &Reference) -> Result<Reference> {
         if reference.segments().any(|part| part == "..") {
             return Err(Error::new(Kind::Denied, "the path may not contain `..` here"));
         }
@@ -33,123 +30,37 @@ impl Relative {
             None => below,
         })
     }
-
-    fn pass<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&Reference) -> Answer<T>,
-    ) -> Answer<T> {
-        match self.below(reference) {
-            Ok(below) => act(&below),
-            Err(error) => error.on(verb, reference).into(),
-        }
-    }
 }
 
-impl Store for Relative {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.pass(Verb::Get, reference, |below| self.source.get(below, context))
+impl Layer for Relative {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::at(&self.source, self.joined(reference)?))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.pass(Verb::Put, reference, |below| self.source.put(below, content, context))
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn up(&self, _: &Reference) -> Option<PathUp> {
         let base = self.base.clone();
-        self.pass(Verb::Post, reference, |below| self.source.post(below, content, context)).map(
-            move |posted| Posted {
-                reference: posted.reference.map(|new| above(&base, new)),
-                ..posted
-            },
-        )
+        Some(Box::new(move |changed| below_base(&base, changed)))
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.pass(Verb::Merge, reference, |below| self.source.merge(below, content, context))
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        self.pass(Verb::Delete, reference, |below| self.source.delete(below, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.pass(Verb::List, reference, |below| self.source.list(below, context))
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.pass(Verb::Query, reference, |below| self.source.query(below, query, context))
-    }
-
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.pass(Verb::Post, reference, |below| self.source.insert(below, records, context))
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        let run = |below: &Reference| self.source.run(below, statement, parameters, context);
-        self.pass(Verb::Query, reference, run)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.pass(Verb::Define, reference, |below| self.source.migrate(below, steps, context))
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.pass(Verb::Begin, reference, |below| self.source.begin(below, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let base = self.base.clone();
-        let changes = self.pass(Verb::Watch, reference, |below| self.source.watch(below, context));
-        renamed(changes, reference, move |changed| below_base(&base, changed))
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.pass(Verb::Define, reference, |below| self.source.define(below, shape))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.below(reference).map_or(Verbs::NONE, |below| self.source.verbs(&below))
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let below = self.below(reference);
-        below.map_or(Conditions::None, |below| self.source.conditions(&below))
-    }
-
-    fn confined(&self, reference: &Reference, links: bool) -> Option<Rc<dyn Store>> {
-        self.source.confined(&self.below(reference).ok()?, links)
-    }
-
-    fn describe(&self) -> String {
+    fn name(&self) -> String {
         format!("relative {}", self.base)
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        // What is below the base is confined by the source itself.
+        match self.joined(reference) {
+            Ok(below) => self.source.confined(&below, links),
+            Err(_) => Confinement::Impossible,
+        }
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         vec![("source".to_string(), self.source.clone())]
     }
-}
-
-/// The reference of something new, seen from the base; unchanged where it lies elsewhere.
-fn above(base: &Reference, new: Reference) -> Reference {
-    below_base(base, &new).unwrap_or(new)
 }
 
 /// What lies below the base, seen from there.

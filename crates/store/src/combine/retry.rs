@@ -1,8 +1,9 @@
 //! Tries again what may well succeed a little later.
 
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Posted, Query, Records, Reference, Shape,
-    Store, Transaction, Value, Verbs,
+    Answer, Changes, Content, Context, Entry, KeyPage, KeyRange, Outcome, Query, Reference, Result,
+    Store, Transaction, Verb,
 };
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -125,18 +126,40 @@ impl RetryOptions {
     }
 }
 
-impl Store for Retry {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+impl Layer for Retry {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Retry { source: inner, options: self.options, posts: self.posts }))
+    }
+
+    fn name(&self) -> String {
+        format!("retry {} times", self.options.times)
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.repeat(reference, context, |source, on, context| source.get(on, context))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         self.repeat_with(reference, content, context, |source, on, content, context| {
             source.put(on, content, context)
         })
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         if !self.posts {
             return self.source.post(reference, content, context);
         }
@@ -145,7 +168,12 @@ impl Store for Retry {
         })
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         if !self.posts {
             return self.source.merge(reference, content, context);
         }
@@ -154,75 +182,47 @@ impl Store for Retry {
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.repeat(reference, context, |source, on, context| source.delete(on, context))
     }
 
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         self.repeat(reference, context, |source, on, context| source.list(on, context))
     }
 
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let range = range.clone();
+        self.repeat(reference, context, move |source, on, context| source.keys(on, &range, context))
+    }
+
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
         let query = query.clone();
         self.repeat(reference, context, move |source, on, context| {
             source.query(on, &query, context)
         })
     }
 
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.source.insert(reference, records, context)
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.source.run(reference, statement, parameters, context)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.source.migrate(reference, steps, context)
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.source.define(reference, shape)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         self.repeat(reference, context, |source, on, context| source.watch(on, context))
     }
 
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.repeat(reference, context, |source, on, context| source.begin(on, context))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.source.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        self.source.conditions(reference)
-    }
-
-    fn describe(&self) -> String {
-        format!("retry {} times", self.options.times)
-    }
-
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        vec![("source".to_string(), self.source.clone())]
+    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.repeat(reference, context, |source, on, context| {
+            match source.tables_for(Verb::Begin, on) {
+                Ok(tables) => tables.begin(on, context),
+                Err(error) => error.into(),
+            }
+        })
     }
 }
 

@@ -1,9 +1,10 @@
 //! One store for each first part of the path, or for each scheme.
 
+use super::layer::{Below, Layer, PathUp};
 use super::{in_order, renamed, until_error};
 use crate::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted, Query, Records,
-    Reference, Shape, Store, Transaction, Value, Verb, Verbs, Watchers,
+    Answer, Changes, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
+    Reference, Result, Store, Verb, Verbs, Watchers,
 };
 use futures_util::{StreamExt, future, stream};
 use std::cell::RefCell;
@@ -23,10 +24,18 @@ use std::rc::Rc;
 /// should read and watch again.
 pub struct Route {
     by: By,
+    mounts: Rc<Mounts>,
+    /// In a confined copy, whether links within a store are followed.
+    confined: Option<bool>,
+}
+
+/// What is mounted, shared by a route and its confined copies.
+#[derive(Default)]
+struct Mounts {
     stores: RefCell<BTreeMap<Box<str>, Rc<dyn Store>>>,
     otherwise: RefCell<Option<Rc<dyn Store>>>,
-    /// Told of what is mounted and taken away.
-    mounts: Watchers,
+    /// Hears what is mounted and taken away.
+    watchers: Watchers,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,12 +47,7 @@ enum By {
 impl Route {
     /// Chooses by the first part of the path.
     pub fn by_segment() -> Self {
-        Route {
-            by: By::Segment,
-            stores: RefCell::default(),
-            otherwise: RefCell::default(),
-            mounts: Watchers::new(),
-        }
+        Route { by: By::Segment, mounts: Rc::default(), confined: None }
     }
 
     /// Chooses by the scheme.
@@ -53,32 +57,32 @@ impl Route {
 
     /// Mounts a store under a name, in place of the one that was there, which is answered.
     pub fn mount(&self, name: &str, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        let before = self.stores.borrow_mut().insert(name.into(), store);
-        self.mounts.lost(&Reference::from_path(name));
+        let before = self.mounts.stores.borrow_mut().insert(name.into(), store);
+        self.mounts.watchers.lost(&Reference::from_path(name));
         before
     }
 
     /// Takes the store of a name away.
     pub fn unmount(&self, name: &str) -> Option<Rc<dyn Store>> {
-        let before = self.stores.borrow_mut().remove(name);
-        self.mounts.lost(&Reference::from_path(name));
+        let before = self.mounts.stores.borrow_mut().remove(name);
+        self.mounts.watchers.lost(&Reference::from_path(name));
         before
     }
 
     /// The store of a name.
     pub fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
-        self.stores.borrow().get(name).cloned()
+        self.mounts.stores.borrow().get(name).cloned()
     }
 
     /// The names under which stores are mounted, in order.
     pub fn names(&self) -> Vec<String> {
-        self.stores.borrow().keys().map(|name| name.to_string()).collect()
+        self.mounts.stores.borrow().keys().map(|name| name.to_string()).collect()
     }
 
     /// Uses a store where no name fits, with the reference as it is.
     pub fn otherwise(&self, store: Rc<dyn Store>) {
-        *self.otherwise.borrow_mut() = Some(store);
-        self.mounts.lost(&Reference::default());
+        *self.mounts.otherwise.borrow_mut() = Some(store);
+        self.mounts.watchers.lost(&Reference::default());
     }
 
     fn choose(&self, reference: &Reference) -> Option<(Rc<dyn Store>, Reference)> {
@@ -88,24 +92,17 @@ impl Route {
                 store.map(|store| (store, reference.clone()))
             }
             By::Segment => reference.split_first().and_then(|(first, rest)| {
-                let store = self.stores.borrow().get(first).cloned();
+                let store = self.mounts.stores.borrow().get(first).cloned();
                 store.map(|store| (store, rest))
             }),
         };
-        chosen.or_else(|| Some((self.otherwise.borrow().clone()?, reference.clone())))
-    }
-
-    fn pass<T: 'static>(
-        &self,
-        verb: Verb,
-        reference: &Reference,
-        act: impl FnOnce(&dyn Store, &Reference) -> Answer<T>,
-    ) -> Answer<T> {
-        match self.choose(reference) {
-            Some((store, below)) => act(&*store, &below),
-            None => {
-                Error::new(Kind::NotAllowed, "no store is mounted here").on(verb, reference).into()
-            }
+        let otherwise = || Some((self.mounts.otherwise.borrow().clone()?, reference.clone()));
+        let (store, below) = chosen.or_else(otherwise)?;
+        let Some(links) = self.confined else { return Some((store, below)) };
+        match store.confined(&Reference::default(), links) {
+            Confinement::By(confined) => Some((confined, below)),
+            Confinement::Inherent => Some((store, below)),
+            Confinement::Missing | Confinement::Impossible => None,
         }
     }
 
@@ -121,12 +118,12 @@ impl Route {
                 })
             });
         };
-        for (name, store) in self.stores.borrow().iter() {
+        for (name, store) in self.mounts.stores.borrow().iter() {
             let (mount, root) = (Reference::from_path(&**name), Reference::default());
             let changes = store.watch(&root, context).on(Verb::Watch, &mount);
             add(renamed(changes, &mount.clone(), move |below| Some(mount.join(below.path()))));
         }
-        if let Some(store) = &*self.otherwise.borrow() {
+        if let Some(store) = &*self.mounts.otherwise.borrow() {
             let names: Rc<[String]> = self.names().into();
             // What lies below a name is not seen in the store of the others.
             let covered = move |changed: &Reference| {
@@ -144,23 +141,11 @@ impl Route {
 
     /// The changes of one store, with references as the watcher names them.
     fn watch_one(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let changes = self.pass(Verb::Watch, reference, |store, below| store.watch(below, context));
-        if self.by == By::Scheme {
-            let scheme = reference.scheme().map(String::from);
-            return renamed(changes, reference, move |changed| {
-                let changed = changed.clone();
-                Some(match &scheme {
-                    Some(scheme) if changed.scheme().is_none() => changed.with_scheme(&**scheme),
-                    _ => changed,
-                })
-            });
-        }
-        match reference.split_first() {
-            Some((first, _)) if self.store(first).is_some() => {
-                let mount = Reference::from_path(first);
-                renamed(changes, reference, move |below| Some(mount.join(below.path())))
-            }
-            _ => changes,
+        let changes = self
+            .around(Verb::Watch, reference, context, |store, on, context| store.watch(on, context));
+        match self.up(reference) {
+            Some(up) => renamed(changes, reference, up),
+            None => changes,
         }
     }
 
@@ -174,44 +159,64 @@ fn remounted() -> Error {
     Error::new(Kind::Unavailable, message)
 }
 
-impl Store for Route {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+impl Layer for Route {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.choose(reference) {
+            Some((store, below)) => Ok(Below::found(store, below)),
+            None => {
+                let message = "no store is mounted here";
+                Err(Error::new(Kind::NotAllowed, message).on(verb, reference))
+            }
+        }
+    }
+
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        match self.by {
+            By::Scheme => {
+                let scheme = reference.scheme().map(String::from)?;
+                Some(Box::new(move |changed| {
+                    let changed = changed.clone();
+                    Some(match changed.scheme() {
+                        None => changed.with_scheme(&*scheme),
+                        Some(_) => changed,
+                    })
+                }))
+            }
+            By::Segment => {
+                let (first, _) = reference.split_first()?;
+                self.store(first)?;
+                let mount = Reference::from_path(first);
+                Some(Box::new(move |below| Some(below.with_path(mount.join(below.path()).path()))))
+            }
+        }
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        match self.by {
+            By::Segment => "route by path".to_string(),
+            By::Scheme => "route by scheme".to_string(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         match self.choose(reference) {
             Some((store, below)) => store.get(&below, context),
             None => Answer::ok(None),
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        self.pass(Verb::Put, reference, |store, below| store.put(below, content, context))
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let posted =
-            self.pass(Verb::Post, reference, |store, below| store.post(below, content, context));
-        let Some((first, _)) = reference.split_first() else { return posted };
-        if self.by == By::Scheme || self.store(first).is_none() {
-            return posted;
-        }
-        let mount = Reference::from_path(first);
-        posted.map(move |posted| Posted {
-            reference: posted.reference.map(|new| new.with_path(mount.join(new.path()).path())),
-            ..posted
-        })
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        self.pass(Verb::Merge, reference, |store, below| store.merge(below, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.choose(reference) {
             Some((store, below)) => store.delete(&below, context),
-            None => Answer::ok(false),
+            None => Answer::ok(Outcome::deleted(false)),
         }
     }
 
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let below = match self.choose(reference) {
             Some((store, below)) => store.list(&below, context),
             None => Answer::ok(None),
@@ -227,52 +232,26 @@ impl Store for Route {
         })
     }
 
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.pass(Verb::Query, reference, |store, below| store.query(below, query, context))
-    }
-
-    fn insert(
+    fn layer_keys(
         &self,
         reference: &Reference,
-        records: Box<dyn Records>,
+        range: &KeyRange,
         context: &Context,
-    ) -> Answer<u64> {
-        self.pass(Verb::Post, reference, |store, below| store.insert(below, records, context))
+    ) -> Answer<Option<KeyPage>> {
+        match self.choose(reference) {
+            Some((store, below)) if !self.is_root(reference) => store.keys(&below, range, context),
+            _ => Answer::ok(None),
+        }
     }
 
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.pass(Verb::Query, reference, |store, below| {
-            store.run(below, statement, parameters, context)
-        })
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.pass(Verb::Define, reference, |store, below| store.migrate(below, steps, context))
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.pass(Verb::Begin, reference, |store, below| store.begin(below, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         // Watched first, so that nothing mounted meanwhile is missed.
         let about = match (self.by, reference.split_first(), reference.scheme()) {
             (By::Segment, Some((first, _)), _) => Reference::from_path(first),
             (By::Scheme, _, Some(scheme)) => Reference::from_path(scheme),
             _ => Reference::default(),
         };
-        let mounts = self.mounts.watch(&about).map(|_| Err(remounted()));
+        let mounts = self.mounts.watchers.watch(&about).map(|_| Err(remounted()));
         let all = if self.is_root(reference) {
             self.watch_all(reference, context)
         } else {
@@ -288,36 +267,39 @@ impl Store for Route {
         watched.on(Verb::Watch, reference)
     }
 
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.pass(Verb::Define, reference, |store, below| store.define(below, shape))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
         let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
         self.choose(reference).map_or(reading, |(store, below)| store.verbs(&below))
     }
 
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let chosen = self.choose(reference);
-        chosen.map_or(Conditions::None, |(store, below)| store.conditions(&below))
-    }
-
-    fn describe(&self) -> String {
-        match self.by {
-            By::Segment => "route by path".to_string(),
-            By::Scheme => "route by scheme".to_string(),
+    /// At its root a route by path over confined stores, which follows what is mounted later;
+    /// elsewhere the confined store of the name.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        if !self.is_root(reference) {
+            let chosen = self.choose(reference);
+            return chosen
+                .map_or(Confinement::Missing, |(store, below)| store.confined(&below, links));
         }
+        let mounted = self.layer_sources();
+        let root = Reference::default();
+        let impossible =
+            |store: &Rc<dyn Store>| matches!(store.confined(&root, links), Confinement::Impossible);
+        if mounted.iter().any(|(_, store)| impossible(store)) {
+            return Confinement::Impossible;
+        }
+        let mounts = self.mounts.clone();
+        Confinement::By(Rc::new(Route { by: self.by, mounts, confined: Some(links) }))
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         let label = |name: &str| match self.by {
             By::Segment => format!("/{name}"),
             By::Scheme => format!("{name}:"),
         };
-        let stores = self.stores.borrow();
+        let stores = self.mounts.stores.borrow();
         let mut sources: Vec<_> =
             stores.iter().map(|(name, store)| (label(name), store.clone())).collect();
-        let otherwise = self.otherwise.borrow().clone();
+        let otherwise = self.mounts.otherwise.borrow().clone();
         sources.extend(otherwise.map(|store| ("otherwise".to_string(), store)));
         sources
     }

@@ -1,9 +1,10 @@
 //! The first store that has it.
 
-use super::{in_order, until_error};
+use super::layer::{Below, Layer};
+use super::{Relative, in_order, until_error};
 use crate::{
-    Answer, Change, ChangeKind, Changes, Conditions, Content, Context, Entry, Error, Kind, Posted,
-    Query, Records, Reference, Result, Shape, Store, Transaction, Value, Verb, Verbs,
+    Answer, Change, ChangeKind, Changes, Conditions, Confinement, Content, Context, Entry, Error,
+    KeyPage, KeyRange, Kind, Query, Reference, Result, Store, Verb, Verbs,
 };
 use futures_util::{StreamExt, stream};
 use std::rc::Rc;
@@ -32,57 +33,50 @@ impl Sequence {
         let condition = context.only_if.as_ref();
         self.conditions(reference).admit(condition, verb, reference)
     }
+}
 
-    fn first<T: 'static>(
+impl Layer for Sequence {
+    /// The first store, which is written to.
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.stores.first() {
+            Some(store) => Ok(Below::same(store, reference)),
+            None => Err(Error::not_allowed(verb, reference)),
+        }
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "sequence".to_string()
+    }
+
+    fn around<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
-        act: impl FnOnce(&dyn Store) -> Answer<T>,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
     ) -> Answer<T> {
+        let writes = matches!(verb, Verb::Put | Verb::Post | Verb::Merge | Verb::Delete);
+        if writes && let Err(error) = self.admits(verb, reference, context) {
+            return error.into();
+        }
         match self.stores.first() {
-            Some(store) => act(&**store),
+            Some(store) => act(&**store, reference, context),
             None => Error::not_allowed(verb, reference).into(),
         }
     }
-}
 
-impl Store for Sequence {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let (on, context) = (reference.clone(), context.clone());
         let ask = move |store: &dyn Store| store.get(&on, &context);
         search(&self.stores, ask, |found| matches!(found, Ok(None)))
             .unwrap_or_else(|| Answer::ok(None))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
-        if let Err(error) = self.admits(Verb::Put, reference, context) {
-            return error.into();
-        }
-        self.first(Verb::Put, reference, |store| store.put(reference, content, context))
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        if let Err(error) = self.admits(Verb::Post, reference, context) {
-            return error.into();
-        }
-        self.first(Verb::Post, reference, |store| store.post(reference, content, context))
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
-        if let Err(error) = self.admits(Verb::Merge, reference, context) {
-            return error.into();
-        }
-        self.first(Verb::Merge, reference, |store| store.merge(reference, content, context))
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        if let Err(error) = self.admits(Verb::Delete, reference, context) {
-            return error.into();
-        }
-        self.first(Verb::Delete, reference, |store| store.delete(reference, context))
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let listed: Vec<_> =
             self.stores.iter().map(|store| store.list(reference, context)).collect();
         let mut all = Answer::ok(None);
@@ -100,7 +94,17 @@ impl Store for Sequence {
         all.map(|all| all.map(in_order))
     }
 
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+    /// No listing of its own: a walk merges those of the stores.
+    fn layer_keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
+        Answer::ok(None)
+    }
+
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
         let (on, query, context) = (reference.clone(), query.clone(), context.clone());
         let ask = move |store: &dyn Store| store.query(&on, &query, &context);
         search(
@@ -111,41 +115,7 @@ impl Store for Sequence {
         .unwrap_or_else(|| Error::not_allowed(Verb::Query, reference).into())
     }
 
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.first(Verb::Post, reference, |store| store.insert(reference, records, context))
-    }
-
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.first(Verb::Query, reference, |store| {
-            store.run(reference, statement, parameters, context)
-        })
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        self.first(Verb::Define, reference, |store| store.migrate(reference, steps, context))
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        self.first(Verb::Begin, reference, |store| store.begin(reference, context))
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let mut watched: Answer<Vec<Changes>> = Answer::ok(Vec::new());
         for store in &self.stores {
             let changes = store.watch(reference, context);
@@ -173,27 +143,36 @@ impl Store for Sequence {
         })
     }
 
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        self.first(Verb::Define, reference, |store| store.define(reference, shape))
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
         let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
         self.stores.first().map_or(reading, |store| store.verbs(reference))
     }
 
-    fn conditions(&self, reference: &Reference) -> Conditions {
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
         match self.stores.as_slice() {
             [only] => only.conditions(reference),
             _ => Conditions::None,
         }
     }
 
-    fn describe(&self) -> String {
-        "sequence".to_string()
+    /// All stores confined, in the same order.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let mut stores = Vec::new();
+        for store in &self.stores {
+            match store.confined(reference, links) {
+                Confinement::By(confined) => stores.push(confined),
+                Confinement::Inherent => {
+                    stores.push(Rc::new(Relative::new(store.clone(), reference.clone())));
+                }
+                // It may be created later, where the copy would not see it.
+                Confinement::Missing => return Confinement::Missing,
+                Confinement::Impossible => return Confinement::Impossible,
+            }
+        }
+        Confinement::By(Rc::new(Sequence { stores }))
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         let stores = self.stores.iter().enumerate();
         stores.map(|(at, store)| ((at + 1).to_string(), store.clone())).collect()
     }

@@ -3,9 +3,10 @@
 mod kept;
 mod rules;
 
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Body, Changes, Content, Context, Entry, Error, Exchange, Kind, Reference, Result,
-    Store, Verb, Verbs, coding_quality,
+    Answer, Body, Conditions, Confinement, Content, Context, Entry, Error, Exchange, Kind,
+    Reference, Result, Store, Verb, Verbs, coding_quality,
 };
 use kept::Kept;
 use std::cell::RefCell;
@@ -107,7 +108,8 @@ impl StaticFiles {
     /// The files of a store.
     ///
     /// # Errors
-    /// [`Kind::Invalid`]: a `Cache-Control` that no header can carry.
+    /// [`Kind::Invalid`]: a `Cache-Control` that no header can carry. [`Kind::Denied`]: a store that
+    /// cannot be confined ([`Confinement::Impossible`]).
     pub fn new(source: Rc<dyn Store>, options: StaticOptions) -> Result<Self> {
         let control = options.cache_control.as_deref().unwrap_or_default();
         if !control.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
@@ -117,6 +119,16 @@ impl StaticFiles {
         }
         let kept = options.keep.then(Kept::default);
         let site = Site { source, confined: RefCell::default(), kept, options };
+        if let Some(links) = site.confinement()
+            && matches!(site.source.confined(&Reference::default(), links), Confinement::Impossible)
+        {
+            let message = format!(
+                "static files cannot keep symbolic links of `{}` inside; put it in front of the \
+                 static files, or say `symlinks: 'all'`",
+                site.source.describe()
+            );
+            return Err(Error::new(Kind::Denied, message));
+        }
         Ok(StaticFiles { site: Rc::new(site) })
     }
 }
@@ -140,23 +152,28 @@ impl Visit {
 }
 
 impl Site {
-    /// The store that is read: confined, where links may not lead anywhere.
-    fn store(&self) -> Rc<dyn Store> {
+    /// Whether links within the site are followed; `None` where every link is.
+    fn confinement(&self) -> Option<bool> {
+        match self.options.links {
+            Links::All => None,
+            Links::Inside => Some(true),
+            Links::Refused => Some(false),
+        }
+    }
+
+    /// The store that is read; `None` where the site does not exist or cannot be confined.
+    fn store(&self) -> Option<Rc<dyn Store>> {
         if let Some(confined) = &*self.confined.borrow() {
-            return confined.clone();
+            return Some(confined.clone());
         }
-        if self.options.links == Links::All {
-            return self.source.clone();
-        }
-        let follow = self.options.links == Links::Inside;
-        match self.source.confined(&Reference::default(), follow) {
-            Some(confined) => {
-                *self.confined.borrow_mut() = Some(confined.clone());
-                confined
-            }
-            // No disk, or no directory yet.
-            None => self.source.clone(),
-        }
+        let Some(links) = self.confinement() else { return Some(self.source.clone()) };
+        let confined = match self.source.confined(&Reference::default(), links) {
+            Confinement::By(confined) => confined,
+            Confinement::Inherent => self.source.clone(),
+            Confinement::Missing | Confinement::Impossible => return None,
+        };
+        *self.confined.borrow_mut() = Some(confined.clone());
+        Some(confined)
     }
 
     /// What is at a path. What may not be seen is missing. `guessed` says that nobody named the
@@ -167,7 +184,7 @@ impl Site {
         context: &Context,
         guessed: bool,
     ) -> Answer<Option<Content>> {
-        let store = self.store();
+        let Some(store) = self.store() else { return Answer::ok(None) };
         let reference = Reference::from_path(path.to_string());
         let seen = |answer: Answer<Option<Content>>| match answer {
             Answer::Ready(result) => Answer::Ready(visible(result)),
@@ -227,7 +244,8 @@ impl Site {
             return self.missing(visit, true);
         }
         let site = self.clone();
-        let listing = self.store().list(&visit.reference, &visit.context);
+        let Some(store) = self.store() else { return site.missing(visit, true) };
+        let listing = store.list(&visit.reference, &visit.context);
         let decide = move |listing: Result<Option<Vec<Entry>>>| match listing {
             Ok(Some(_)) => Answer::ok(None),
             Ok(None) | Err(_) => site.missing(visit, true),
@@ -387,12 +405,45 @@ fn visible(found: Result<Option<Content>>) -> Result<Option<Content>> {
     }
 }
 
-impl Store for StaticFiles {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+impl Layer for StaticFiles {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.site.store() {
+            Some(store) => Ok(Below::found(store, reference.clone())),
+            None => Err(Error::new(Kind::NotFound, "there are no files here").on(verb, reference)),
+        }
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let options = self.site.options.clone();
+        Some(Rc::new(StaticFiles::new(inner, options).ok()?))
+    }
+
+    fn name(&self) -> String {
+        "static files".to_string()
+    }
+
+    /// Files are read, listed and watched; everything else is refused.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        if !matches!(verb, Verb::Watch) {
+            return Error::not_allowed(verb, reference).into();
+        }
+        match self.below(verb, reference) {
+            Ok(below) => act(&**below.store, &below.reference, context),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.site.visit(Visit { reference: reference.clone(), context: context.clone() })
     }
 
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         let hidden = !self.site.options.dot_files;
         if !self.site.options.listing {
             let message = "these files are not listed";
@@ -401,26 +452,31 @@ impl Store for StaticFiles {
         if hidden && rules::is_hidden(reference.path()) {
             return Answer::ok(None);
         }
-        self.site.store().list(reference, context).map(move |entries| {
+        let Some(store) = self.site.store() else { return Answer::ok(None) };
+        store.list(reference, context).map(move |entries| {
             let shown = |entry: &Entry| !(hidden && entry.name.starts_with('.'));
             entries.map(|entries| entries.into_iter().filter(shown).collect())
         })
     }
 
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.site.store().watch(reference, context)
-    }
-
-    fn verbs(&self, _: &Reference) -> Verbs {
+    fn layer_verbs(&self, _: &Reference) -> Verbs {
         let verbs = Verbs::NONE.with(Verb::Get).with(Verb::Watch);
         if self.site.options.listing { verbs.with(Verb::List) } else { verbs }
     }
 
-    fn describe(&self) -> String {
-        "static files".to_string()
+    fn layer_conditions(&self, _: &Reference) -> Conditions {
+        Conditions::None
     }
 
-    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+    /// What they answer is confined already, unless all links are followed.
+    fn layer_confined(&self, _: &Reference, _: bool) -> Confinement {
+        match self.site.confinement() {
+            Some(_) => Confinement::Inherent,
+            None => Confinement::Impossible,
+        }
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         vec![("source".to_string(), self.site.source.clone())]
     }
 }

@@ -1,7 +1,7 @@
 //! Answers within a time, or an error.
 
-use super::pass::Pass;
-use crate::{Answer, Context, Error, Kind, Reference, Store, Verb};
+use super::layer::{Below, Layer};
+use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
@@ -27,16 +27,20 @@ impl Timeout {
     }
 }
 
-impl Pass for Timeout {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.source
+impl Layer for Timeout {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Timeout::new(inner, self.time)))
     }
 
     fn name(&self) -> String {
         format!("timeout {:?}", self.time)
     }
 
-    fn call<T: 'static>(
+    fn around<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,

@@ -2,10 +2,11 @@
 
 mod pending;
 
-use super::pass::Pass;
+use super::ReadOnly;
+use super::layer::{Below, Layer};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Reference, Result,
-    Store, Value, Verb,
+    Answer, Body, COLLECT_LIMIT, Conditions, Confinement, Content, Context, Error, Kind, Outcome,
+    Reference, Result, Store, Value, Verb,
 };
 use pending::{Found, Pending};
 use std::cell::RefCell;
@@ -61,6 +62,8 @@ impl Default for WriteBackOptions {
 /// [`tokio::task::LocalSet`] or a [`tokio::runtime::LocalRuntime`].
 pub struct WriteBack {
     pending: Rc<Pending>,
+    /// What is read where nothing is pending: the source, or a confined part of it.
+    source: Rc<dyn Store>,
 }
 
 thread_local! {
@@ -88,12 +91,12 @@ pub fn flush_all() -> Answer<()> {
 impl WriteBack {
     /// Writes to `source` later.
     pub fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let pending = Rc::new(Pending::new(source, options));
+        let pending = Rc::new(Pending::new(source.clone(), options));
         ALL.with_borrow_mut(|all| {
             all.retain(|one| one.strong_count() > 0);
             all.push(Rc::downgrade(&pending));
         });
-        WriteBack { pending }
+        WriteBack { pending, source }
     }
 
     /// Does what is pending now and waits for it. Answers the error of the first write that was
@@ -112,9 +115,9 @@ impl WriteBack {
         reference: &Reference,
         content: Option<Content>,
         context: &Context,
-    ) -> Answer<bool> {
+    ) -> Answer<Outcome> {
         let verb = if content.is_some() { Verb::Put } else { Verb::Delete };
-        let kept = self.pass_conditions(reference);
+        let kept = self.layer_conditions(reference);
         if let Err(error) = kept.admit(context.only_if.as_ref(), verb, reference) {
             return error.into();
         }
@@ -122,17 +125,23 @@ impl WriteBack {
         let unclear = matches!(self.pending.find(reference), Found::Unclear);
         let at_once = context.transaction.is_some() || context.only_if.is_some();
         if unclear || nil || at_once {
-            return self.call(verb, reference, context, move |source, on, context| match content {
-                Some(content) => source.put(on, content, context),
-                None => source.delete(on, context),
-            });
+            return self.around(
+                verb,
+                reference,
+                context,
+                move |source, on, context| match content {
+                    Some(content) => source.put(on, content, context),
+                    None => source.delete(on, context),
+                },
+            );
         }
         let ready = content.as_ref().is_none_or(|content| content.share().is_some());
         if ready
             && !self.pending.options.exact
             && self.pending.has_room(reference, content.as_ref())
         {
-            return Answer::ok(self.pending.add(reference, content, None));
+            let put = content.is_some();
+            return Answer::ok(outcome(put, self.pending.add(reference, content, None)));
         }
         let written =
             write_when_possible(self.pending.clone(), reference.clone(), content, context.clone());
@@ -146,7 +155,8 @@ async fn write_when_possible(
     on: Reference,
     content: Option<Content>,
     context: Context,
-) -> Result<bool> {
+) -> Result<Outcome> {
+    let put = content.is_some();
     let content = match content {
         Some(content) => Some(content.collected(COLLECT_LIMIT).await?),
         None => None,
@@ -162,7 +172,12 @@ async fn write_when_possible(
     while !pending.has_room(&on, content.as_ref()) {
         within(&context, pending.moved()).await?;
     }
-    Ok(pending.add(&on, content, before))
+    Ok(outcome(put, pending.add(&on, content, before)))
+}
+
+/// The outcome of a put, which created or not, or of a delete, which removed or not.
+fn outcome(put: bool, answer: bool) -> Outcome {
+    if put { Outcome::put(answer) } else { Outcome::deleted(answer) }
 }
 
 /// Waits, but not longer than the caller does.
@@ -177,9 +192,15 @@ async fn within<T>(context: &Context, work: impl Future<Output = Result<T>>) -> 
     }
 }
 
-impl Pass for WriteBack {
-    fn source(&self) -> &Rc<dyn Store> {
-        &self.pending.source
+impl Layer for WriteBack {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    /// Reads see what is pending; writes are refused, because they would leave the confined part.
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let confined = WriteBack { pending: self.pending.clone(), source: inner };
+        Some(Rc::new(ReadOnly::new(Rc::new(confined))))
     }
 
     fn name(&self) -> String {
@@ -187,7 +208,7 @@ impl Pass for WriteBack {
     }
 
     /// Goes to the source once everything before it has.
-    fn call<T: 'static>(
+    fn around<T: 'static>(
         &self,
         verb: Verb,
         reference: &Reference,
@@ -195,39 +216,57 @@ impl Pass for WriteBack {
         act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
     ) -> Answer<T> {
         if self.pending.is_empty() {
-            return act(&*self.pending.source, reference, context);
+            return act(&*self.source, reference, context);
         }
-        let (pending, on, context) = (self.pending.clone(), reference.clone(), context.clone());
+        let (pending, source) = (self.pending.clone(), self.source.clone());
+        let (on, context) = (reference.clone(), context.clone());
         let answer = Answer::later(async move {
             within(&context, pending.drained()).await?;
-            act(&*pending.source, &on, &context).await
+            act(&*source, &on, &context).await
         });
         answer.on(verb, reference)
     }
 
-    fn pass_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         let found = match context.transaction {
             Some(_) => Found::Unclear,
             None => self.pending.find(reference),
         };
         match found {
             Found::Written(written) => Answer::ok(written),
-            Found::Nothing => self.pending.source.get(reference, context),
-            Found::Unclear => self
-                .call(Verb::Get, reference, context, |source, on, context| source.get(on, context)),
+            Found::Nothing => self.source.get(reference, context),
+            Found::Unclear => self.around(Verb::Get, reference, context, |source, on, context| {
+                source.get(on, context)
+            }),
         }
     }
 
     /// What waits to be written has no tag yet.
-    fn pass_conditions(&self, reference: &Reference) -> Conditions {
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
         self.pending.source.conditions(reference).min(Conditions::Presence)
     }
 
-    fn pass_put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
         self.write(reference, Some(content), context)
     }
 
-    fn pass_delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.write(reference, None, context)
+    }
+
+    /// Confined at its root alone, where what is pending has the same names.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        match self.source.confined(reference, links) {
+            Confinement::By(inner) if reference.name().is_none() => {
+                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
+            }
+            Confinement::By(_) => Confinement::Impossible,
+            other => other,
+        }
     }
 }

@@ -83,7 +83,7 @@ const WRITES: [(&str, Begin); 5] = [
             Keeps::Json => Content::bytes(subject.bytes(&fields)),
             _ => Content::value(fields),
         };
-        store.merge(&at("given-up/write"), content, &Context::default())
+        store.merge(&at("given-up/write"), content, &Context::default()).map(|_| ())
     }),
 ];
 

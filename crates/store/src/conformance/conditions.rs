@@ -28,12 +28,16 @@ pub(super) async fn check(subject: &Subject) {
 
 async fn put(subject: &Subject, text: &str, condition: Condition) -> Result<bool> {
     let context = Context { only_if: Some(condition), ..Context::default() };
-    subject.store.put(&at("condition"), Content::value(text.into()), &context).await
+    subject
+        .store
+        .put(&at("condition"), Content::value(text.into()), &context)
+        .await
+        .map(|it| it.is_created())
 }
 
 async fn delete(subject: &Subject, condition: Condition) -> Result<bool> {
     let context = Context { only_if: Some(condition), ..Context::default() };
-    subject.store.delete(&at("condition"), &context).await
+    subject.store.delete(&at("condition"), &context).await.map(|it| it.is_something())
 }
 
 fn failed(subject: &Subject, what: &str, result: Result<bool>) {
@@ -129,7 +133,7 @@ async fn merges(subject: &Subject) {
     let merged = subject.store.merge(&at("condition"), record(2), &context).await;
     subject.good("merge over its tag", merged);
     let merged = subject.store.merge(&at("condition"), record(3), &context).await;
-    let kind = merged.map_err(|error| error.kind);
+    let kind = merged.map(|_| ()).map_err(|error| error.kind);
     subject.same("merge over an old tag", kind, Err(Kind::Precondition));
 }
 

@@ -93,7 +93,7 @@ impl Run<'_> {
         self.done.push(format!("put {path} bytes of {value:?}"));
         let expected = self.model.put(&at(path), modelled, &Context::default()).await;
         let found = self.subject.store.put(&at(path), content, &Context::default()).await;
-        self.agree(found, expected);
+        self.agree(found.map(|it| it.effect), expected.map(|it| it.effect));
         self.note_collections(path);
     }
 
@@ -102,7 +102,7 @@ impl Run<'_> {
         let copy = content.share().unwrap_or_default();
         let expected = self.model.put(&at(path), copy, &Context::default()).await;
         let found = self.subject.store.put(&at(path), content, &Context::default()).await;
-        self.agree(found, expected);
+        self.agree(found.map(|it| it.effect), expected.map(|it| it.effect));
         if self.model_value(path).await.is_some() {
             self.note_collections(path);
         }
@@ -129,7 +129,7 @@ impl Run<'_> {
         let (on, context) = (at(path), Context::default());
         let expected = self.model.merge(&on, content(), &context).await;
         let found = self.subject.store.merge(&on, content(), &context).await;
-        self.agree(found, expected);
+        self.agree(found.map(|it| it.effect), expected.map(|it| it.effect));
     }
 
     async fn delete(&mut self, path: &'static str) {
@@ -137,7 +137,7 @@ impl Run<'_> {
         let (on, context) = (at(path), Context::default());
         let expected = self.model.delete(&on, &context).await;
         let found = self.subject.store.delete(&on, &context).await;
-        self.agree(found, expected);
+        self.agree(found.map(|it| it.effect), expected.map(|it| it.effect));
     }
 
     fn note_collections(&mut self, path: &str) {

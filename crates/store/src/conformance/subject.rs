@@ -87,7 +87,7 @@ impl Subject {
 
     pub(super) async fn put(&self, path: &str, content: Content) -> bool {
         let put = self.store.put(&at(path), content, &Context::default()).await;
-        self.good(&format!("put {path}"), put)
+        self.good(&format!("put {path}"), put).is_created()
     }
 
     pub(super) async fn put_text(&self, path: &str, text: &str) -> bool {
@@ -96,7 +96,7 @@ impl Subject {
 
     pub(super) async fn delete(&self, path: &str) -> bool {
         let deleted = self.store.delete(&at(path), &Context::default()).await;
-        self.good(&format!("delete {path}"), deleted)
+        self.good(&format!("delete {path}"), deleted).is_something()
     }
 
     pub(super) async fn list(&self, path: &str) -> Option<Vec<Entry>> {

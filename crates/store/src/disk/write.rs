@@ -6,7 +6,8 @@ use super::changing::Changing;
 use super::place::{Fault, Found, Place, Root};
 use super::read::{self, CHUNK};
 use crate::{
-    Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Posted, Reference, Verb,
+    Body, ByteStream, COLLECT_LIMIT, Condition, Content, Error, Form, Kind, Outcome, Reference,
+    Verb,
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -268,7 +269,7 @@ pub(super) async fn append(
     reference: Reference,
     content: Content,
     only_if: Option<Condition>,
-) -> Result<Posted, Error> {
+) -> Result<Outcome, Error> {
     let bytes = content.read(COLLECT_LIMIT).await?;
     let on = reference.clone();
     let given_up = GivenUp::default();
@@ -304,7 +305,7 @@ pub(super) async fn append(
         if new { flush_directory(above(&place.path)) } else { Ok(()) }
     };
     blocking(write).await?.map_err(|fault| fault.into_error(Verb::Post, &reference))?;
-    Ok(Posted::default())
+    Ok(Outcome::changed())
 }
 
 /// Makes a directory and those above it. Answers whether it was not there.

@@ -1,6 +1,6 @@
 //! How content is kept: as it came, or in a form that all threads can read.
 
-use crate::{Answer, Body, Content, EntityTag, Form, Value};
+use crate::{Answer, Body, Content, EntityTag, Form, Metadata, Value};
 use bytes::Bytes;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -39,6 +39,7 @@ impl Kept for Content {
             body: Body::Empty,
             media_type: self.media_type.clone(),
             entity_tag: self.entity_tag.clone(),
+            metadata: self.metadata.clone(),
             modified: self.modified,
             class: self.class.clone(),
         }
@@ -55,6 +56,7 @@ pub(super) struct Shared {
     body: SharedBody,
     media_type: Option<Cow<'static, str>>,
     entity_tag: Option<EntityTag>,
+    metadata: Option<Arc<Metadata>>,
     modified: Option<SystemTime>,
     class: Option<Arc<str>>,
 }
@@ -92,6 +94,7 @@ impl Kept for Shared {
             body,
             media_type: content.media_type,
             entity_tag: content.entity_tag,
+            metadata: content.metadata.map(|metadata| Arc::new((*metadata).clone())),
             modified: content.modified,
             class: content.class.map(|class| Arc::from(&*class)),
         }
@@ -111,6 +114,7 @@ impl Kept for Shared {
             body: Body::Empty,
             media_type: self.media_type.clone(),
             entity_tag: self.entity_tag.clone(),
+            metadata: self.metadata.as_deref().map(|metadata| Rc::new(metadata.clone())),
             modified: self.modified,
             class: self.class.as_deref().map(Rc::from),
         }

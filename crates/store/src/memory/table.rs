@@ -1,7 +1,10 @@
 //! Content by path, and what the verbs do with it.
 
 use super::kept::Kept;
-use crate::{Body, Content, EntityTag, Entry, Error, Form, Kind, Posted, Result, Value};
+use crate::{
+    Body, Content, EntityTag, Entry, Error, Form, Key, KeyPage, KeyRange, Kind, Outcome, Result,
+    Value,
+};
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,12 +21,14 @@ pub(super) trait Table {
     fn has(&self, key: &str) -> bool;
     /// What is there as far as conditions look at it.
     fn tag(&self, key: &str) -> Option<Option<EntityTag>>;
-    fn put(&mut self, key: &str, content: Content) -> Result<bool>;
-    fn post(&mut self, key: &str, content: Content) -> Result<Posted>;
-    fn merge(&mut self, key: &str, content: Content) -> Result<()>;
+    fn put(&mut self, key: &str, content: Content) -> Result<Outcome>;
+    fn post(&mut self, key: &str, content: Content) -> Result<Outcome>;
+    fn merge(&mut self, key: &str, content: Content) -> Result<Outcome>;
     fn delete(&mut self, key: &str) -> bool;
     fn keys(&self) -> Vec<Value>;
     fn children(&self, key: &str) -> Vec<Entry>;
+    /// One page of the keys below a key, in byte order.
+    fn below(&self, key: &str, range: &KeyRange) -> KeyPage;
 }
 
 impl<K: Kept> Table for Entries<K> {
@@ -41,36 +46,38 @@ impl<K: Kept> Table for Entries<K> {
         Some(Entries::get(self, key)?.entity_tag().cloned())
     }
 
-    fn put(&mut self, key: &str, mut content: Content) -> Result<bool> {
+    fn put(&mut self, key: &str, mut content: Content) -> Result<Outcome> {
         if matches!(content.body, Body::Value(Value::Nil)) {
             self.remove(key);
-            return Ok(false);
+            return Ok(Outcome::changed());
         }
         // Lazy content can answer something else each time, so no tag can stand for it.
         content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
-        match self.get_mut(key) {
+        let tag = content.entity_tag.clone();
+        let outcome = match self.get_mut(key) {
             Some(place) => {
                 *place = K::keep(content);
-                Ok(false)
+                Outcome::changed()
             }
             None => {
                 self.insert(key.into(), K::keep(content));
-                Ok(true)
+                Outcome::created()
             }
-        }
+        };
+        Ok(outcome.with_entity_tag(tag))
     }
 
-    fn post(&mut self, key: &str, content: Content) -> Result<Posted> {
+    fn post(&mut self, key: &str, content: Content) -> Result<Outcome> {
         let Some(place) = self.get_mut(key) else {
             let list = Value::List(vec![element(content.body)]);
             self.put(key, Content::value(list))?;
-            return Ok(Posted::default());
+            return Ok(Outcome::created());
         };
         change(place, |there| append(&mut there.body, content.body))?;
-        Ok(Posted::default())
+        Ok(Outcome::changed())
     }
 
-    fn merge(&mut self, key: &str, content: Content) -> Result<()> {
+    fn merge(&mut self, key: &str, content: Content) -> Result<Outcome> {
         let Some(place) = self.get_mut(key) else {
             let message = "there is nothing to merge into; put creates it";
             return Err(Error::new(Kind::NotFound, message));
@@ -85,8 +92,8 @@ impl<K: Kept> Table for Entries<K> {
             (_, body) => Ok(Some(body)),
         })?;
         match fields {
-            None => Ok(()),
-            Some(body) => self.put(key, Content { body, ..content }).map(|_| ()),
+            None => Ok(Outcome::changed().with_entity_tag(self.tag(key).flatten())),
+            Some(body) => self.put(key, Content { body, ..content }),
         }
     }
 
@@ -123,6 +130,26 @@ impl<K: Kept> Table for Entries<K> {
         }
         let entry = |(name, collection): (&str, bool)| Entry { name: name.to_string(), collection };
         found.into_iter().map(entry).collect()
+    }
+
+    fn below(&self, key: &str, range: &KeyRange) -> KeyPage {
+        let prefix = if key.is_empty() { String::new() } else { format!("{key}/") };
+        let start = format!("{prefix}{}", range.prefix);
+        let after = range.after.as_ref().map(|after| format!("{prefix}{after}"));
+        let from = match &after {
+            Some(after) if *after >= start => Bound::Excluded(after.as_str()),
+            _ => Bound::Included(start.as_str()),
+        };
+        let below = self.range::<str, _>((from, Bound::Unbounded));
+        let below = below.take_while(|(path, _)| path.starts_with(&start));
+        let mut below = below.filter(|(path, _)| path.len() > prefix.len());
+        let mut page = KeyPage::default();
+        for (path, kept) in below.by_ref().take(range.page()) {
+            let entity_tag = kept.entity_tag().cloned();
+            page.keys.push(Key { entity_tag, ..Key::named(&path[prefix.len()..]) });
+        }
+        page.more = below.next().is_some();
+        page
     }
 }
 

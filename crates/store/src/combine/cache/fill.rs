@@ -8,7 +8,7 @@ use crate::combine::size;
 use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store};
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -27,6 +27,8 @@ pub(super) struct Shared {
     /// What is forgotten and still has to be removed from a cache that does not answer at once.
     leftover: RefCell<Vec<Rc<str>>>,
     flights: Flights,
+    /// The confined copies of this cache, which forget with it.
+    parts: RefCell<Vec<Weak<Shared>>>,
 }
 
 #[derive(Clone, Copy)]
@@ -49,7 +51,11 @@ pub(super) enum Extent {
 }
 
 /// A write under way, until it is answered or given up.
-pub(super) struct Writing(Rc<Shared>);
+pub(super) struct Writing {
+    shared: Rc<Shared>,
+    /// Under way in the confined copies as well.
+    _parts: Vec<Writing>,
+}
 
 impl Extent {
     /// Of a change that was told.
@@ -66,15 +72,16 @@ impl Writing {
         shared.writes_under_way.set(shared.writes_under_way.get() + 1);
         shared.writes_begun.set(shared.writes_begun.get() + 1);
         shared.flights.close();
-        Writing(shared)
+        let parts = shared.parts().into_iter().map(Writing::begin).collect();
+        Writing { shared, _parts: parts }
     }
 }
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        self.0.writes_under_way.set(self.0.writes_under_way.get() - 1);
+        self.shared.writes_under_way.set(self.shared.writes_under_way.get() - 1);
         // Reads that began during the write may have what it replaced.
-        self.0.flights.close();
+        self.shared.flights.close();
     }
 }
 
@@ -136,7 +143,19 @@ impl Shared {
             held: RefCell::default(),
             leftover: RefCell::default(),
             flights: Flights::default(),
+            parts: RefCell::default(),
         }
+    }
+
+    /// A confined copy forgets from now on what this cache forgets.
+    pub(super) fn add_part(&self, part: &Rc<Shared>) {
+        let mut parts = self.parts.borrow_mut();
+        parts.retain(|part| part.strong_count() > 0);
+        parts.push(Rc::downgrade(part));
+    }
+
+    fn parts(&self) -> Vec<Rc<Shared>> {
+        self.parts.borrow().iter().filter_map(Weak::upgrade).collect()
     }
 
     /// Hears what was changed since the last time.
@@ -150,6 +169,9 @@ impl Shared {
 
     /// Forgets what somebody else has changed, without waiting for the cache.
     pub(super) fn changed(&self, reference: &Reference, extent: Extent) {
+        for part in self.parts() {
+            part.changed(reference, extent);
+        }
         self.writes_begun.set(self.writes_begun.get() + 1);
         self.flights.close();
         for name in self.let_go(reference, extent) {
@@ -203,6 +225,9 @@ impl Shared {
     }
 
     pub(super) fn forget(&self, reference: &Reference, extent: Extent) -> Answer<()> {
+        for part in self.parts() {
+            part.changed(reference, extent);
+        }
         let names = self.let_go(reference, extent);
         self.remove(names)
     }

@@ -1,0 +1,392 @@
+//! The one way to wrap a store.
+
+use super::renamed;
+use crate::{
+    Answer, Changes, Conditions, Confinement, Content, Context, Entry, KeyPage, KeyRange, Outcome,
+    Query, Records, Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+};
+use std::any::Any;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// The store that answers for a layer, and the name of the reference there.
+pub struct Below<'a> {
+    /// The inner store.
+    pub store: Cow<'a, Rc<dyn Store>>,
+    /// The reference as the inner store knows it.
+    pub reference: Cow<'a, Reference>,
+}
+
+impl<'a> Below<'a> {
+    /// The same reference in an inner store.
+    pub fn same(store: &'a Rc<dyn Store>, reference: &'a Reference) -> Self {
+        Below { store: Cow::Borrowed(store), reference: Cow::Borrowed(reference) }
+    }
+
+    /// Another reference in an inner store.
+    pub fn at(store: &'a Rc<dyn Store>, reference: Reference) -> Self {
+        Below { store: Cow::Borrowed(store), reference: Cow::Owned(reference) }
+    }
+
+    /// A reference in a store that was found for it.
+    pub fn found(store: Rc<dyn Store>, reference: Reference) -> Self {
+        Below { store: Cow::Owned(store), reference: Cow::Owned(reference) }
+    }
+}
+
+/// Names what lies below as the caller of a layer knows it; `None` where it has no name there.
+pub type PathUp = Box<dyn Fn(&Reference) -> Option<Reference>>;
+
+/// A store around other stores. Every verb goes down to the inner store that [`Layer::below`]
+/// finds, through [`Layer::around`], and references come up again through [`Layer::up`]. A layer
+/// overrides what it changes; everything else reaches the inner store, so no verb is forgotten.
+pub trait Layer: Sized + 'static {
+    /// The inner store and the path down.
+    ///
+    /// # Errors
+    /// Where no store answers, or the path is refused: the error of the verb.
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>>;
+
+    /// The path up, for what a verb on `reference` answers; `None` where names are the same.
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        let _ = reference;
+        None
+    }
+
+    /// The same layer around another inner store, which is a confined part of its own. `None`
+    /// where that cannot be: [`Store::confined`] is then [`Confinement::Impossible`].
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>>;
+
+    /// What it is, for [`Store::describe`].
+    fn name(&self) -> String;
+
+    /// Does one verb. The call carries its content; reference and context are given to it when it
+    /// is made, so that only a layer that makes it later copies them.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        match self.below(verb, reference) {
+            Ok(below) => act(&**below.store, &below.reference, context),
+            Err(error) => error.on(verb, reference).into(),
+        }
+    }
+
+    /// [`Store::get`].
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.around(Verb::Get, reference, context, |inner, on, context| inner.get(on, context))
+    }
+
+    /// [`Store::put`].
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.around(Verb::Put, reference, context, move |inner, on, context| {
+            inner.put(on, content, context)
+        })
+    }
+
+    /// [`Store::post`].
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let posted = self.around(Verb::Post, reference, context, move |inner, on, context| {
+            inner.post(on, content, context)
+        });
+        match self.up(reference) {
+            None => posted,
+            Some(up) => posted.map(move |outcome| outcome.renamed(|new| up(&new).unwrap_or(new))),
+        }
+    }
+
+    /// [`Store::merge`].
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.around(Verb::Merge, reference, context, move |inner, on, context| {
+            inner.merge(on, content, context)
+        })
+    }
+
+    /// [`Store::delete`].
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.around(Verb::Delete, reference, context, |inner, on, context| {
+            inner.delete(on, context)
+        })
+    }
+
+    /// [`Store::list`].
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.around(Verb::List, reference, context, |inner, on, context| inner.list(on, context))
+    }
+
+    /// [`Store::keys`]: those of the inner store where names are the same, none otherwise.
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let range = range.clone();
+        self.around(Verb::List, reference, context, move |inner, on, context| {
+            inner.keys(on, &range, context)
+        })
+    }
+
+    /// [`Store::query`].
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let query = query.clone();
+        self.around(Verb::Query, reference, context, move |inner, on, context| {
+            inner.query(on, &query, context)
+        })
+    }
+
+    /// [`Store::watch`].
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let changes = self
+            .around(Verb::Watch, reference, context, |inner, on, context| inner.watch(on, context));
+        match self.up(reference) {
+            None => changes,
+            Some(up) => renamed(changes, reference, up),
+        }
+    }
+
+    /// [`Store::verbs`].
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
+        let below = self.below(Verb::Get, reference);
+        below.map_or(Verbs::NONE, |below| below.store.verbs(&below.reference))
+    }
+
+    /// [`Store::conditions`].
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
+        let below = self.below(Verb::Put, reference);
+        below.map_or(Conditions::None, |below| below.store.conditions(&below.reference))
+    }
+
+    /// [`Store::confined`]: this layer over the confined inner store. A layer that renames is
+    /// confined at its root alone.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let Ok(below) = self.below(Verb::Get, reference) else { return Confinement::Impossible };
+        match below.store.confined(&below.reference, links) {
+            Confinement::By(inner)
+                if self.up(reference).is_none() || reference.name().is_none() =>
+            {
+                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
+            }
+            Confinement::By(_) => Confinement::Impossible,
+            other => other,
+        }
+    }
+
+    /// [`Tables::insert`].
+    fn layer_insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.around(Verb::Post, reference, context, move |inner, on, context| {
+            match inner.tables_for(Verb::Post, on) {
+                Ok(tables) => tables.insert(on, records, context),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    /// [`Tables::run`].
+    fn layer_run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let statement = statement.to_string();
+        self.around(Verb::Query, reference, context, move |inner, on, context| {
+            match inner.tables_for(Verb::Query, on) {
+                Ok(tables) => tables.run(on, &statement, parameters, context),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    /// [`Tables::migrate`].
+    fn layer_migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.around(Verb::Define, reference, context, move |inner, on, context| {
+            match inner.tables_for(Verb::Define, on) {
+                Ok(tables) => tables.migrate(on, steps, context),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    /// [`Tables::define`].
+    fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let shape = shape.clone();
+        self.around(Verb::Define, reference, &Context::default(), move |inner, on, _| {
+            match inner.tables_for(Verb::Define, on) {
+                Ok(tables) => tables.define(on, &shape),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    /// [`Tables::begin`].
+    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.around(Verb::Begin, reference, context, |inner, on, context| {
+            match inner.tables_for(Verb::Begin, on) {
+                Ok(tables) => tables.begin(on, context),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    /// [`Store::as_any`]: nothing, because a layer is not what it wraps.
+    fn layer_any(&self) -> Option<&dyn Any> {
+        None
+    }
+
+    /// [`Store::sources`]: the inner store of the root.
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        match self.below(Verb::Get, &Reference::default()) {
+            Ok(below) => vec![("source".to_string(), below.store.into_owned())],
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Store for L {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.layer_get(reference, context)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.layer_put(reference, content, context)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.layer_post(reference, content, context)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.layer_merge(reference, content, context)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.layer_delete(reference, context)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.layer_list(reference, context)
+    }
+
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        match self.up(reference) {
+            Some(_) => Answer::ok(None),
+            None => self.layer_keys(reference, range, context),
+        }
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        self.layer_query(reference, query, context)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        self.layer_watch(reference, context)
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        self.layer_verbs(reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        self.layer_conditions(reference)
+    }
+
+    fn confined(&self, reference: &Reference, links: bool) -> Confinement {
+        self.layer_confined(reference, links)
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        self.layer_any()
+    }
+
+    fn describe(&self) -> String {
+        self.name()
+    }
+
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        self.layer_sources()
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<L: Layer> Tables for L {
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.layer_insert(reference, records, context)
+    }
+
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        self.layer_run(reference, statement, parameters, context)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.layer_migrate(reference, steps, context)
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        self.layer_define(reference, shape)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.layer_begin(reference, context)
+    }
+}

@@ -1,0 +1,158 @@
+//! The methods that a store leaves out, spelled out.
+
+/// Writes the named methods of [`crate::Store`] or [`crate::Tables`] as those of a store that does not have them: verbs
+/// are refused with [`crate::Kind::NotAllowed`], everything else answers nothing; `links` stands for
+/// a store that is [`crate::Confinement::Inherent`], `escapes` for one that cannot be confined. Every
+/// implementation of the trait names what it leaves out, so no method is forgotten in silence
+/// (`clippy::missing_trait_methods`).
+///
+/// ```ignore
+/// impl Store for Clock {
+///     fn get(…) { … }
+///     runnel_store::without!(put, post, merge, delete, list, keys, query, watch, tables);
+///     …
+/// }
+/// ```
+#[macro_export]
+macro_rules! without {
+    (@put) => { $crate::without!(@write put Put); };
+    (@post) => { $crate::without!(@write post Post); };
+    (@merge) => { $crate::without!(@write merge Merge); };
+    (@write $method:ident $verb:ident) => {
+        fn $method(
+            &self,
+            reference: &$crate::Reference,
+            _: $crate::Content,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Outcome> {
+            $crate::Error::not_allowed($crate::Verb::$verb, reference).into()
+        }
+    };
+    (@delete) => {
+        fn delete(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Outcome> {
+            $crate::Error::not_allowed($crate::Verb::Delete, reference).into()
+        }
+    };
+    (@list) => {
+        fn list(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<Option<Vec<$crate::Entry>>> {
+            $crate::Error::not_allowed($crate::Verb::List, reference).into()
+        }
+    };
+    (@keys) => {
+        fn keys(
+            &self,
+            _: &$crate::Reference,
+            _: &$crate::KeyRange,
+            _: &$crate::Context,
+        ) -> $crate::Answer<Option<$crate::KeyPage>> {
+            $crate::Answer::ok(None)
+        }
+    };
+    (@query) => {
+        fn query(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Query,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Content> {
+            $crate::Error::not_allowed($crate::Verb::Query, reference).into()
+        }
+    };
+    (@watch) => {
+        fn watch(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Changes> {
+            $crate::Error::not_allowed($crate::Verb::Watch, reference).into()
+        }
+    };
+    (@tables) => {
+        fn tables(&self) -> Option<&dyn $crate::Tables> {
+            None
+        }
+    };
+    (@conditions) => {
+        fn conditions(&self, _: &$crate::Reference) -> $crate::Conditions {
+            $crate::Conditions::None
+        }
+    };
+    (@links) => {
+        fn confined(&self, _: &$crate::Reference, _: bool) -> $crate::Confinement {
+            $crate::Confinement::Inherent
+        }
+    };
+    (@escapes) => {
+        fn confined(&self, _: &$crate::Reference, _: bool) -> $crate::Confinement {
+            $crate::Confinement::Impossible
+        }
+    };
+    (@as_any) => {
+        fn as_any(&self) -> Option<&dyn std::any::Any> {
+            None
+        }
+    };
+    (@sources) => {
+        fn sources(&self) -> Vec<(String, std::rc::Rc<dyn $crate::Store>)> {
+            Vec::new()
+        }
+    };
+    (@insert) => {
+        fn insert(
+            &self,
+            reference: &$crate::Reference,
+            _: Box<dyn $crate::Records>,
+            _: &$crate::Context,
+        ) -> $crate::Answer<u64> {
+            $crate::Error::not_allowed($crate::Verb::Post, reference).into()
+        }
+    };
+    (@run) => {
+        fn run(
+            &self,
+            reference: &$crate::Reference,
+            _: &str,
+            _: Vec<$crate::Value>,
+            _: &$crate::Context,
+        ) -> $crate::Answer<$crate::Content> {
+            $crate::Error::not_allowed($crate::Verb::Query, reference).into()
+        }
+    };
+    (@migrate) => {
+        fn migrate(
+            &self,
+            reference: &$crate::Reference,
+            _: Vec<(String, String)>,
+            _: &$crate::Context,
+        ) -> $crate::Answer<Vec<String>> {
+            $crate::Error::not_allowed($crate::Verb::Define, reference).into()
+        }
+    };
+    (@define) => {
+        fn define(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Shape,
+        ) -> $crate::Answer<std::rc::Rc<dyn $crate::Store>> {
+            $crate::Error::not_allowed($crate::Verb::Define, reference).into()
+        }
+    };
+    (@begin) => {
+        fn begin(
+            &self,
+            reference: &$crate::Reference,
+            _: &$crate::Context,
+        ) -> $crate::Answer<std::rc::Rc<dyn $crate::Transaction>> {
+            $crate::Error::not_allowed($crate::Verb::Begin, reference).into()
+        }
+    };
+    ($($method:ident),* $(,)?) => { $($crate::without!(@$method);)* };
+}
