@@ -182,7 +182,7 @@ fn a_program_says_when_it_is_ready_and_is_not_while_it_stops() {
 fn what_is_wrong_with_an_option_is_said() {
     for (options, what) in [
         ("admin: 'x'", "a port from 0 to 65535"),
-        ("admin: '0.0.0.0:0'", "others can reach 0.0.0.0:0, so name an adminToken"),
+        ("admin: '0.0.0.0:0'", "others can reach 0.0.0.0, so name an adminToken"),
         ("adminToken: 'short'", "a secret of 16 to 256 visible ASCII characters"),
         ("accessLog: 'xml'", "'json' or 'combined'"),
         ("requestIds: 3", "true or false"),

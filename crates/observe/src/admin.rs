@@ -42,8 +42,9 @@ pub(crate) async fn serve(
         return Err(Error::new(
             Kind::Invalid,
             format!(
-                "the option admin of a server: others can reach {address}, so name an adminToken, \
-                 or only a port, which listens on 127.0.0.1"
+                "the option admin of a server: others can reach {}, so name an adminToken, or only \
+                 a port, which listens on 127.0.0.1",
+                address.ip()
             ),
         ));
     }
