@@ -31,10 +31,11 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
         LogFormat::Json => {
             line.extend_from_slice(b"{\"time\":\"");
             now.write_rfc3339(line);
-            let _ = write!(
-                line,
-                "\",\"method\":\"-\",\"target\":\"-\",\"protocol\":\"-\",\"peer\":\"{peer}\",\"status\":{status},\"sent\":{sent}"
-            );
+            line.push(b'"');
+            for name in ["method", "target", "protocol"] {
+                text(line, name, "-");
+            }
+            let _ = write!(line, ",\"peer\":\"{peer}\",\"status\":{status},\"sent\":{sent}");
             text(line, "reason", reason);
             line.push(b'}');
         }

@@ -22,7 +22,7 @@ const CONNECTIONS: usize = 64;
 /// How long an answer may take.
 const TIME: Duration = Duration::from_secs(5);
 
-/// What a browser is asked for.
+/// The challenge of a 401: browsers ask for a name and a password.
 const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
 
 /// Serves the admin port, on a socket that listens already where there is one.
@@ -89,7 +89,7 @@ impl Admin {
         self.token.as_ref().is_none_or(|token| sent().is_some_and(|sent| token.is_in(&sent)))
     }
 
-    /// Whether the server wants requests; the checks by name only for those who may read them.
+    /// Whether the server wants requests. Only requests with the token get the checks by name.
     fn ready(&self, context: &Context) -> Answer<Option<Content>> {
         let exchange = context.exchange.clone();
         let shows_checks = self.admits(context);
@@ -115,7 +115,7 @@ impl Admin {
     }
 }
 
-/// What those are told who do not have the token.
+/// The answer to a request without the token.
 fn unauthorized(context: &Context) -> Answer<Option<Content>> {
     if let Some(exchange) = &context.exchange {
         exchange.set_status(401);

@@ -107,8 +107,8 @@ fn parse_with_room(
     parse_into(&mut fields, bytes, peer, limits, scratch)
 }
 
-/// The same bytes with HTTP/1.1 in place of a later minor version, which means the same as far as it
-/// is known here (RFC 9110 section 2.5).
+/// The same bytes with HTTP/1.1 in place of a later minor version: a recipient reads a message as one
+/// of the latest minor version that it knows (RFC 9110 section 2.5).
 fn as_http11(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     let end = memchr::memchr2(b'\r', b'\n', &bytes).unwrap_or(bytes.len());
