@@ -1,9 +1,9 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
-use crate::option_value::{Wanted, flag, set};
+use crate::option_value::{Wanted, flag, set, texts};
 use crate::workers::Held;
 use runnel_observe::{
-    LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
+    AdminToken, LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
 };
 use runnel_store::{Environment, Error, Kind, Store, Value};
 use std::cell::RefCell;
@@ -21,6 +21,12 @@ pub(crate) const OPTIONS: &[(&str, Read)] = &[
         settings.admin = admin(value)?;
         Ok(())
     }),
+    ("adminToken", |settings, value| {
+        let token = value.as_str().and_then(AdminToken::new);
+        settings.admin_token = Some(token.ok_or("a secret of 16 to 256 visible ASCII characters")?);
+        Ok(())
+    }),
+    ("adminHosts", |settings, value| set(&mut settings.admin_hosts, texts(value))),
     ("accessLog", |settings, value| {
         settings.access_log = match value {
             Value::Bool(false) | Value::Nil => None,

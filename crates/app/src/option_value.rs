@@ -43,15 +43,16 @@ pub(crate) fn bytes(value: &Value) -> Result<u64, Wanted> {
     count.map(|count| count as u64).ok_or("a whole number of bytes".into())
 }
 
-/// An array of texts.
+/// An array of texts, or a single one.
 pub(crate) fn texts(value: &Value) -> Result<Vec<String>, Wanted> {
     let texts = match value {
+        Value::Text(text) => Some(vec![text.clone()]),
         Value::List(items) => {
             items.iter().map(|item| item.as_str().map(ToString::to_string)).collect()
         }
         _ => None,
     };
-    texts.ok_or("an array of texts".into())
+    texts.ok_or("a text, or an array of texts".into())
 }
 
 #[cfg(test)]
@@ -71,5 +72,6 @@ mod tests {
         assert!(flag(&Value::Int(1)).is_err());
         assert!(texts(&Value::List(vec![Value::Nil])).is_err());
         assert_eq!(texts(&Value::List(vec!["a".into()])).unwrap(), ["a"]);
+        assert_eq!(texts(&Value::Text("a".to_string())).unwrap(), ["a"]);
     }
 }

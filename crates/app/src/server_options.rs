@@ -83,7 +83,7 @@ const OPTIONS: &[(&str, Read)] = &[
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),
     ("hosts", |options, value| set(&mut options.limits.hosts, texts(value))),
-    ("origins", |options, value| set(&mut options.limits.origins, texts(value))),
+    ("origins", |options, value| set(&mut options.limits.origins, origins(value))),
     ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
     ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
@@ -177,6 +177,18 @@ fn settings_folder() -> Option<PathBuf> {
     Some(base.join("runnel"))
 }
 
+/// Origins as browsers write them, or `*`. Any page can make itself one without an origin (`null`),
+/// so that cannot be named.
+fn origins(value: &Value) -> Result<Vec<String>, Wanted> {
+    const WRONG: &str = "origins such as 'https://a.example', or '*'";
+    let origins = texts(value).map_err(|_| WRONG)?;
+    let is_origin = |origin: &String| {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        origin == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ']))
+    };
+    origins.iter().all(is_origin).then_some(origins).ok_or(WRONG.into())
+}
+
 /// A time, from a thousandth of a second to a day.
 fn time(value: &Value) -> Result<Duration, Wanted> {
     option_value::time(value, 0.001..=86_400.0)
@@ -197,6 +209,15 @@ mod tests {
         assert_eq!(options.limits.request_time, Duration::from_millis(500));
         let (options, _) = read(&record("port", Value::Int(8082))).unwrap();
         assert_eq!(options.address.port(), 8082);
+    }
+
+    #[test]
+    fn origins_are_those_of_browsers() {
+        let of = |text: &str| origins(&Value::Text(text.to_string())).is_ok();
+        assert!(of("*") && of("https://a.example") && of("http://localhost:5173"));
+        for wrong in ["a.example", "null", "https://a.example/", "https://", "", "https://a b"] {
+            assert!(!of(wrong), "{wrong}");
+        }
     }
 
     #[test]

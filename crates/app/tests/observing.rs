@@ -57,7 +57,8 @@ impl Program {
 fn ask(port: u16, target: &str, header: &str) -> Option<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let request = format!("GET {target} HTTP/1.1\r\nHost: h\r\n{header}Connection: close\r\n\r\n");
+    let request =
+        format!("GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n{header}Connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
@@ -181,6 +182,8 @@ fn a_program_says_when_it_is_ready_and_is_not_while_it_stops() {
 fn what_is_wrong_with_an_option_is_said() {
     for (options, what) in [
         ("admin: 'x'", "a port from 0 to 65535"),
+        ("admin: '0.0.0.0:0'", "others can reach 0.0.0.0, so name an adminToken"),
+        ("adminToken: 'short'", "a secret of 16 to 256 visible ASCII characters"),
         ("accessLog: 'xml'", "'json' or 'combined'"),
         ("requestIds: 3", "true or false"),
     ] {

@@ -47,6 +47,11 @@ impl Wishes {
         }
     }
 
+    /// Whether a header was set.
+    pub(crate) fn have(&self, name: &HeaderName) -> bool {
+        self.headers.borrow().iter().any(|(known, _)| known == name)
+    }
+
     /// Forgets everything: what was said did not belong to this answer.
     pub(crate) fn clear(&self) {
         self.status.set(None);

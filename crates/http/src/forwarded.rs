@@ -106,6 +106,17 @@ pub(crate) fn client(
     client
 }
 
+/// The host that the client has named, as a trusted proxy says it. Of others the field was taken away
+/// by [`client`], where any proxy is trusted. The last one of a list was written by the nearest proxy.
+pub(crate) fn host<'a>(trusted: &[TrustedProxy], headers: &'a HeaderMap) -> Option<&'a [u8]> {
+    if trusted.is_empty() {
+        return None;
+    }
+    let last = headers.get_all(&FIELDS[2]).iter().next_back()?;
+    let host = last.as_bytes().rsplit(|byte| *byte == b',').next()?.trim_ascii();
+    (!host.is_empty()).then_some(host)
+}
+
 /// An address, perhaps with a port, as some proxies write it.
 fn address(text: &str) -> Option<IpAddr> {
     let whole = text.parse().ok();
@@ -163,6 +174,18 @@ mod tests {
         assert_eq!(of("10.1.2.3:5", &["6.6.6.6", "1.2.3.4:99, 10.9.9.9"]), "1.2.3.4");
         assert_eq!(of("10.1.2.3:5", &["6.6.6.6, nonsense, 10.9.9.9"]), "10.9.9.9");
         assert_eq!(of("10.1.2.3:5", &[]), "10.1.2.3:5");
+    }
+
+    #[test]
+    fn the_host_is_what_the_nearest_proxy_says() {
+        let mut headers = HeaderMap::new();
+        let proxies = [TrustedProxy::Unix];
+        assert_eq!(host(&proxies, &headers), None);
+        headers.insert("x-forwarded-host", HeaderValue::from_static("evil.example, a.example"));
+        assert_eq!(host(&proxies, &headers), Some(&b"a.example"[..]));
+        assert_eq!(host(&[], &headers), None);
+        headers.append("x-forwarded-host", HeaderValue::from_static("b.example:8080"));
+        assert_eq!(host(&proxies, &headers), Some(&b"b.example:8080"[..]));
     }
 
     #[test]

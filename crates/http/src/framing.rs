@@ -17,6 +17,12 @@ const UNKNOWN: usize = 16 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
+/// A chunk says that it is longer than anything that is taken.
+pub(crate) const HUGE_CHUNK: Malformed = Malformed("a chunk is too large");
+const BAD_SIZE: Malformed = Malformed("the length of a chunk is no number");
+const BAD_EXTENSION: Malformed = Malformed("an extension of a chunk is malformed");
+const BAD_TRAILER: Malformed = Malformed("a trailer field is malformed");
+
 /// Where the content ends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
@@ -55,6 +61,14 @@ impl Framing {
     /// Whether all of it was taken.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self, Framing::Length(0) | Framing::Chunked(Chunk::Over))
+    }
+
+    /// How much more content the chunk under way announces.
+    pub(crate) fn announces(&self) -> u64 {
+        match self {
+            Framing::Chunked(Chunk::Data(left)) => *left,
+            _ => 0,
+        }
     }
 
     /// How much room reading needs.
@@ -114,6 +128,8 @@ impl Chunk {
                     *seen += line.len() + 2;
                     if line.is_empty() {
                         *self = Chunk::Over;
+                    } else if !is_field(&line) {
+                        return Err(BAD_TRAILER);
                     }
                 }
                 Chunk::Over => return Ok(Step::End),
@@ -153,17 +169,75 @@ fn line(input: &mut BytesMut, longest: usize) -> Result<Option<Bytes>, Malformed
     }
 }
 
-/// The length of a chunk; what follows it is not looked at.
+/// The length of a chunk, with nothing but well-formed extensions behind it: what two servers could
+/// read differently there is how requests are smuggled (RFC 9112 sections 7.1.1 and 11.2).
 fn size(line: &[u8]) -> Result<u64, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = line.split_at(digits);
-    if !matches!(rest.first(), None | Some(b';' | b' ' | b'\t')) {
-        return Err(Malformed("the length of a chunk is no number"));
+    if digits.is_empty() || !matches!(skip_blanks(rest), [] | [b';', ..]) {
+        return Err(BAD_SIZE);
     }
-    std::str::from_utf8(digits)
-        .ok()
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or(Malformed("the length of a chunk is no number"))
+    if !are_extensions(rest) {
+        return Err(BAD_EXTENSION);
+    }
+    let digits = std::str::from_utf8(digits).map_err(|_| BAD_SIZE)?;
+    // Of digits alone, only too many are wrong.
+    u64::from_str_radix(digits, 16).map_err(|_| HUGE_CHUNK)
+}
+
+/// `*( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] )`
+fn are_extensions(mut rest: &[u8]) -> bool {
+    while !rest.is_empty() {
+        let Some(name) = skip_blanks(rest).strip_prefix(b";").map(skip_blanks) else {
+            return false;
+        };
+        let Some(after) = skip_token(name) else { return false };
+        rest = match skip_blanks(after).strip_prefix(b"=").map(skip_blanks) {
+            None => after,
+            Some(value) => {
+                let Some(after) = skip_token(value).or_else(|| skip_quoted(value)) else {
+                    return false;
+                };
+                after
+            }
+        };
+    }
+    true
+}
+
+fn skip_blanks(text: &[u8]) -> &[u8] {
+    let blanks = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    &text[blanks..]
+}
+
+/// What follows a token (RFC 9110 section 5.6.2); `None` where there is none.
+fn skip_token(text: &[u8]) -> Option<&[u8]> {
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    let length = text.iter().take_while(|byte| is_letter(byte)).count();
+    (length > 0).then(|| &text[length..])
+}
+
+/// What follows a text in quotation marks (RFC 9110 section 5.6.4).
+fn skip_quoted(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    loop {
+        rest = match rest {
+            [b'"', after @ ..] => return Some(after),
+            [b'\\', byte, after @ ..] | [byte, after @ ..] if is_visible(*byte) => after,
+            _ => return None,
+        };
+    }
+}
+
+/// Whether a byte may be in the value of a field: no control character but the tab.
+fn is_visible(byte: u8) -> bool {
+    byte == b'\t' || (byte >= b' ' && byte != 0x7f)
+}
+
+/// Whether a line is a field: a name, a colon, and a value (RFC 9112 section 5).
+fn is_field(line: &[u8]) -> bool {
+    let value = skip_token(line).and_then(|rest| rest.strip_prefix(b":"));
+    value.is_some_and(|value| value.iter().all(|byte| is_visible(*byte)))
 }
 
 #[cfg(test)]
@@ -195,7 +269,7 @@ mod tests {
 
     #[test]
     fn chunks_are_put_together() {
-        let text = "5\r\nhello\r\n1;a=b\r\n \r\n00a \r\n0123456789\r\n0\r\nA: b\r\n\r\nrest";
+        let text = "5\r\nhello\r\n1;a=b\r\n \r\n00a ; b ;c = \"d\\\";\t\"\r\n0123456789\r\n0\r\nA: b\r\n\r\nrest";
         for at_a_time in 1..text.len() {
             let (content, rest) = read(text, at_a_time).unwrap().unwrap();
             assert_eq!((&*content, &*rest), ("hello 0123456789", "rest"), "{at_a_time}");
@@ -218,6 +292,23 @@ mod tests {
             "fffffffffffffffff\r\n",
             ";a\r\n",
             "1,\r\n",
+            "1 \r\na\r\n",
+            "1;\r\na\r\n",
+            "1;a;\r\na\r\n",
+            "1;a \r\na\r\n",
+            "1;a=\r\na\r\n",
+            "1;a=\"b\r\na\r\n",
+            "1;a=\"b\"c\r\na\r\n",
+            "1;a\rb\r\na\r\n",
+            "1;a=\"\r\"\r\na\r\n",
+            "1;a\0\r\na\r\n",
+            "1;(\r\na\r\n",
+            "0\r\nno colon\r\n\r\n",
+            "0\r\n: b\r\n\r\n",
+            "0\r\na : b\r\n\r\n",
+            "0\r\na: b\r\n c\r\n\r\n",
+            "0\r\na: \0\r\n\r\n",
+            "0\r\na: b\rc\r\n\r\n",
             &long,
             &trailers,
         ] {
@@ -228,6 +319,14 @@ mod tests {
         for text in ["", "5", "5\r", "5\r\nhell", "5\r\nhello\r\n", "0\r\n", "0\r\na: b\r\n"] {
             assert_eq!(read(text, 1).unwrap(), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_length_that_no_number_holds_is_told_apart() {
+        for text in ["10000000000000005\r\n", "fffffffffffffffff;a\r\n"] {
+            assert_eq!(read(text, text.len()), Err(HUGE_CHUNK), "{text:?}");
+        }
+        assert_eq!(read("ffffffffffffffff\r\n", 100), Ok(None));
     }
 
     #[test]

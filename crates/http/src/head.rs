@@ -1,9 +1,14 @@
 //! What the head of a request must look like before anything else happens (RFC 9112).
 
 use crate::fields;
+use crate::options::Limits;
+use crate::origin;
 use crate::problem::Problem;
-use hyper::header;
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
+
+/// What is said with 431.
+pub(crate) const LONG_HEAD: &str = "the header fields are too many or too long";
 
 /// What one pass over the header fields found.
 #[derive(Debug, Default)]
@@ -28,11 +33,12 @@ pub(crate) fn check(
     headers: &HeaderMap,
 ) -> Result<Head, Problem> {
     let mut head = Head::default();
-    let mut hosts = 0;
+    let (mut hosts, mut is_empty) = (0, false);
     for (name, value) in headers {
         if name == header::HOST {
             hosts += 1;
-            if !is_host(value.as_bytes()) {
+            is_empty = value.as_bytes().trim_ascii().is_empty();
+            if !is_empty && !is_host(value.as_bytes()) {
                 return Err(Problem::bad("the Host field is malformed").closing());
             }
         } else if name == header::CONTENT_LENGTH {
@@ -66,13 +72,39 @@ pub(crate) fn check(
     if hosts == 0 && version == Version::HTTP_11 {
         return Err(Problem::bad("there is no Host field").closing());
     }
-    if let Some(authority) = uri.authority()
-        && *method != Method::CONNECT
-        && !is_host(authority.as_str().as_bytes())
-    {
+    let Some(authority) = uri.authority() else {
+        // A URI of the web has a host (RFC 9110 section 4.2.1); `*` is none.
+        return match is_empty && uri.path() != "*" {
+            true => Err(Problem::bad("the Host field is empty").closing()),
+            false => Ok(head),
+        };
+    };
+    let authority = authority.as_str().as_bytes();
+    if *method != Method::CONNECT && !is_host(authority) {
         return Err(Problem::bad("the authority of the target is malformed").closing());
     }
+    // In HTTP/1.1 the target counts, whatever the field says (RFC 9112 section 3.2.2).
+    if version == Version::HTTP_2
+        && let Some(host) = headers.get(header::HOST)
+        && !origin::is_same_host(authority, host.as_bytes())
+    {
+        return Err(Problem::bad("the Host field and :authority name different hosts"));
+    }
     Ok(head)
+}
+
+/// Checks the limits that the parser of HTTP/1.1 keeps by itself, for a head of HTTP/2. Sizes are
+/// those of the lines that the fields would be.
+pub(crate) fn check_section(headers: &HeaderMap, limits: &Limits) -> Result<(), Problem> {
+    let line = |(name, value): (&HeaderName, &HeaderValue)| {
+        name.as_str().len() + ": ".len() + value.len() + "\r\n".len()
+    };
+    let is_too_much = headers.len() > limits.header_fields
+        || headers.iter().map(line).sum::<usize>() > limits.header_section;
+    match is_too_much {
+        true => Err(Problem::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE).because(LONG_HEAD)),
+        false => Ok(()),
+    }
 }
 
 /// Whether this is `host [":" port]` (RFC 9110 section 7.2). Lists and names of users are not.
@@ -86,8 +118,8 @@ fn is_host(text: &[u8]) -> bool {
         return is_address && (port.is_empty() || port.strip_prefix(b":").is_some_and(is_port));
     }
     match text.iter().position(|byte| !NAME[usize::from(*byte)]) {
-        None => true,
-        Some(at) => text[at] == b':' && is_port(&text[at + 1..]),
+        None => !text.is_empty(),
+        Some(at) => at > 0 && text[at] == b':' && is_port(&text[at + 1..]),
     }
 }
 
@@ -109,8 +141,9 @@ static NAME: [bool; 256] = {
     table
 };
 
+/// Whether this is a port, or nothing: that of the scheme.
 fn is_port(text: &[u8]) -> bool {
-    text.len() <= 5 && text.iter().all(u8::is_ascii_digit)
+    text.is_empty() || fields::number(text).is_some_and(|port| u16::try_from(port).is_ok())
 }
 
 #[cfg(test)]
@@ -119,10 +152,29 @@ mod tests {
 
     #[test]
     fn hosts() {
-        for good in ["a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:80", "", "a_b", "h:"] {
+        for good in
+            ["a.example", "a:80", "127.0.0.1:8080", "[::1]", "[::1]:80", "h:65535", "a_b", "h:"]
+        {
             assert!(is_host(good.as_bytes()), "{good}");
         }
-        for bad in ["a, b", "a,b", "u@h", "a b", "[::1", "[x]", "[::1]x", "h:8o", "h:1:2", "h/x"] {
+        for bad in [
+            "",
+            ":80",
+            "a, b",
+            "a,b",
+            "u@h",
+            "a b",
+            "[::1",
+            "[x]",
+            "[::1]x",
+            "h:8o",
+            "h:1:2",
+            "h/x",
+            "h:65536",
+            "h:99999",
+            "[::1]:70000",
+            "h:+1",
+        ] {
             assert!(!is_host(bad.as_bytes()), "{bad}");
         }
     }

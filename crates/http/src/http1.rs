@@ -15,7 +15,8 @@ pub(crate) use scratch::Scratch;
 
 use crate::body::AnswerBody;
 use crate::file_body::Piece;
-use crate::framing::{Framing, Step};
+use crate::framing::{Framing, HUGE_CHUNK, Step};
+use crate::observe::RefusedHead;
 use crate::reply::Reply;
 use crate::request_body::RequestBody;
 use crate::service::Requests;
@@ -127,6 +128,9 @@ impl Connection {
     /// Half a request came and then too long nothing: says so and ends.
     pub(crate) fn time_out(&mut self) {
         self.output.buffer.extend_from_slice(TIMED_OUT);
+        let slow =
+            Refusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
+        self.tell(slow, 0);
         self.state = State::Ending(End::Parting { sends: true });
     }
 
@@ -333,11 +337,20 @@ impl Connection {
         self.persists &= !says_close;
     }
 
+    /// Tells who watches the server of a head that is refused.
+    fn tell(&self, Refusal { status, reason }: Refusal, sent: usize) {
+        tracing::debug!(%status, reason, "a request was refused");
+        if let Some(observer) = &self.requests.observer {
+            let (peer, status, sent) = (self.requests.peer, status.as_u16(), sent as u64);
+            observer.refused(&RefusedHead { peer, status, reason, sent });
+        }
+    }
+
     /// The head of a request is none: says so and ends.
     fn refuse(&mut self, refusal: Refusal, asks_head: bool) {
         let Refusal { status, reason } = refusal;
-        tracing::debug!(%status, reason, "a request was refused");
         let text = format!("{status}: {reason}");
+        self.tell(refusal, if asks_head { 0 } else { text.len() });
         let mut headers = self.scratch.take_headers();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         (self.version, self.persists) = (Version::HTTP_11, false);
@@ -368,6 +381,9 @@ impl Connection {
     fn poll_wanted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             let broken = match self.framing.next(&mut self.input) {
+                Ok(_) if self.framing.announces() > self.requests.limits.body => {
+                    Broken::Malformed(HUGE_CHUNK)
+                }
                 Ok(Step::Piece(piece)) => {
                     if let Some(intake) = &self.intake {
                         intake.give(piece, context);

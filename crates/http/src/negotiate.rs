@@ -3,19 +3,26 @@
 use hyper::header::{self, HeaderMap};
 use runnel_store::Form;
 
-/// JSON, unless the client names `text/csv` or `text/plain` and likes it better.
-pub(crate) fn form(headers: &HeaderMap) -> Form {
+/// JSON, unless the client names `text/csv` or `text/plain` and likes it better; `None` where it
+/// accepts none of the three.
+pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     let mut json = Quality::default();
     let (mut csv, mut text) = (None, None);
+    let (mut any_text, mut names_types) = (Quality::default(), false);
     for line in headers.get_all(header::ACCEPT) {
         for range in line.to_str().unwrap_or_default().split(',') {
             let mut parts = range.split(';');
             let essence = parts.next().unwrap_or_default().trim();
             let quality = parts.find_map(quality).unwrap_or(1.0);
+            names_types |= essence.contains('/');
             match essence.to_ascii_lowercase().as_str() {
                 "application/json" => json.set(3, quality),
                 "application/*" => json.set(2, quality),
-                "*/*" => json.set(1, quality),
+                "*/*" | "*" => {
+                    json.set(1, quality);
+                    any_text.set(1, quality);
+                }
+                "text/*" => any_text.set(2, quality),
                 "text/csv" => csv = Some(quality),
                 "text/plain" => text = Some(quality),
                 _ => {}
@@ -24,10 +31,14 @@ pub(crate) fn form(headers: &HeaderMap) -> Form {
     }
     let better = |other: Option<f32>| other.is_some_and(|quality| quality > json.value);
     match (better(csv), better(text)) {
-        (true, true) if text > csv => Form::Text,
-        (true, _) => Form::Csv,
-        (false, true) => Form::Text,
-        (false, false) => Form::Json,
+        (true, true) if text > csv => Some(Form::Text),
+        (true, _) => Some(Form::Csv),
+        (false, true) => Some(Form::Text),
+        (false, false) if !names_types || json.value > 0.0 => Some(Form::Json),
+        // What is named with a quality of 0 is not meant by a range.
+        (false, false) if any_text.value > 0.0 && text.is_none() => Some(Form::Text),
+        (false, false) if any_text.value > 0.0 && csv.is_none() => Some(Form::Csv),
+        (false, false) => None,
     }
 }
 
@@ -76,11 +87,33 @@ mod tests {
             ("text/plain;q=0.9, text/csv;q=0.3", Form::Text),
             ("application/json;q=0, */*, text/csv;q=0.1", Form::Csv),
             ("text/csv;q=rubbish", Form::Csv),
+            ("text/*", Form::Text),
+            ("text/*, text/plain;q=0", Form::Csv),
+            ("application/json;q=0, */*", Form::Text),
+            ("image/png, *;q=.2", Form::Json),
             (",;q=,=", Form::Json),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::ACCEPT, accept.parse().unwrap());
-            assert_eq!(form(&headers), expected, "{accept}");
+            assert_eq!(accepted(accept), Some(expected), "{accept}");
         }
+        assert_eq!(form(&HeaderMap::new()), Some(Form::Json));
+    }
+
+    #[test]
+    fn a_client_may_accept_none() {
+        for accept in [
+            "text/html",
+            "image/png, application/xml;q=0.9",
+            "application/json;q=0",
+            "*/*;q=0",
+            "text/*, text/plain;q=0, text/csv;q=0",
+        ] {
+            assert_eq!(accepted(accept), None, "{accept}");
+        }
+    }
+
+    fn accepted(accept: &str) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, accept.parse().unwrap());
+        form(&headers)
     }
 }

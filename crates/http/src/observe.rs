@@ -35,6 +35,9 @@ pub trait Observer: fmt::Debug {
     fn names_requests(&self) -> bool;
     /// Whether a trace that begins here is to be written down.
     fn samples(&self, trace: u128) -> bool;
+    /// The head of a request of HTTP/1.1 was refused before it could be read as one. No other method
+    /// is called for it.
+    fn refused(&self, refused: &RefusedHead);
     /// A request came.
     fn begun(&self, request: &Observed);
     /// A request is over: its answer was handed over to the last byte, or is not wanted any more.
@@ -43,6 +46,19 @@ pub trait Observer: fmt::Debug {
     fn held(&self, request: &Observed, time: Duration);
     /// A call to another server, made for a request, is over.
     fn called(&self, request: &Observed, call: &Called);
+}
+
+/// A head that is none, or too large, or too slow.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusedHead {
+    /// Who made the connection: what such a head says of proxies is not believed.
+    pub peer: SocketAddr,
+    /// The status of the answer.
+    pub status: u16,
+    /// What was wrong: one of a few dozen fixed sentences.
+    pub reason: &'static str,
+    /// How long the body of the answer is, in bytes.
+    pub sent: u64,
 }
 
 /// One request, from its head to the end of its answer.

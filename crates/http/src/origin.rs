@@ -1,9 +1,10 @@
-//! For whom a server answers: the hosts that it is called by, and the pages of other origins that
-//! may read its answers (the Fetch standard, section 3.2).
+//! For whom a server answers: the hosts that it is called by, the pages of other origins that may
+//! read its answers (the Fetch standard, section 3.2), and those that may write (cross-site request
+//! forgery).
 
 use crate::body::AnswerBody;
 use crate::options::Limits;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Response};
 
 /// How long a browser remembers what it was allowed, in seconds.
@@ -12,7 +13,13 @@ const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
 const SEEN: HeaderValue =
     HeaderValue::from_static("etag, link, location, retry-after, x-request-id");
 
-/// Whether a host, perhaps with a port, is among those that are answered.
+/// Where a request comes from, as the browser itself says it (Fetch Metadata, section 2.4).
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// The schemes of `Authorization` that a browser adds by itself.
+const AMBIENT: [&[u8]; 4] = [b"basic", b"digest", b"negotiate", b"ntlm"];
+
+/// Whether a host, perhaps with a port, is among those that are answered. The empty text stands for
+/// requests that name none (HTTP/1.0).
 pub(crate) fn is_served(hosts: &[String], host: &[u8]) -> bool {
     if hosts.is_empty() {
         return true;
@@ -38,6 +45,71 @@ fn without_port(host: &[u8]) -> &[u8] {
 /// Whether an origin is named among those that are allowed.
 pub(crate) fn is_named(origins: &[String], origin: &[u8]) -> bool {
     origins.iter().any(|named| named.as_bytes().eq_ignore_ascii_case(origin))
+}
+
+/// Whether two hosts, perhaps with ports, are the same. The default ports count as absent: which
+/// of them a scheme means is not known where a proxy ends TLS.
+pub(crate) fn is_same_host(one: &[u8], other: &[u8]) -> bool {
+    let (one, other) = (without_default_port(one), without_default_port(other));
+    !one.is_empty() && one.eq_ignore_ascii_case(other)
+}
+
+fn without_default_port(host: &[u8]) -> &[u8] {
+    let host = host.trim_ascii();
+    let ports: [&[u8]; 3] = [b":80", b":443", b":"];
+    ports.iter().find_map(|port| host.strip_suffix(*port)).unwrap_or(host)
+}
+
+/// Whether an origin is that of the server, which is called by this host. `null` is not. The scheme
+/// is not compared: a server behind a proxy does not know its own.
+pub(crate) fn is_own(origin: &[u8], host: Option<&[u8]>) -> bool {
+    let Some(at) = memchr::memmem::find(origin, b"://") else { return false };
+    host.is_some_and(|host| is_same_host(&origin[at + 3..], host))
+}
+
+/// Whether a request that writes comes from a page of another origin, which is not named: the page
+/// would write with the cookies of the person who looks at it, or from inside that person's network.
+///
+/// The rules are those of `CrossOriginProtection` of Go 1.25. A method that only reads passes, and
+/// so does a request of a client that is no browser, which has neither field.
+pub(crate) fn is_foreign_write(
+    method: &Method,
+    headers: &HeaderMap,
+    host: Option<&[u8]>,
+    limits: &Limits,
+) -> bool {
+    if method.is_safe() {
+        return false;
+    }
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+    let is_own = match headers.get(SITE).map(HeaderValue::as_bytes) {
+        Some(b"same-origin" | b"none") => true,
+        Some(b"cross-site") => false,
+        // Another host of the same site, or a word that is not known yet.
+        Some(_) => origin.is_some_and(|origin| is_own(origin, host)),
+        None => origin.is_none_or(|origin| is_own(origin, host)),
+    };
+    !is_own && !may_write(&limits.origins, origin, headers)
+}
+
+/// Whether pages of an origin may write: where it is named, or where `*` stands for it and the
+/// browser has added nothing that it knows of the person.
+fn may_write(origins: &[String], origin: Option<&[u8]>, headers: &HeaderMap) -> bool {
+    if origin.is_some_and(|origin| is_named(origins, origin)) {
+        return true;
+    }
+    origins.iter().any(|origin| origin == "*") && !has_ambient_credentials(headers)
+}
+
+/// Whether a request has credentials that a browser adds without the page knowing them. A token that
+/// a page has to know is none of them.
+fn has_ambient_credentials(headers: &HeaderMap) -> bool {
+    let is_ambient = |value: &HeaderValue| {
+        let scheme = value.as_bytes().trim_ascii_start().split(|byte| *byte == b' ').next();
+        scheme.is_none_or(|scheme| AMBIENT.iter().any(|one| one.eq_ignore_ascii_case(scheme)))
+    };
+    headers.contains_key(header::COOKIE)
+        || headers.get_all(header::AUTHORIZATION).iter().any(is_ambient)
 }
 
 /// A request of a page that may come from another origin.
@@ -166,6 +238,90 @@ mod tests {
         assert!(!headers.contains_key("access-control-allow-origin"));
         assert_eq!(headers["vary"], "origin");
         assert!(!asked(&[], true, &origin).contains_key("vary"));
+    }
+
+    #[test]
+    fn default_ports_count_as_absent() {
+        for (one, other) in [
+            ("a.example", "A.example"),
+            ("a.example:443", "a.example:80"),
+            ("a.example:", "a.example"),
+            ("[::1]:80", "[::1]"),
+            ("a.example:8080", " a.example:8080"),
+        ] {
+            assert!(is_same_host(one.as_bytes(), other.as_bytes()), "{one} {other}");
+        }
+        for (one, other) in
+            [("a.example", "b.example"), ("a.example:8080", "a.example"), ("", ""), (":80", "")]
+        {
+            assert!(!is_same_host(one.as_bytes(), other.as_bytes()), "{one} {other}");
+        }
+    }
+
+    fn is_refused(origins: &[&str], fields: &[(&'static str, &'static str)]) -> bool {
+        let origins = origins.iter().map(ToString::to_string).collect();
+        let limits = Limits { origins, ..Limits::default() };
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        let refused =
+            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &limits);
+        for safe in [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE] {
+            assert!(!refused(safe), "{fields:?}");
+        }
+        let unsafe_ones = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+        let refusals = unsafe_ones.into_iter().filter(|method| refused(method.clone())).count();
+        assert!(matches!(refusals, 0 | 4), "{fields:?}");
+        refusals == 4
+    }
+
+    #[test]
+    fn pages_of_other_origins_may_not_write() {
+        for fields in [
+            &[][..],
+            &[("origin", "https://a.example:8080")],
+            &[("origin", "http://A.Example:8080")],
+            &[("sec-fetch-site", "same-origin")],
+            &[("sec-fetch-site", "same-origin"), ("origin", "null")],
+            &[("sec-fetch-site", "none")],
+            &[("sec-fetch-site", "same-site"), ("origin", "http://a.example:8080")],
+        ] {
+            assert!(!is_refused(&[], fields), "{fields:?}");
+        }
+        for fields in [
+            &[("origin", "https://evil.example")][..],
+            &[("origin", "http://a.example")],
+            &[("origin", "http://a.example:8080.evil.example")],
+            &[("origin", "null")],
+            &[("origin", "")],
+            &[("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "cross-site"), ("origin", "http://a.example:8080")],
+            &[("sec-fetch-site", "same-site")],
+            &[("sec-fetch-site", "same-site"), ("origin", "https://b.a.example")],
+            &[("sec-fetch-site", "unknown")],
+        ] {
+            assert!(is_refused(&[], fields), "{fields:?}");
+            assert!(is_refused(&["https://named.example"], fields), "{fields:?}");
+            assert!(!is_refused(&["*"], fields), "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_origin_may_write_and_any_origin_without_credentials() {
+        let named = [("origin", "https://b.example"), ("sec-fetch-site", "cross-site")];
+        assert!(!is_refused(&["https://b.example"], &named));
+        for (name, value, is_ambient) in [
+            ("cookie", "s=1", true),
+            ("authorization", "Basic YTpi", true),
+            ("authorization", "negotiate x", true),
+            ("authorization", "Bearer x", false),
+            ("authorization", "Token x", false),
+        ] {
+            let fields = [named[0], (name, value)];
+            assert_eq!(is_refused(&["*"], &fields), is_ambient, "{name} {value}");
+            assert!(!is_refused(&["*", "https://b.example"], &fields), "{name} {value}");
+        }
     }
 
     #[test]

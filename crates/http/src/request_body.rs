@@ -1,5 +1,6 @@
 //! The content of a request on its way to whoever reads it.
 
+use crate::framing::HUGE_CHUNK;
 use crate::http1::{Broken, IntakeReader};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
@@ -73,6 +74,13 @@ impl RequestBody {
 pub(crate) enum Fault {
     Http1(Broken),
     Http2(hyper::Error),
+}
+
+impl Fault {
+    /// Whether more is announced than is taken.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Fault::Http1(Broken::Malformed(HUGE_CHUNK)))
+    }
 }
 
 /// For the log.

@@ -25,6 +25,10 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+/// What is said to a page of another origin that writes.
+const FOREIGN_WRITE: &str =
+    "a page of another origin may not write here, unless the option origins: names its origin";
+
 /// The requests of one connection.
 pub(crate) struct Requests {
     /// The store that is served: the server's, looked at for each request.
@@ -104,13 +108,11 @@ impl Requests {
         meter: &Rc<Meter>,
     ) -> Result<Reply, Problem> {
         let HttpExchange { method, uri, version, headers, .. } = &*exchange;
-        let head = head::check(method, uri, *version, headers)?;
-        let is_served = self.limits.hosts.is_empty()
-            || host(&exchange).is_none_or(|host| origin::is_served(&self.limits.hosts, host));
-        if !is_served {
-            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
-            return Err(problem.because("this server does not answer for that host"));
+        if self.multiplexed {
+            head::check_section(headers, &self.limits)?;
         }
+        let head = head::check(method, uri, *version, headers)?;
+        self.check_source(&exchange)?;
         let task = Task::of(&exchange.method)?;
         if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
             return Ok(Reply::ready(about_the_server(meter)));
@@ -132,12 +134,36 @@ impl Requests {
             meter: meter.clone(),
         };
         Ok(match task {
+            Task::Trace => {
+                let verbs = turn.verbs();
+                Reply::ready(turn.problem(Problem::not_allowed(verbs)))
+            }
             Task::Write(verb) => turn.write(verb, body),
             Task::Ask(ask) if self.multiplexed && !body.is_over() => {
                 self.once_sent(body, turn, ask, meter)
             }
             Task::Ask(ask) => ask.of(turn),
         })
+    }
+
+    /// Whether the request names a host that is answered, and does not write for a page of another
+    /// origin.
+    fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
+        let Limits { hosts, proxies, .. } = &*self.limits;
+        if !hosts.is_empty() && !origin::is_served(hosts, host(exchange).unwrap_or_default()) {
+            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
+            return Err(problem.because("this server does not answer for that host"));
+        }
+        let HttpExchange { method, headers, .. } = exchange;
+        if method.is_safe() {
+            return Ok(());
+        }
+        let host = forwarded::host(proxies, headers).or_else(|| host(exchange));
+        if origin::is_foreign_write(method, headers, host, &self.limits) {
+            let problem = Problem::new(StatusCode::FORBIDDEN);
+            return Err(problem.because(FOREIGN_WRITE));
+        }
+        Ok(())
     }
 
     /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
@@ -175,6 +201,8 @@ fn about_the_server(meter: &Rc<Meter>) -> Response<AnswerBody> {
 enum Task {
     Ask(Ask),
     Write(Verb),
+    /// Never done: the answer would show cookies to scripts.
+    Trace,
 }
 
 /// What is asked for without a body.
@@ -194,6 +222,7 @@ impl Task {
             Method::PATCH => Task::Write(Verb::Merge),
             Method::DELETE => Task::Ask(Ask::Delete),
             Method::OPTIONS => Task::Ask(Ask::Options),
+            Method::TRACE => Task::Trace,
             _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
         })
     }

@@ -17,11 +17,14 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, Content, Context, EntityTag, Entry, Error, Exchange, Kind, Lazy, PortContent, Reference,
-    Result, Store, Verbs,
+    Body, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy, PortContent,
+    Reference, Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
+
+/// What is said with 406.
+const NOT_ACCEPTABLE: &str = "this is sent as application/json, text/csv or text/plain";
 
 /// Everything that belongs to one request.
 pub(crate) struct Turn {
@@ -231,7 +234,12 @@ impl Turn {
         status: StatusCode,
         facts: Facts,
     ) -> Reply {
-        let form = negotiate::form(&self.exchange.headers);
+        let Some(form) = self.form(&*lazy, given.is_some()) else {
+            let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
+            let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
+            response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+            return Reply::ready(response);
+        };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
             Err(error) => return Reply::ready(self.failed(error)),
@@ -263,6 +271,21 @@ impl Turn {
         match guard(|| lazy.encode(form)).at_once() {
             Ok(result) => Reply::ready(encoded(self, result)),
             Err(later) => self.wait(|turn| async move { encoded(turn, later.await) }),
+        }
+    }
+
+    /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
+    /// media type is sent as it is, and so is the answer to a write, which has happened.
+    fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
+        let form = negotiate::form(&self.exchange.headers);
+        let wishes = &self.exchange.wishes;
+        let has_choice = !has_type
+            && matches!(self.exchange.method, Method::GET | Method::HEAD)
+            && matches!(wishes.status(), Ok(None | Some(StatusCode::OK)))
+            && !wishes.have(&header::CONTENT_TYPE);
+        match form {
+            None if !has_choice || lazy.media_type(Form::Json).is_some() => Some(Form::Json),
+            form => form,
         }
     }
 

@@ -235,6 +235,9 @@ impl Stream for Reader {
                 self.progress.over.set(true);
                 Poll::Ready(None)
             }
+            Some(Err(error)) if error.is_too_large() => {
+                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+            }
             Some(Err(error)) => {
                 tracing::debug!(%error, "the body of a request broke off");
                 self.fail(Fault::Broken, Kind::Invalid, "the body broke off")

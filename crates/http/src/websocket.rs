@@ -1,10 +1,11 @@
 //! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
 
 use crate::body::AnswerBody;
-use crate::origin;
+use crate::options::Limits;
 use crate::problem::Problem;
 use crate::turn::{Facts, Turn};
 use crate::websocket_session;
+use crate::{forwarded, origin};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::Port;
@@ -78,7 +79,7 @@ fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
     let (Some(key), None) = (key, keys.next()) else {
         return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
     };
-    if !is_same_origin(headers, &turn.limits.origins) {
+    if !is_same_origin(headers, &turn.limits) {
         // A page of another site would speak with the cookies of the person who looks at it.
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(Refusal::Problem(problem.because("the page comes from another origin")));
@@ -93,15 +94,11 @@ fn is_key(key: &[u8]) -> bool {
 
 /// Whether a page of this server asks, or of an origin that is named, or no page at all (RFC 6455
 /// section 10.2). `*` names none: what cookies allow is at stake.
-fn is_same_origin(headers: &HeaderMap, origins: &[String]) -> bool {
+fn is_same_origin(headers: &HeaderMap, limits: &Limits) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
-    if origin::is_named(origins, origin.as_bytes()) {
-        return true;
-    }
-    let Some(host) = headers.get(header::HOST) else { return false };
-    let origin = origin.as_bytes();
-    let at = memchr::memmem::find(origin, b"://").map_or(0, |at| at + 3);
-    origin[at..].eq_ignore_ascii_case(host.as_bytes())
+    let forwarded = forwarded::host(&limits.proxies, headers);
+    let host = forwarded.or_else(|| headers.get(header::HOST).map(HeaderValue::as_bytes));
+    origin::is_named(&limits.origins, origin.as_bytes()) || origin::is_own(origin.as_bytes(), host)
 }
 
 #[cfg(test)]
@@ -122,10 +119,12 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
             headers.insert(header::HOST, HeaderValue::from_static(host));
-            is_same_origin(&headers, &["https://c.example".to_string()])
+            let origins = vec!["https://c.example".to_string()];
+            is_same_origin(&headers, &Limits { origins, ..Limits::default() })
         };
         assert!(asked("http://a.example:8080", "A.example:8080"));
         assert!(asked("https://a.example", "a.example"));
+        assert!(asked("https://a.example", "a.example:443"));
         assert!(asked("https://c.example", "a.example"));
         for (origin, host) in [
             ("https://b.example", "a.example"),

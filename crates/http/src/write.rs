@@ -26,6 +26,16 @@ impl Turn {
             self.meter.linger.set(true);
             return Reply::ready(self.problem(Problem::not_allowed(verbs)));
         }
+        if self.is_encoded() {
+            // Nothing here decodes it, and no store keeps the coding beside the content.
+            self.meter.linger.set(true);
+            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            let problem = problem.because("send the content without Content-Encoding");
+            let mut response = self.problem(problem);
+            let identity = HeaderValue::from_static("identity");
+            response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
+            return Reply::ready(response);
+        }
         match body {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
                 Reply::ready(self.problem(upload::too_large()))
@@ -36,6 +46,13 @@ impl Turn {
             }
             body => Reply::later(self.take_and_write(verb, body)),
         }
+    }
+
+    /// Whether the body has a content coding (RFC 9110 section 8.4).
+    fn is_encoded(&self) -> bool {
+        let is_identity =
+            |coding: &HeaderValue| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+        self.exchange.headers.get_all(header::CONTENT_ENCODING).iter().any(|one| !is_identity(one))
     }
 
     /// Writes a body that is all here.

@@ -122,6 +122,39 @@ fn old_clients_are_served() {
 }
 
 #[test]
+fn a_later_minor_version_is_answered_as_http11() {
+    run(async {
+        let server = start(hello().await).await;
+        let mut peer = Peer::connect(&server).await;
+        for _ in 0..2 {
+            for part in ["GET /hi HTTP/1.2", "\r\nHost: t\r", "\n\r\n"] {
+                peer.send(part).await;
+                tokio::task::yield_now().await;
+            }
+            let response = peer.receive().await;
+            assert!(response.head.starts_with("HTTP/1.1 200 "), "{}", response.head);
+        }
+        peer.send("GET /hi HTTP/2.0\r\nHost: t\r\n\r\n").await;
+        assert_eq!(peer.receive().await.status, 505);
+    });
+}
+
+#[test]
+fn trace_is_not_allowed_and_what_is_unknown_not_implemented() {
+    run(async {
+        let server = start(hello().await).await;
+        let mut peer = Peer::connect(&server).await;
+        peer.send("TRACE /hi HTTP/1.1\r\nHost: t\r\nCookie: s=secret\r\n\r\n").await;
+        let response = peer.receive().await;
+        assert_eq!(response.status, 405);
+        assert!(response.header("allow").is_some_and(|methods| methods.contains("GET")));
+        assert!(!response.text().contains("secret"));
+        peer.send("BREW /hi HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        assert_eq!(peer.receive().await.status, 501);
+    });
+}
+
+#[test]
 fn malformed_requests_end_their_connection() {
     run(async {
         let server = start(hello().await).await;
@@ -130,6 +163,8 @@ fn malformed_requests_end_their_connection() {
             ("GET /hi HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
             ("GET /hi HTTP/1.1\r\nHost: a, b\r\n\r\n", 400),
             ("GET /hi HTTP/1.1\r\nHost: u@b\r\n\r\n", 400),
+            ("GET /hi HTTP/1.1\r\nHost: a:65536\r\n\r\n", 400),
+            ("GET /hi HTTP/1.1\r\nHost:\r\n\r\n", 400),
             ("GET http://u@b/hi HTTP/1.1\r\nHost: b\r\n\r\n", 400),
             ("GET /hi HTTP/1.1\r\nNoColon\r\nHost: t\r\n\r\n", 400),
             ("GET /hi HTTP/1.1\r\nHost: t\r\nX: a\0b\r\n\r\n", 400),
@@ -144,6 +179,21 @@ fn malformed_requests_end_their_connection() {
                 400,
             ),
             ("POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n", 400),
+            ("POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n1;a\rb\r\n", 400),
+            ("POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n1;a\0\r\n", 400),
+            ("POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n1 \r\n", 400),
+            (
+                "POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nbad\r\n\r\n",
+                400,
+            ),
+            (
+                "POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffff\r\n",
+                413,
+            ),
+            (
+                "POST /hi HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
+                413,
+            ),
             ("PUT /hi HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\nExpect: magic\r\n\r\n", 417),
         ] {
             let mut peer = Peer::connect(&server).await;

@@ -234,6 +234,65 @@ fn a_large_upload_and_a_large_answer_pass_in_pieces() {
 }
 
 #[test]
+fn heads_keep_the_limits_of_the_other_protocol() {
+    run(async {
+        let server = start(site(&[("/hi", "hi")]).await).await;
+        let mut client = connect(&server).await;
+        for (fields, length, status) in
+            [(90, 1, 200), (150, 1, 431), (1, 30_000, 200), (1, 40_000, 431)]
+        {
+            let mut request = request("GET", "/hi", "");
+            for number in 0..fields {
+                let name = hyper::header::HeaderName::try_from(format!("x-{number}")).unwrap();
+                request.headers_mut().insert(name, "v".repeat(length).parse().unwrap());
+            }
+            let response = client.send_request(request).await.unwrap();
+            assert_eq!(response.status(), status, "{fields} {length}");
+        }
+    });
+}
+
+#[test]
+fn the_host_field_and_the_authority_agree() {
+    run(async {
+        let server = start(site(&[("/hi", "hi")]).await).await;
+        let mut client = connect(&server).await;
+        for (host, status) in [("A.Example", 200), ("a.example:80", 200), ("b.example", 400)] {
+            let mut request = request("GET", "/hi", "");
+            request.headers_mut().insert("host", host.parse().unwrap());
+            assert_eq!(client.send_request(request).await.unwrap().status(), status, "{host}");
+        }
+    });
+}
+
+#[test]
+fn a_request_of_no_host_or_of_another_origin_is_refused() {
+    run(async {
+        let limits = Limits { hosts: vec!["a.example".to_string()], ..Limits::default() };
+        let server = start_with(site(&[("/hi", "hi")]).await, limits).await;
+        let mut client = connect(&server).await;
+        assert_eq!(ask(&mut client, "/hi").await.0, StatusCode::OK);
+        let mut request = request("PUT", "/hi", "evil");
+        request.headers_mut().insert("origin", "https://evil.example".parse().unwrap());
+        assert_eq!(client.send_request(request).await.unwrap().status(), StatusCode::FORBIDDEN);
+        assert_eq!(ask(&mut client, "/hi").await.1, "hi");
+        let mut stream = TcpStream::connect(server.address()).await.unwrap();
+        // GET, http, the path /hi, and no authority: from the static table of HPACK.
+        let head = b"\x82\x86\x04\x03/hi";
+        let mut sent = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
+        sent.extend([0, 0, head.len() as u8, 1, 5, 0, 0, 0, 1]);
+        sent.extend(head);
+        tokio::io::AsyncWriteExt::write_all(&mut stream, &sent).await.unwrap();
+        let mut answer = Vec::new();
+        let text = b"this server does not answer for that host";
+        while !answer.windows(text.len()).any(|part| part == text) {
+            let read = tokio::io::AsyncReadExt::read_buf(&mut stream, &mut answer);
+            assert!(soon("the refusal", read).await.unwrap() > 0, "closed");
+        }
+    });
+}
+
+#[test]
 fn a_body_beyond_the_limit_is_refused() {
     run(async {
         let limits = Limits { body: 1000, ..Limits::default() };

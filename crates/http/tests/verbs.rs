@@ -123,7 +123,7 @@ fn verbs_that_a_store_lacks_are_405() {
         assert_eq!((options.status, options.header("allow")), (204, Some("OPTIONS, GET, HEAD")));
         let star = ask(&server, "OPTIONS * HTTP/1.1\r\nHost: t\r\n\r\n").await;
         assert_eq!((star.status, star.header("allow").is_some()), (204, true));
-        for method in ["BREW", "TRACE", "CONNECT", "PROPFIND"] {
+        for method in ["BREW", "CONNECT", "PROPFIND"] {
             let target = if method == "CONNECT" { "t:80" } else { "/" };
             let request = format!("{method} {target} HTTP/1.1\r\nHost: t\r\n\r\n");
             assert_eq!(ask(&server, &request).await.status, 501, "{method}");
@@ -217,6 +217,57 @@ fn lazy_content_takes_the_form_that_is_asked_for() {
             let response = ask(&server, &request).await;
             assert_eq!((response.header("content-type"), response.text()), (Some(kind), body));
             assert_eq!(response.header("vary"), Some("accept"));
+        }
+    });
+}
+
+#[test]
+fn a_client_that_accepts_no_form_is_told() {
+    run(async {
+        let get = |reference: &Reference, context: &Context| {
+            if let ("/own", Some(exchange)) = (reference.path(), &context.exchange) {
+                exchange.set_header("content-type", "application/x-own").unwrap();
+            }
+            let page = reference.path() == "/page";
+            Answer::ok(Some(Content::lazy(Rc::new(Rows { page }))))
+        };
+        let store = Fake::get(get).post(|_, _, _| {
+            let content = Some(Content::lazy(Rc::new(Rows { page: false })));
+            Answer::ok(Posted { reference: None, content })
+        });
+        let server = start(Rc::new(store)).await;
+        for (request, accept, status) in [
+            ("GET /", "text/html", 406),
+            ("HEAD /", "image/*", 406),
+            ("GET /", "text/html, */*;q=0.1", 200),
+            ("GET /page", "application/json", 200),
+            ("GET /own", "text/html", 200),
+            ("POST /", "text/html", 200),
+        ] {
+            let mut peer = Peer::connect(&server).await;
+            peer.send(format!("{request} HTTP/1.1\r\nHost: t\r\nAccept: {accept}\r\n\r\n")).await;
+            let response = match request.starts_with("HEAD") {
+                true => peer.receive_head().await,
+                false => peer.receive().await,
+            };
+            assert_eq!(response.status, status, "{request} {accept}");
+            assert_eq!(response.header("vary"), Some("accept"));
+        }
+    });
+}
+
+#[test]
+fn content_with_a_coding_is_not_written() {
+    run(async {
+        let server = start(site(&[("/a", "a")]).await).await;
+        for (coding, status) in [("gzip", 415), ("identity, gzip", 415), ("Identity", 200)] {
+            let mut peer = Peer::connect(&server).await;
+            let fields = format!("Content-Encoding: {coding}\r\nContent-Length: 2");
+            peer.send(format!("PUT /a HTTP/1.1\r\nHost: t\r\n{fields}\r\n\r\nhi")).await;
+            let response = peer.receive().await;
+            assert_eq!(response.status, status, "{coding}");
+            let accepted = (status == 415).then_some("identity");
+            assert_eq!(response.header("accept-encoding"), accepted);
         }
     });
 }

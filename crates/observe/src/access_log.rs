@@ -4,10 +4,11 @@
 use crate::clock::{self, Moment};
 use crate::secrets;
 use crate::settings::LogFormat;
-use runnel_http::Observed;
+use runnel_http::{Observed, RefusedHead};
 use runnel_store::json;
 use std::borrow::Cow;
 use std::io::Write;
+use std::time::SystemTime;
 
 /// The longest target, agent and referrer that a line has, in bytes; the rest is cut off.
 const LONGEST: usize = 2_048;
@@ -17,6 +18,34 @@ pub(crate) fn write(format: LogFormat, request: &Observed, line: &mut Vec<u8>) {
     match format {
         LogFormat::Json => as_json(request, line),
         LogFormat::Combined => combined(request, line),
+    }
+    line.push(b'\n');
+}
+
+/// Adds the line of a head that was refused, with its end. What the client sent is not repeated.
+pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut Vec<u8>) {
+    let RefusedHead { peer, status, reason, sent } = refused;
+    let (peer, now) = (peer.ip(), Moment::of(SystemTime::now()));
+    // Writing into memory never fails.
+    match format {
+        LogFormat::Json => {
+            line.extend_from_slice(b"{\"time\":\"");
+            now.write_rfc3339(line);
+            line.push(b'"');
+            for name in ["method", "target", "protocol"] {
+                text(line, name, "-");
+            }
+            let _ = write!(line, ",\"peer\":\"{peer}\",\"status\":{status},\"sent\":{sent}");
+            text(line, "reason", reason);
+            line.push(b'}');
+        }
+        LogFormat::Combined => {
+            let _ = write!(line, "{peer} - - [");
+            now.write_common(line);
+            let _ = write!(line, "] \"- - -\" {status} {sent} \"-\" \"-\" \"");
+            quoted(line, reason);
+            line.push(b'"');
+        }
     }
     line.push(b'\n');
 }

@@ -60,6 +60,12 @@ fn server(page: &mut Page, snapshot: &Snapshot) {
     let help = "Requests whose client went away before the answer.";
     page.counter("runnel_http_abandoned_total", help, snapshot.gone);
     page.counter("runnel_http_broken_total", "Answers that broke off.", snapshot.broken);
+    let name = "runnel_http_refused_total";
+    page.family(name, "counter", "Heads of requests that were refused unread.");
+    for ((status, reason), count) in &snapshot.refused {
+        let labels = format!("status=\"{status}\",reason=\"{}\"", escaped(reason));
+        page.sample(name, &labels, *count as f64);
+    }
     let name = "runnel_loop_lag_seconds";
     page.family(name, "histogram", "How late the event loop was, ten times a second when busy.");
     page.histogram(name, "", &snapshot.lag);

@@ -12,6 +12,7 @@
 
 mod access_log;
 mod admin;
+mod admin_token;
 mod clock;
 mod dashboard;
 mod exporter;
@@ -32,5 +33,6 @@ mod snapshot;
 mod span;
 mod watcher;
 
+pub use admin_token::AdminToken;
 pub use observing::{Observing, Sample, Sampler, Surroundings, observe};
 pub use settings::{ListenerOf, LogFormat, LogTarget, Settings, TraceSettings, WriterOf};

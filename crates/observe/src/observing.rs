@@ -8,7 +8,7 @@ use crate::readiness::Readiness;
 use crate::recorder::Recorder;
 use crate::registry::Registry;
 use crate::settings::{ListenerOf, Settings, WriterOf};
-use crate::watcher::Watcher;
+use crate::watcher::{RefusalRate, Watcher};
 use runnel_http::{Observer, Server};
 use runnel_store::{Result, Store};
 use std::cell::RefCell;
@@ -72,7 +72,8 @@ pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<
         Some(address) if !registry.is_served.swap(true, Relaxed) => {
             let served = match (surroundings.listener)(address) {
                 Ok(listener) => {
-                    admin::serve(address, listener, registry.clone(), readiness.clone()).await
+                    let (registry, readiness) = (registry.clone(), readiness.clone());
+                    admin::serve(address, settings, listener, registry, readiness).await
                 }
                 Err(error) => Err(error),
             };
@@ -94,6 +95,7 @@ pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<
         pulse: pulse.clone(),
         log,
         exporter: exporter.map(Rc::new),
+        refusals: RefusalRate::default(),
         line: RefCell::default(),
     });
     let probe = tokio::task::spawn_local(probe(pulse, numbers, surroundings.sampler));

@@ -3,7 +3,7 @@
 use crate::histogram::{bump, raise};
 use crate::registry::{CLASSES, Holder, RouteNumbers, WorkerNumbers, locked};
 use crate::route_label::{self, METHODS, MOST, OTHER};
-use runnel_http::{CLIENT_GONE, Called, Observed};
+use runnel_http::{CLIENT_GONE, Called, Observed, RefusedHead};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,6 +41,11 @@ impl Recorder {
 
     pub(crate) fn closed(&self) {
         less(&self.numbers.open);
+    }
+
+    pub(crate) fn refused(&self, refused: &RefusedHead) {
+        let mut counts = locked(&self.numbers.refused);
+        *counts.entry((refused.status, refused.reason)).or_default() += 1;
     }
 
     pub(crate) fn begun(&self) {

@@ -2,7 +2,7 @@
 //! whoever asks adds them up.
 
 use crate::histogram::Histogram;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -66,6 +66,8 @@ pub(crate) struct WorkerNumbers {
     pub(crate) spans_sent: AtomicU64,
     pub(crate) spans_lost: AtomicU64,
     pub(crate) lines_lost: AtomicU64,
+    /// Heads that were refused, by status and reason: what is wrong is one of a few dozen sentences.
+    pub(crate) refused: Mutex<BTreeMap<(u16, &'static str), u64>>,
     /// A new route takes the lock; a known one does not.
     pub(crate) routes: Mutex<Vec<Arc<RouteNumbers>>>,
     /// The route that held the loop the longest since it was last looked for.

@@ -1,5 +1,6 @@
 //! What those who run a server want to see.
 
+use crate::admin_token::AdminToken;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -9,6 +10,10 @@ use std::path::PathBuf;
 pub struct Settings {
     /// Where health and metrics are served; port 0 takes any free one.
     pub admin: Option<SocketAddr>,
+    /// What readers of the admin port have to know. An address that others can reach needs one.
+    pub admin_token: Option<AdminToken>,
+    /// Names by which the admin port is asked for, beside its address and those of this machine.
+    pub admin_hosts: Vec<String>,
     /// The form of the access log.
     pub access_log: Option<LogFormat>,
     /// Where the access log goes.

@@ -33,6 +33,8 @@ pub(crate) struct Snapshot {
     pub(crate) active: u64,
     pub(crate) gone: u64,
     pub(crate) broken: u64,
+    /// Heads that were refused, by status and reason.
+    pub(crate) refused: BTreeMap<(u16, &'static str), u64>,
     pub(crate) lag: Totals,
     pub(crate) lags: u64,
     /// Of the worker that is latest, in microseconds.
@@ -85,6 +87,9 @@ impl Snapshot {
             ..Snapshot::default()
         };
         for worker in &workers {
+            for (what, count) in locked(&worker.refused).iter() {
+                *snapshot.refused.entry(*what).or_default() += count;
+            }
             snapshot.lag.add(&worker.lag);
             snapshot.calls.add(&worker.calls);
         }
@@ -102,6 +107,7 @@ impl Snapshot {
             ("active", whole(self.active)),
             ("gone", whole(self.gone)),
             ("broken", whole(self.broken)),
+            ("refused", whole(self.refused.values().sum())),
             ("lags", whole(self.lags)),
             ("lag", whole(self.lag_now)),
             ("longestLag", whole(self.lag_most)),

@@ -8,15 +8,20 @@ use crate::log_writer::LogWriter;
 use crate::recorder::Recorder;
 use crate::settings::LogFormat;
 use crate::span;
-use runnel_http::{Called, Observed, Observer};
-use std::cell::RefCell;
+use runnel_http::{Called, Observed, Observer, RefusedHead};
+use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Paths by which machines ask whether a server lives: the log does not show them.
 const HEARTBEATS: [&str; 4] = ["/healthz", "/readyz", "/livez", "/status"];
+
+/// Refused heads that a worker logs in a second: one connection after the other can bring nothing
+/// else. All of them are counted.
+const MOST_REFUSALS: u32 = 100;
+const RATE_TIME: Duration = Duration::from_secs(1);
 
 /// Watches one server. What is not wanted is not there.
 #[derive(Debug)]
@@ -28,22 +33,45 @@ pub(crate) struct Watcher {
     pub(crate) pulse: Rc<Pulse>,
     pub(crate) log: Option<(LogFormat, Arc<LogWriter>)>,
     pub(crate) exporter: Option<Rc<Exporter>>,
+    pub(crate) refusals: RefusalRate,
     /// The line that is being written.
     pub(crate) line: RefCell<Vec<u8>>,
 }
 
 impl Watcher {
     fn log(&self, request: &Observed) {
-        let Some((format, writer)) = &self.log else { return };
+        let Some((format, _)) = &self.log else { return };
         if HEARTBEATS.contains(&request.uri().path()) && request.status() < 400 {
             return;
         }
         let mut line = self.line.borrow_mut();
         line.clear();
         access_log::write(*format, request, &mut line);
-        if !writer.add(&line) {
+        self.add(&line);
+    }
+
+    fn add(&self, line: &[u8]) {
+        if let Some((_, writer)) = &self.log
+            && !writer.add(line)
+        {
             bump(&self.recorder.numbers().lines_lost, 1);
         }
+    }
+}
+
+/// How many refused heads were logged in the present second.
+#[derive(Debug, Default)]
+pub(crate) struct RefusalRate(Cell<Option<(Instant, u32)>>);
+
+impl RefusalRate {
+    /// Whether one more may be logged.
+    fn may_log(&self, now: Instant) -> bool {
+        let (since, count) = match self.0.get() {
+            Some((since, count)) if now.duration_since(since) < RATE_TIME => (since, count),
+            _ => (now, 0),
+        };
+        self.0.set(Some((since, count.saturating_add(1))));
+        count < MOST_REFUSALS
     }
 }
 
@@ -62,6 +90,19 @@ impl Observer for Watcher {
 
     fn samples(&self, trace: u128) -> bool {
         self.exporter.as_ref().is_some_and(|exporter| exporter.samples(trace))
+    }
+
+    fn refused(&self, refused: &RefusedHead) {
+        if self.counts {
+            self.recorder.refused(refused);
+        }
+        let Some((format, _)) = &self.log else { return };
+        if self.refusals.may_log(Instant::now()) {
+            let mut line = self.line.borrow_mut();
+            line.clear();
+            access_log::write_refused(*format, refused, &mut line);
+            self.add(&line);
+        }
     }
 
     fn begun(&self, _: &Observed) {
@@ -96,5 +137,18 @@ impl Observer for Watcher {
         {
             exporter.add(span);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_logged_up_to_a_rate() {
+        let rate = RefusalRate::default();
+        let start = Instant::now();
+        let logged = |now| (0..2 * MOST_REFUSALS).filter(|_| rate.may_log(now)).count();
+        assert_eq!((logged(start), logged(start + RATE_TIME)), (100, 100));
     }
 }

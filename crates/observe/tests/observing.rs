@@ -128,6 +128,121 @@ fn what_holds_the_loop_is_named() {
 }
 
 #[test]
+fn a_refused_head_is_counted_and_logged() {
+    on_loop(async {
+        let folder = tempfile::tempdir().unwrap();
+        for (format, target) in [(LogFormat::Json, "json"), (LogFormat::Combined, "combined")] {
+            let file = folder.path().join(target);
+            let settings = Settings {
+                access_log: Some(format),
+                log_target: LogTarget::File(file.clone()),
+                ..admin()
+            };
+            let server = watched(&settings, Rc::new(support::Site)).await;
+            for head in ["rubbish\r\n\r\n", "rubbish\r\n\r\n", "GET /#x HTTP/1.1\r\n\r\n"] {
+                assert_eq!(status(&support::send(server.port, head).await), 400);
+            }
+            let text = body(&ask(server.admin(), "/metrics", &[]).await);
+            let refused = |reason: &str| {
+                metric(
+                    &text,
+                    &format!("runnel_http_refused_total{{status=\"400\",reason=\"{reason}\"}}"),
+                )
+            };
+            assert_eq!(refused("this is no request"), 2.0);
+            assert_eq!(refused("the target has a fragment, which is never sent"), 1.0);
+            server.stop().await;
+            let log = std::fs::read_to_string(&file).unwrap();
+            let lines: Vec<&str> = log.lines().collect();
+            assert_eq!(lines.len(), 3, "{log}");
+            if format == LogFormat::Json {
+                let line = json::parse(lines[2].as_bytes()).unwrap();
+                let text = |name| line.get(name).and_then(Value::as_str);
+                assert_eq!((text("method"), text("target")), (Some("-"), Some("-")));
+                assert_eq!(text("reason"), Some("the target has a fragment, which is never sent"));
+                assert_eq!(line.get("status"), Some(&Value::Int(400)));
+                assert!(text("peer").is_some_and(|peer| peer.starts_with("127.")), "{log}");
+            } else {
+                assert!(lines[0].starts_with("127.0.0.1 - - ["), "{log}");
+                assert!(lines[0].contains("] \"- - -\" 400 "), "{log}");
+                assert!(lines[0].ends_with(" \"-\" \"-\" \"this is no request\""), "{log}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_admin_port_answers_only_its_own_hosts() {
+    on_loop(async {
+        let settings = Settings { admin_hosts: vec!["metrics.example".to_string()], ..admin() };
+        let server = watched(&settings, Rc::new(support::Site)).await;
+        for (host, expected) in [
+            ("localhost:9090", 200),
+            ("[::1]", 200),
+            ("metrics.example", 200),
+            ("evil.example", 421),
+            ("10.0.0.5", 421),
+        ] {
+            let request =
+                format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+            assert_eq!(status(&support::send(server.admin(), &request).await), expected, "{host}");
+        }
+        server.stop().await;
+    });
+}
+
+#[test]
+fn a_token_protects_the_admin_port() {
+    on_loop(async {
+        let token = runnel_observe::AdminToken::new("sixteen-letters!");
+        let server =
+            watched(&Settings { admin_token: token, ..admin() }, Rc::new(support::Site)).await;
+        server.observing.check("secret check", Rc::new(Check("no connection"))).unwrap();
+        for (path, without) in
+            [("/healthz", 200), ("/", 401), ("/metrics", 401), ("/metrics.json", 401), ("/x", 401)]
+        {
+            let answer = ask(server.admin(), path, &[]).await;
+            assert_eq!(status(&answer), without, "{path}");
+            assert_eq!(header(&answer, "www-authenticate").is_some(), without == 401, "{path}");
+            let wrong =
+                ask(server.admin(), path, &["Authorization: Bearer sixteen-letters?"]).await;
+            assert_eq!(status(&wrong), without, "{path}");
+        }
+        for right in [
+            "Authorization: Bearer sixteen-letters!",
+            "Authorization: Basic YWRtaW46c2l4dGVlbi1sZXR0ZXJzIQ==",
+        ] {
+            let fields = [right];
+            assert_eq!(status(&ask(server.admin(), "/metrics", &fields).await), 200);
+            assert!(body(&ask(server.admin(), "/readyz", &fields).await).contains("secret check"));
+        }
+        let ready = body(&ask(server.admin(), "/readyz", &[]).await);
+        assert!(ready.contains("\"ready\":") && !ready.contains("secret check"), "{ready}");
+        server.stop().await;
+    });
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_token() {
+    on_loop(async {
+        for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
+            let settings =
+                Settings { admin: Some(address.parse().unwrap()), ..Settings::default() };
+            let error = support::refused(&settings).await;
+            assert_eq!(error.kind, Kind::Invalid);
+            assert!(error.message.contains("adminToken"), "{}", error.message);
+        }
+        let token = runnel_observe::AdminToken::new("sixteen-letters!");
+        let admin = Some("0.0.0.0:0".parse().unwrap());
+        let settings = Settings { admin, admin_token: token, ..Settings::default() };
+        let server = support::serve(settings, Rc::new(support::Site)).await;
+        let request = "GET /metrics HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n";
+        assert_eq!(status(&support::send(server.admin(), request).await), 401);
+        server.stop().await;
+    });
+}
+
+#[test]
 fn the_admin_port_is_apart_from_the_public_one() {
     on_loop(async {
         let server = watched(&admin(), Rc::new(support::Site)).await;

@@ -8,6 +8,7 @@ use runnel_runtime::{Host, Isolate, Output, Server};
 use runnel_store::{Answer, Error, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 /// Bytes of output that are kept; what follows is dropped.
@@ -90,7 +91,11 @@ impl Host for TestHost {
         options.retain(|(name, _)| name != "port");
         options.push(("port".to_string(), Value::Int(0)));
         if let Some((_, admin)) = options.iter_mut().find(|(name, _)| name == "admin") {
-            *admin = Value::Int(0);
+            let address = admin.as_str().and_then(|text| text.parse::<SocketAddr>().ok());
+            *admin = match address {
+                Some(address) => Value::Text(SocketAddr::new(address.ip(), 0).to_string()),
+                None => Value::Int(0),
+            };
         }
         let serving = self.world.serve(store, &Value::Record(options));
         let port = self.port.clone();

@@ -7,6 +7,7 @@ use super::scratch::Scratch;
 use crate::exchange::HttpExchange;
 use crate::fields::{self, Copied};
 use crate::framing::{Chunk, Framing};
+use crate::head;
 use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
@@ -46,10 +47,8 @@ const fn bad(reason: &'static str) -> Refusal {
 
 const LONG_TARGET: Refusal =
     Refusal { status: StatusCode::URI_TOO_LONG, reason: "the target is too long" };
-const LONG_HEAD: Refusal = Refusal {
-    status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-    reason: "the header fields are too many or too long",
-};
+const LONG_HEAD: Refusal =
+    Refusal { status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason: head::LONG_HEAD };
 const OTHER_CODING: Refusal = Refusal {
     status: StatusCode::NOT_IMPLEMENTED,
     reason: "the only transfer coding here is chunked",
@@ -57,6 +56,11 @@ const OTHER_CODING: Refusal = Refusal {
 const OTHER_VERSION: Refusal = Refusal {
     status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     reason: "this connection speaks HTTP/1.1",
+};
+/// Such a head is read as one of HTTP/1.1.
+const LATER_MINOR: Refusal = Refusal {
+    status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
+    reason: "a later minor version is read as HTTP/1.1",
 };
 const BARE_LINE_FEED: Refusal = bad("a line ends without a carriage return");
 const FRAGMENT: Refusal = bad("the target has a fragment, which is never sent");
@@ -81,13 +85,37 @@ impl RequestHead {
         limits: &Limits,
         scratch: &Scratch,
     ) -> Result<Option<(RequestHead, usize)>, Refusal> {
-        if limits.header_fields == DEFAULT_HEADER_FIELDS {
-            let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
-            return parse_into(&mut fields, bytes, peer, limits, scratch);
+        match parse_with_room(bytes, peer, limits, scratch) {
+            Err(LATER_MINOR) => parse_with_room(&as_http11(bytes), peer, limits, scratch),
+            parsed => parsed,
         }
-        let mut fields = vec![MaybeUninit::uninit(); limits.header_fields];
-        parse_into(&mut fields, bytes, peer, limits, scratch)
     }
+}
+
+/// Parses with room for as many fields as the limits allow.
+fn parse_with_room(
+    bytes: &[u8],
+    peer: SocketAddr,
+    limits: &Limits,
+    scratch: &Scratch,
+) -> Result<Option<(RequestHead, usize)>, Refusal> {
+    if limits.header_fields == DEFAULT_HEADER_FIELDS {
+        let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
+        return parse_into(&mut fields, bytes, peer, limits, scratch);
+    }
+    let mut fields = vec![MaybeUninit::uninit(); limits.header_fields];
+    parse_into(&mut fields, bytes, peer, limits, scratch)
+}
+
+/// The same bytes with HTTP/1.1 in place of a later minor version: a recipient reads a message as one
+/// of the latest minor version that it knows (RFC 9110 section 2.5).
+fn as_http11(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    let end = memchr::memchr2(b'\r', b'\n', &bytes).unwrap_or(bytes.len());
+    if let Some(minor) = end.checked_sub(1).and_then(|at| bytes.get_mut(at)) {
+        *minor = b'1';
+    }
+    bytes
 }
 
 /// Looks at a request line, which may not be whole.
@@ -174,13 +202,15 @@ fn has_bare_line_feed(bytes: &[u8]) -> bool {
 /// A version that is one, and not ours, is told from nonsense.
 fn of_version(line: &[u8]) -> Refusal {
     let mut words = line.trim_ascii().split(|byte| *byte == b' ');
-    let is_version = words.nth(2).is_some_and(|word| {
-        matches!(word, [b'H', b'T', b'T', b'P', b'/', major, b'.', minor]
-            if major.is_ascii_digit() && minor.is_ascii_digit())
-    });
-    match is_version && words.next().is_none() {
-        true => OTHER_VERSION,
-        false => bad("the version of the protocol is malformed"),
+    let version = words.nth(2).filter(|_| words.next().is_none());
+    match version {
+        Some([b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'2'..=b'9']) => LATER_MINOR,
+        Some([b'H', b'T', b'T', b'P', b'/', major, b'.', minor])
+            if major.is_ascii_digit() && minor.is_ascii_digit() =>
+        {
+            OTHER_VERSION
+        }
+        _ => bad("the version of the protocol is malformed"),
     }
 }
 
@@ -312,6 +342,23 @@ mod tests {
         let all: Vec<_> = headers.get_all("a").iter().collect();
         assert_eq!(all, ["b c", "d"]);
         assert_eq!((head.framing, head.persists), (Framing::Length(3), true));
+    }
+
+    #[test]
+    fn a_later_minor_version_is_read_as_http11() {
+        let text = "POST /a HTTP/1.7\r\nHost: x\r\nContent-Length: 3\r\n\r\n";
+        for end in 0..text.len() {
+            assert!(parse(&text[..end]).unwrap().is_none(), "{end}");
+        }
+        let (head, length) = parse(text).unwrap().unwrap();
+        assert_eq!((length, head.exchange.version), (text.len(), Version::HTTP_11));
+        assert_eq!((head.framing, head.persists), (Framing::Length(3), true));
+        for text in ["GET / HTTP/1.2\nHost: x\r\n\r\n", "GET / HTTP/1.12\r\n\r\n"] {
+            assert_eq!(parse(text).unwrap_err().status, StatusCode::BAD_REQUEST, "{text:?}");
+        }
+        for text in ["GET / HTTP/3.0\r\n\r\n", "GET / HTTP/0.9\r\n\r\n"] {
+            assert_eq!(parse(text).unwrap_err(), OTHER_VERSION, "{text:?}");
+        }
     }
 
     #[test]

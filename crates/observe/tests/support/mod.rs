@@ -64,9 +64,9 @@ pub(crate) async fn beside(first: &Watched, store: Rc<dyn Store>) -> Watched {
     serve(first.settings.clone(), store).await
 }
 
-async fn serve(settings: Settings, store: Rc<dyn Store>) -> Watched {
-    let surroundings = Surroundings { writer: nowhere, sampler: None, listener: |_| Ok(None) };
-    let observing = observe(&settings, surroundings).await.unwrap();
+/// A server with just these settings.
+pub(crate) async fn serve(settings: Settings, store: Rc<dyn Store>) -> Watched {
+    let observing = observe(&settings, surroundings()).await.unwrap();
     let options = Options {
         address: ([127, 0, 0, 1], 0).into(),
         observer: Some(observing.observer()),
@@ -75,6 +75,18 @@ async fn serve(settings: Settings, store: Rc<dyn Store>) -> Watched {
     let server = runnel_http::serve(store, options).await.unwrap();
     let port = server.port();
     Watched { server, observing, port, settings }
+}
+
+fn surroundings() -> Surroundings {
+    Surroundings { writer: nowhere, sampler: None, listener: |_| Ok(None) }
+}
+
+/// Why nothing is watched with these settings.
+pub(crate) async fn refused(settings: &Settings) -> Error {
+    match observe(settings, surroundings()).await {
+        Ok(_) => panic!("it is watched"),
+        Err(error) => error,
+    }
 }
 
 thread_local! {
@@ -90,13 +102,18 @@ async fn connect(port: u16) -> TcpStream {
 
 /// One request on a connection of its own; answers what comes until its end.
 pub(crate) async fn ask(port: u16, target: &str, headers: &[&str]) -> String {
-    let mut stream = connect(port).await;
-    let mut request = format!("GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n");
+    let mut request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
     for header in headers {
         request.push_str(header);
         request.push_str("\r\n");
     }
     request.push_str("\r\n");
+    send(port, &request).await
+}
+
+/// The same for bytes as they are.
+pub(crate) async fn send(port: u16, request: &str) -> String {
+    let mut stream = connect(port).await;
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await.unwrap();
@@ -106,7 +123,7 @@ pub(crate) async fn ask(port: u16, target: &str, headers: &[&str]) -> String {
 /// Sends a request and goes away before its answer.
 pub(crate) async fn leave(port: u16, target: &str) {
     let mut stream = connect(port).await;
-    let request = format!("GET {target} HTTP/1.1\r\nHost: h\r\n\r\n");
+    let request = format!("GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
