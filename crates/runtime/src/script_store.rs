@@ -131,15 +131,15 @@ pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Ans
     }
 }
 
-/// What a handler answers to a write, and beside it where the new thing is, or `true` where
-/// something was created at the path itself.
+/// What a handler answers to a write, and beside it the reference of the new thing, or a number
+/// where something was created at the path itself.
 fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     let outcome = match stack.kind(index + 1) {
         Type::Text => {
             let place = String::from_utf8_lossy(stack.bytes(index + 1)).into_owned();
             Outcome::posted(Reference::from_path(place))
         }
-        Type::Boolean => Outcome::put(stack.boolean(index + 1)),
+        Type::Number => Outcome::created(),
         _ => Outcome::changed(),
     };
     match stack.kind(index) {

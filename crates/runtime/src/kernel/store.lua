@@ -297,7 +297,7 @@ function K.serve(object, verb, path, query, value)
     return ""
   end
   if verb == "post" then return answer, placeBelow(object, path, answer) end
-  if verb == "put" and K.wasCreated(answer) then return answer, true end
+  if verb == "put" and K.wasCreated(answer) then return answer, 1 end
   return answer
 end
 
