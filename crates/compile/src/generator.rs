@@ -118,7 +118,9 @@ pub(crate) struct Generator<'a> {
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
-    pub(crate) query_element: Option<String>,
+    pub(crate) brackets: Option<crate::query::Brackets>,
+    /// The class of the elements that variables of the script hold, where it is known.
+    pub(crate) element_classes: BTreeMap<String, String>,
     /// Other sources are loaded while it runs: capitalised names may be classes of theirs.
     pub(crate) loads: bool,
     pub(crate) level: usize,
@@ -191,7 +193,8 @@ impl<'a> Generator<'a> {
             templates: BTreeSet::new(),
             schemes: BTreeSet::new(),
             method: None,
-            query_element: None,
+            brackets: None,
+            element_classes: BTreeMap::new(),
             loads: false,
             level: 0,
             top_table: "V",
@@ -206,6 +209,7 @@ impl<'a> Generator<'a> {
     /// The whole program; answers whether its value should not be echoed at the prompt.
     fn program(&mut self, program: &Program) -> bool {
         self.collect(&program.statements);
+        self.collect_element_classes(&program.statements);
         let mut names = assigned(&program.statements);
         if let Some(signature) = &program.signature {
             names
