@@ -62,6 +62,8 @@ pub struct Chunk {
     pub warnings: Vec<Diagnostic>,
     /// Whether the last statement is an assignment or a definition: the prompt does not echo it.
     pub silent: bool,
+    /// The variables that the source assigns or declares itself, not in blocks.
+    pub variables: Vec<String>,
 }
 
 /// A Lua function under construction.
@@ -168,7 +170,8 @@ pub fn compile(
             );
             return Err(generator.diagnostics);
         }
-        return Ok(Chunk { lua, warnings: generator.diagnostics, silent });
+        let variables = assigned(&program.statements).into_iter().collect();
+        return Ok(Chunk { lua, warnings: generator.diagnostics, silent, variables });
     }
 }
 
