@@ -221,6 +221,10 @@ local function insert(self, object)
 end
 
 local function put(self, id, object)
+  if object == nil then
+    native.delete(self._native, path(id))
+    return nil
+  end
   local new = native.put(self._native, path(id), nil, nil, stored(self, object))
   if new == true and type(object) == "table" then created[object] = true end
   return object
