@@ -105,7 +105,8 @@ pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
                 program.world.console().write(text.as_bytes());
                 program.world.console().write(b"\n");
             }
-            0
+            program.isolate.warn_unstarted().await;
+            forked(program).await
         }
         Err(why) => {
             program.world.console().flush();
@@ -171,9 +172,16 @@ fn worker(place: Place, order: &Order, source: &str) -> u8 {
                 }
             }
             signals::served().await;
+            return 0;
         }
-        0
+        forked(program).await
     })
+}
+
+/// The exit status of a program that has come to its end: an error that a forked fiber raised and
+/// that nothing joined is reported, and counts as one of the program.
+async fn forked(program: &Program) -> u8 {
+    if program.isolate.report_forks().await { status::SOFTWARE } else { 0 }
 }
 
 /// Runs the program to the end of its top level.
@@ -198,8 +206,14 @@ async fn top_level(
     };
     let ran = match &signature {
         None => isolate.start_server(outcome.value).await,
-        Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => Ok(()),
-        Some(_) => isolate.run_result(outcome.value).await,
+        Some(one) if one.result.as_ref().is_some_and(|result| result.text == "void") => {
+            isolate.start_server(outcome.value).await
+        }
+        Some(_) => {
+            let ran = isolate.run_result(outcome.value).await;
+            isolate.warn_unstarted().await;
+            ran
+        }
     };
     ran.map_err(|fault| report.ended(isolate, &fault))
 }

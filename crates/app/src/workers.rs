@@ -7,6 +7,7 @@
 //! somebody asked for, and whoever runs it can start it anew.
 
 mod door;
+pub(crate) mod jobs;
 
 use crate::console::Console;
 use crate::{handover, signals, status};
@@ -45,6 +46,11 @@ impl Place {
 
     fn other(number: usize, count: usize) -> Place {
         Place { number, count, anywhere: Cell::new(0), held: RefCell::default() }
+    }
+
+    /// Its number, from 0.
+    pub(crate) fn number(&self) -> usize {
+        self.number
     }
 
     /// Standard input and the prompt are the first worker's.
@@ -165,6 +171,7 @@ pub(crate) fn start() {
                 let fall = Fall { number, why: "panicked" };
                 let status = run(Place::other(number, count));
                 std::mem::forget(fall);
+                jobs::release(number);
                 if status != 0 && !signals::is_ending() {
                     Fall { number, why: "failed" }.end(status);
                 }
@@ -214,6 +221,7 @@ impl Fall {
 impl Drop for Fall {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            jobs::release(self.number);
             self.end(status::SOFTWARE);
         }
     }

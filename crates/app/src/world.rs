@@ -227,6 +227,14 @@ impl Host for World {
         })
     }
 
+    fn leads(&self, job: &str) -> Result<Option<bool>, Error> {
+        workers::jobs::leads(job, self.place.number())
+    }
+
+    fn end_job(&self, job: &str) {
+        workers::jobs::end(job);
+    }
+
     fn shell(&self, command: &str) -> Answer<String> {
         let mut process = tokio::process::Command::new("sh");
         process.arg("-c").arg(command).kill_on_drop(true);

@@ -43,6 +43,42 @@ fn an_error_crosses_fibers_as_it_is() {
 }
 
 #[test]
+fn an_error_in_a_fork_that_nothing_joins_is_reported_with_its_line() {
+    let outcome = support::program(
+        "{\n    3 frobnicate.\n} fork.\nrunLoop runFor: 0.1.\nstdout println: 'end'.\n",
+    );
+    assert_eq!((outcome.status, outcome.out.as_str()), (70, "end\n"), "{outcome:?}");
+    assert!(outcome.err.contains("does not understand frobnicate"), "{}", outcome.err);
+    assert!(outcome.err.contains("program.st:2"), "{}", outcome.err);
+}
+
+#[test]
+fn an_error_in_a_fork_that_is_joined_or_cancelled_is_not_reported() {
+    let outcome = support::program(
+        "fiber ← { 3 frobnicate } fork.\n\
+         runLoop runFor: 0.05.\n\
+         stdout println: ({ fiber join } onError: { 'handled' }).\n\
+         other ← { { 1 } ensure: { 2 }. runLoop runFor: 5 } fork.\n\
+         other cancel.\n\
+         { 3 frobnicate } fork join.\n",
+    );
+    assert_eq!(outcome.out, "handled\n", "{outcome:?}");
+    assert_eq!(outcome.err.matches("frobnicate").count(), 2, "message and line: {}", outcome.err);
+    assert!(!outcome.err.contains("nothing joins"), "{}", outcome.err);
+}
+
+#[test]
+fn a_server_reports_the_error_of_a_fork_of_a_request() {
+    let server = Server::of_scheme(
+        "scheme Site { /fork { get { { 3 frobnicate } fork. 'answered' } } }",
+        0.5,
+    );
+    assert_eq!(server.get("/fork").text(), "answered");
+    server.process.err_shows("error in a fiber that nothing joins: ");
+    server.process.err_shows("program.st:2");
+}
+
+#[test]
 fn an_error_of_a_timer_is_said_and_the_timer_goes_on() {
     let outcome = support::program(
         "count ← 0.\n\

@@ -192,3 +192,29 @@ fn a_program_ends_with_its_supervisor() {
     process.signal("KILL");
     eventually("nobody listens any more", || Connection::open(port).is_err());
 }
+
+#[test]
+fn a_job_of_one_worker_is_taken_over_when_its_process_dies() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.path("runs.txt");
+    let program = folder.write(
+        "program.st",
+        format!(
+            "onceEvery: 20 milliseconds do: {{ file:{} += 'x' }}.\n{}",
+            file.display(),
+            text(1, port)
+        ),
+    );
+    let runs = || std::fs::read_to_string(&file).unwrap_or_default().len();
+    let mut supervisor =
+        Process::start(runnel().args(["--supervise", "--workers", "2"]).arg(program));
+    supervisor.listens(port);
+    eventually("the job runs", || runs() > 3);
+    let first = programs(&supervisor)[0];
+    std::process::Command::new("kill").args(["-KILL", &first.to_string()]).status().unwrap();
+    eventually("another process serves", || {
+        programs(&supervisor).first().is_some_and(|next| *next != first)
+    });
+    let before = runs();
+    eventually("the job runs again", || runs() > before + 3);
+}

@@ -96,9 +96,46 @@ fn port_0_is_chosen_once() {
     let file = folder.write("program.st", text);
     let process = Process::start(runnel().args(["--workers", "3"]).arg(file));
     eventually("three ports are told", || process.err().matches("port ").count() == 3);
-    let ports: std::collections::BTreeSet<String> =
-        process.err().lines().map(str::to_string).collect();
+    let ports: std::collections::BTreeSet<String> = process
+        .err()
+        .lines()
+        .filter(|line| line.starts_with("port "))
+        .map(str::to_string)
+        .collect();
     assert_eq!(ports.len(), 1, "{ports:?}");
+    assert_eq!(process.err().matches("serving on http://127.0.0.1:").count(), 1);
+}
+
+/// Which workers ran a job: the numbers that they gave themselves, in the order of the runs.
+fn runs(file: &std::path::Path) -> Vec<String> {
+    std::fs::read_to_string(file).unwrap_or_default().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_job_of_one_worker_runs_in_one_worker_and_every_in_each() {
+    let (folder, port) = (Folder::new(), free_port());
+    let (once, each) = (folder.path("once.txt"), folder.path("each.txt"));
+    let text = format!(
+        "memory:tests/number isNil ifTrue: {{ memory:tests/number ← 0 }}.\n\
+         me ← memory:tests/number += 1.\n\
+         onceEvery: 10 milliseconds do: {{ file:{once} += \"{{me}}\\n\" }}.\n\
+         every: 10 milliseconds do: {{ file:{each} += \"{{me}}\\n\" }}.\n\
+         scheme Site {{ /hi {{ get {{ 'hi' }} }} }}\n",
+        once = once.display(),
+        each = each.display(),
+    );
+    let mut process = start(&folder, &text, port, "3");
+    process.listens(port);
+    eventually("every: runs in each worker", || {
+        let seen: std::collections::BTreeSet<_> = runs(&each).into_iter().collect();
+        seen.len() == 3
+    });
+    let before = runs(&once).len();
+    eventually("onceEvery: goes on", || runs(&once).len() > before + 5);
+    let seen: std::collections::BTreeSet<_> = runs(&once).into_iter().collect();
+    assert_eq!(seen.len(), 1, "{seen:?}");
+    process.signal("TERM");
+    assert_eq!(process.outcome().status, 0);
 }
 
 #[test]

@@ -10,15 +10,14 @@ use runnel_store::{Content, Context, Kind, Reference, Store, Value, Verb};
 use std::rc::Rc;
 use support::*;
 
-/// What Redis keeps: text, without media types and tags.
+/// What Redis keeps: text, without media types.
 const REDIS: Abilities = Abilities {
-    conditions: runnel_store::Conditions::Presence,
+    conditions: runnel_store::Conditions::Tags,
     keeps: Keeps::Text,
     posting: Posting::Other,
     merge: false,
     query: false,
     media_types: false,
-    entity_tags: false,
     cancels_at_once: false,
     ..Abilities::ALL
 };

@@ -59,10 +59,7 @@ impl Generator<'_> {
             }
             StatementKind::Template { name, value } => self.template(name, value, tail),
             StatementKind::Test { name, body } => self.test(name, body, tail),
-            StatementKind::Shell(command) => {
-                self.helper("K");
-                self.finish(Code::call(format!("K.shell({})", quoted(command))), tail);
-            }
+            StatementKind::Shell(_) => self.shell_line(statement),
             StatementKind::Variables(_) | StatementKind::Temporaries(_) => {
                 if *tail != Tail::Discard {
                     self.finish(Code::constant("nil"), tail);
@@ -72,6 +69,18 @@ impl Generator<'_> {
                 self.error(Diagnostic::error(statement.span, "this could not be read", "here"))
             }
         }
+    }
+
+    /// Refuses a shell command: a character at the start of a line must not run one in a program.
+    fn shell_line(&mut self, statement: &Statement) {
+        self.error(
+            Diagnostic::error(
+                statement.span,
+                "a line that begins with `!` is a shell command, at the prompt only",
+                "this is a program",
+            )
+            .hint("run a command with the scheme `sh:`, as in `sh:echo/hello`"),
+        );
     }
 
     /// Gives a value to its tail.

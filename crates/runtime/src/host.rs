@@ -84,6 +84,19 @@ pub trait Host {
     /// Runs the prompt inside the program until it is left. At the end of an input that is no
     /// terminal it answers only when the process is told to stop.
     fn interact(&self, isolate: &crate::Isolate) -> Answer<()>;
+    /// Whether this worker is the one that runs a job that only one worker runs: the first that
+    /// asks, and another one once that has ended. `None`: the job was ended.
+    ///
+    /// # Errors
+    /// There are too many jobs.
+    fn leads(&self, job: &str) -> Result<Option<bool>, Error> {
+        let _ = job;
+        Ok(Some(true))
+    }
+    /// Ends a job in all workers.
+    fn end_job(&self, job: &str) {
+        let _ = job;
+    }
     /// Runs a shell command and answers its output.
     fn shell(&self, command: &str) -> Answer<String>;
 }

@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 57] = files![
+const FILES: [(&str, &str); 58] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -38,6 +38,7 @@ const FILES: [(&str, &str); 57] = files![
     "literal.lua",
     "higher_order.lua",
     "data.lua",
+    "secrets.lua",
     "time.lua",
     "mutable_text.lua",
     "json.lua",
@@ -124,7 +125,7 @@ fn kernel_source(name: &str, embedded: &'static str) -> std::borrow::Cow<'static
 }
 
 /// Puts the natives into the kernel's table `rawNative`, by name, and beside it the names of what
-/// a server can be told.
+/// a server can be told, and the seed of `random`.
 fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
     stack.reserve(16);
     push_global(stack);
@@ -141,6 +142,8 @@ fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
         stack.set_element(kernel + 1, number + 1);
     }
     stack.set_field(kernel, "serverOptions");
+    stack.push_number(crate::natives::seed());
+    stack.set_field(kernel, "seed");
     // SAFETY: only the address is pushed; markup.lua calls it with what markup.rs asks for.
     unsafe {
         let escape: crate::markup::Escape = crate::markup::escape_into;

@@ -9,6 +9,7 @@ mod live;
 mod numbers;
 mod observe;
 mod query;
+mod secrets;
 mod serve;
 mod stores;
 mod system;
@@ -17,6 +18,7 @@ mod text;
 mod transaction;
 mod watch;
 
+pub(crate) use secrets::seed;
 pub(crate) use tasks::Task;
 
 use crate::native::Native;
@@ -35,6 +37,7 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(system::NATIVES);
     all.extend(tasks::NATIVES);
     all.extend(numbers::NATIVES);
+    all.extend(secrets::NATIVES);
     all.extend(text::NATIVES);
     all.extend(watch::NATIVES);
     all.extend(live::NATIVES);

@@ -172,8 +172,8 @@ impl Isolate {
         self.call_entry("runResult", Some(value)).await.map(|_| ())
     }
 
-    /// Starts what a program without a declared result ends with, when that is a server that was
-    /// never started.
+    /// Starts what a program without a declared result, or with `<void>`, ends with, when that is a
+    /// server that was never started; warns of servers that nothing starts.
     ///
     /// # Errors
     /// The error that nothing handled.
@@ -187,6 +187,17 @@ impl Isolate {
     /// The error that nothing handled.
     pub async fn finish(&self) -> Result<(), Fault> {
         self.call_entry("finish", None).await.map(|_| ())
+    }
+
+    /// Warns of servers that were connected and that nothing starts.
+    pub async fn warn_unstarted(&self) {
+        // A warning that cannot be written is no error.
+        let _ = self.call_entry("warnUnstarted", None).await;
+    }
+
+    /// Reports the errors of forked fibers that nothing has joined so far; whether there were some.
+    pub async fn report_forks(&self) -> bool {
+        matches!(self.call_entry("reportForks", None).await, Ok(Some(_)))
     }
 
     /// Whether the program left servers or timers running.

@@ -24,7 +24,7 @@ pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 /// other programs and cannot be reached.
 ///
 /// - **Text and bytes** are strings; anything else is kept as what a person reads, so that records
-///   and lists are JSON text. There is no media type, and no entity tag.
+///   and lists are JSON text. There is no media type; strings have entity tags.
 /// - **get** answers a string as text (as bytes where it is no UTF-8). What other programs keep
 ///   with other commands is read as a value: a hash as a record, a list as a list, a set as a list
 ///   in bytewise order, a sorted set as a record of member and score in order of the scores, a
@@ -37,7 +37,8 @@ pub const VALUE_LIMIT: usize = COLLECT_LIMIT;
 ///   hash. Anything else is replaced. What merges at the same time is not lost. The time at which
 ///   a key vanishes stays.
 /// - **delete** removes the key and nothing below it.
-/// - Puts, merges and deletes keep the conditions that something or nothing is there.
+/// - Puts, merges and deletes keep conditions: that something or nothing is there, and the tag of a
+///   string. A put under a tag keeps the time at which the key vanishes, as INCR does.
 /// - **watch** needs keyspace notifications. They are turned on where the server allows it;
 ///   otherwise the error says how to set `notify-keyspace-events`. After the connection broke, the
 ///   watcher is told that changes were lost. Emptying a whole database (`FLUSHDB`) is not told, and
@@ -68,7 +69,6 @@ impl Redis {
         Rc::new(RedisChannels::new(self.server.clone(), self.hub.clone()))
     }
 
-    /// There are no tags to compare.
     fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
         let condition = context.only_if.as_ref();
         self.conditions(reference).admit(condition, verb, reference)
@@ -190,7 +190,7 @@ impl Store for Redis {
     }
 
     fn conditions(&self, _: &Reference) -> Conditions {
-        Conditions::Presence
+        Conditions::Tags
     }
 
     runnel_store::without!(keys, query, tables, links, as_any, sources);

@@ -3,7 +3,8 @@
 use super::VALUE_LIMIT;
 use super::server::{Again, Server};
 use redis::{FromRedisValue, Value as Reply, cmd};
-use runnel_store::{Content, Error, Kind, Result, Text, Value};
+use runnel_store::{Content, EntityTag, Error, Kind, Result, Text, Value};
+use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -27,7 +28,10 @@ pub(super) async fn get(
 ) -> Result<Option<Content>> {
     match find(server, key, deadline).await? {
         Found::Nothing => Ok(None),
-        Found::Text(bytes) => Ok(Some(content(bytes))),
+        Found::Text(bytes) => {
+            let entity_tag = Some(entity_tag(&bytes));
+            Ok(Some(Content { entity_tag, ..content(bytes) }))
+        }
         Found::Structure(kind) => {
             Ok(structure(server, key, &kind, deadline).await?.map(Content::value))
         }
@@ -56,6 +60,18 @@ pub(super) async fn find(server: &Rc<Server>, key: &str, deadline: Instant) -> R
         }
         Err(error) => Err(super::fault::of(&error, &server.address)),
     }
+}
+
+/// The tag of a string: 128 bits of its bytes. What is written under a tag is compared as a whole
+/// by the server, so that two strings with the same tag are not taken for each other there.
+pub(super) fn entity_tag(bytes: &[u8]) -> EntityTag {
+    let half = |number: u8| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write_u8(number);
+        hasher.write(bytes);
+        hasher.finish()
+    };
+    EntityTag::strong(format!("{:016x}{:016x}", half(0), half(1)))
 }
 
 /// Bytes as text where they are.

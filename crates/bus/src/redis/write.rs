@@ -1,13 +1,13 @@
 //! Changing a key.
 
-use super::read::{Found, find};
+use super::read::{Found, entity_tag, find};
 use super::server::{Again, Server};
 use super::{VALUE_LIMIT, fault};
 use crate::merge::Part;
 use crate::wait;
 use redis::{Cmd, Value as Reply, cmd};
 use runnel_store::{
-    Body, Condition, Content, Context, Error, Form, Kind, Reference, Result, Value,
+    Body, Condition, Content, Context, EntityTag, Error, Form, Kind, Reference, Result, Value,
 };
 use std::rc::Rc;
 use std::time::Instant;
@@ -21,6 +21,14 @@ const LONGEST_EXPIRY: f64 = 3_155_760_000.0;
 /// Replaces a string if it still is what was read, and keeps the time at which it vanishes.
 const REPLACE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
      redis.call('SET', KEYS[1], ARGV[2], 'KEEPTTL') return 1 end return 0";
+
+/// The same with a new time at which it vanishes.
+const REPLACE_UNTIL: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
+     redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 end return 0";
+
+/// Removes a string if it still is what was read.
+const REMOVE: &str = "if redis.call('GET', KEYS[1]) == ARGV[1] then \
+     return redis.call('UNLINK', KEYS[1]) end return 0";
 
 /// Sets and removes fields of a hash that is there.
 const SET_FIELDS: &str = "if redis.call('TYPE', KEYS[1]).ok ~= 'hash' then return 0 end \
@@ -58,6 +66,17 @@ pub(super) async fn put(
         return Ok(false);
     }
     let bytes = content.read(VALUE_LIMIT).await?;
+    if let Some(condition @ Condition::Tag(tag)) = &context.only_if {
+        let deadline = wait::deadline(context, usual);
+        let before = tagged(server, key, tag, deadline).await?;
+        let mut script = cmd("EVAL");
+        script.arg(if expiry.is_some() { REPLACE_UNTIL } else { REPLACE });
+        script.arg(1).arg(key).arg(before).arg(bytes.as_ref()).arg(expiry);
+        return match server.ask(&script, Again::No, deadline).await? {
+            Reply::Int(1) => Ok(false),
+            _ => Err(condition.failed()),
+        };
+    }
     if let Some(condition) = &context.only_if {
         return put_if(server, key, &bytes, expiry, condition, wait::deadline(context, usual))
             .await;
@@ -70,6 +89,19 @@ pub(super) async fn put(
     }
     let replies = server.ask_all(&commands, Again::Yes, wait::deadline(context, usual)).await?;
     Ok(matches!(replies.first(), Some(Reply::Int(0))))
+}
+
+/// The string at a key, if it has this tag.
+async fn tagged(
+    server: &Rc<Server>,
+    key: &str,
+    tag: &EntityTag,
+    deadline: Instant,
+) -> Result<Vec<u8>> {
+    match find(server, key, deadline).await? {
+        Found::Text(bytes) if !tag.weak && entity_tag(&bytes) == *tag => Ok(bytes),
+        _ => Err(Condition::Tag(tag.clone()).failed()),
+    }
 }
 
 /// SET looks and writes as one step.
@@ -100,6 +132,14 @@ pub(super) async fn delete(server: &Rc<Server>, key: &str, context: &Context) ->
         Some(condition @ Condition::Absent) => {
             let reply = server.ask(cmd("EXISTS").arg(key), Again::Yes, deadline).await?;
             if reply == Reply::Int(0) { Ok(false) } else { Err(condition.failed()) }
+        }
+        Some(condition @ Condition::Tag(tag)) => {
+            let before = tagged(server, key, tag, deadline).await?;
+            let script = cmd("EVAL").arg(REMOVE).arg(1).arg(key).arg(before).to_owned();
+            match server.ask(&script, Again::No, deadline).await? {
+                Reply::Int(1) => Ok(true),
+                _ => Err(condition.failed()),
+            }
         }
         Some(condition) => {
             let reply = server.ask(cmd("UNLINK").arg(key), Again::No, deadline).await?;
@@ -170,7 +210,11 @@ pub(super) async fn merge(
     for _ in 0..ATTEMPTS {
         let found = find(server, key, deadline).await?;
         if let Some(condition) = &context.only_if {
-            condition.check((!matches!(found, Found::Nothing)).then_some(None))?;
+            let tag = match &found {
+                Found::Text(before) => Some(entity_tag(before)),
+                _ => None,
+            };
+            condition.check((!matches!(found, Found::Nothing)).then_some(tag.as_ref()))?;
         }
         let (change, again) = match (found, &part) {
             (Found::Nothing, _) => {

@@ -190,11 +190,13 @@ K.nilKeys._task = true
 local Raised = {}
 
 -- A fiber that is awaited where it was started shares the transaction of the one that waits.
-local function start(block, milliseconds, awaited)
+-- `failed` gets the error of one that is not.
+local function start(block, milliseconds, awaited, failed)
   return K.native.fork(function()
     local ok, value = try(block)
     if ok then return value end
     if not catchable(value) then error(value, 0) end
+    if failed then failed(value) end
     return setmetatable({ value = value }, Raised)
   end, milliseconds, awaited)
 end
@@ -205,16 +207,84 @@ local function joined(task)
   return value
 end
 
+-- Writes an error that no handler takes, with the lines it came through, to standard error.
+local function report(what, raised)
+  local lines = { what .. tostring(raised.i_message) }
+  for _, place in ipairs(rawget(raised, "_trace") or {}) do
+    lines[#lines + 1] = "  " .. place[1] .. ":" .. place[2]
+  end
+  K.predefined.stderr:println_(table.concat(lines, "\n"))
+end
+
+-- Errors of fibers that nothing has joined yet. After a time, or at the end of the program, they
+-- are reported: an error must not vanish because no line of the program asks for it.
+local JOIN_TIME = 1 -- seconds
+local unjoined = {}
+K.nilKeys._isJoined = true
+
+local function reportUnjoined(fiber)
+  local raised = unjoined[fiber]
+  unjoined[fiber] = nil
+  if raised then
+    K.forkFailed = true
+    report("error in a fiber that nothing joins: ", raised)
+  end
+end
+
+-- For Rust: reports what is left; answers a text when a fork of this program failed unjoined.
+function K.reportForks()
+  while next(unjoined) do reportUnjoined((next(unjoined))) end
+  return K.forkFailed and "failed" or nil
+end
+
 function K.fork(block, milliseconds)
-  return setmetatable({ _task = start(block, milliseconds) }, Fiber._methods)
+  local fiber = setmetatable({}, Fiber._methods)
+  fiber._task = start(block, milliseconds, false, function(raised)
+    if fiber._isJoined then return end
+    unjoined[fiber] = raised
+    -- Detached: it outlives the request that started the fiber.
+    local ok = try(K.native.fork, function()
+      try(K.native.sleep, JOIN_TIME)
+      reportUnjoined(fiber)
+    end, nil, false, true)
+    if not ok then reportUnjoined(fiber) end
+  end)
+  return fiber
+end
+
+local function join(self)
+  self._isJoined = true
+  unjoined[self] = nil
+  return joined(self._task)
 end
 
 K.methods(Fiber, {
-  ["value"] = function(self) return joined(self._task) end,
-  ["join"] = function(self) return joined(self._task) end,
-  ["cancel"] = function(self) K.native.cancel(self._task) return self end,
+  ["value"] = join,
+  ["join"] = join,
+  ["cancel"] = function(self)
+    self._isJoined = true
+    K.native.cancel(self._task)
+    return self
+  end,
   ["isDone"] = function(self) return K.native.isDone(self._task) end,
 })
+
+-- Runs a block after those that were started before under the same key: one at a time, in order.
+local turns = {}
+function K.inTurn(key, block)
+  local before = turns[key]
+  local task = start(function()
+    if before then try(K.native.join, before) end
+    before = nil
+    return block()
+  end, nil, true)
+  turns[key] = task
+  local ok, value = try(joined, task)
+  if rawequal(turns[key], task) then turns[key] = nil end
+  if ok then return value end
+  K.native.cancel(task)
+  error(value, 0)
+end
 
 -- Runs a block in a fiber that ends by a time, and waits for it.
 local function within(block, time)
@@ -268,19 +338,12 @@ function K.wait(time)
   K.native.sleep(K.secondsOf(time, "a wait"))
 end
 
--- Runs a block that nobody waits for: its error is said at once, with the lines it came through.
+-- Runs a block that nothing joins: its error is reported at once.
 local function alone(block)
   local ok, value = try(block)
   if ok then return value end
-  if catchable(value) then
-    local lines = { "error: " .. tostring(value.i_message) }
-    for _, place in ipairs(rawget(value, "_trace") or {}) do
-      lines[#lines + 1] = "  " .. place[1] .. ":" .. place[2]
-    end
-    K.predefined.stderr:println_(table.concat(lines, "\n"))
-  else
-    error(value, 0)
-  end
+  if not catchable(value) then error(value, 0) end
+  report("error: ", value)
 end
 
 K.alone = alone
@@ -298,6 +361,38 @@ function K.every(time, block)
     end
   end)
 end
+
+-- Every time in one of the workers: the first that comes to this line leads; another one takes
+-- over at its next time once that worker has ended. All workers run the same program, so the place
+-- in the source names the job.
+local Job = K.newClass("Job", Fiber)
+K.nilKeys._job = true
+local jobs = {}
+
+function K.onceEvery(time, block)
+  K.secondsOf(time, "onceEvery:do:")
+  local place = K.traceback(1)[1]
+  local name = place and place[1] .. ":" .. place[2] or "-"
+  jobs[name] = (jobs[name] or 0) + 1
+  name = name .. " " .. jobs[name]
+  K.native.leads(name)
+  local job = K.fork(function()
+    while true do
+      K.wait(time)
+      local leads = K.native.leads(name)
+      if leads == nil then return end
+      if leads then alone(block) end
+    end
+  end)
+  job._job = name
+  return setmetatable(job, Job._methods)
+end
+
+-- Ends it in all workers.
+K.method(Job, "cancel", function(self)
+  K.native.endJob(self._job)
+  return Fiber._methods.cancel(self)
+end)
 
 -- `[ { … }, { … } ] concurrently`: the values of blocks that run at the same time. As a stand-in
 -- it also takes `collect:` and `do:`, for one fiber an element.

@@ -258,9 +258,14 @@ K.methods(Number, {
     if self == 0 or other == 0 then return 0 end
     return abs(K.mul(floorDivide(self, gcd(self, other)), other))
   end,
+  -- A whole number from 0 up to this one, without it. `1.0` is the number 1, so that a fraction
+  -- cannot be asked for this way: `Number random` is one.
   ["random"] = function(self)
-    if self == floor(self) and self >= 1 then return math.random(0, self - 1) end
-    return math.random() * self
+    if self ~= floor(self) or self < 1 or self > 2 ^ 53 then
+      throw("outOfRange", K.str(self) .. " random: a whole number from 1 to 2^53 is needed",
+        { i_hint = "`Number random` is a fraction from 0 up to 1: multiply it" })
+    end
+    return floor(math.random() * self)
   end,
   ["isZero"] = function(self) return self == 0 end,
   ["isNumber"] = function() return true end,
@@ -306,6 +311,9 @@ K.classMethods(Number, {
   ["numberWithDouble:"] = function(_, value) return expectNumber(value, "numberWithDouble:") end,
   ["numberWithBool:"] = function(_, value) return truth(value) == true end,
 })
+
+-- The engine seeds its random numbers with a constant: each isolate gets a seed of its own.
+math.randomseed(K.seed)
 
 -- Control ---------------------------------------------------------------------------------------
 

@@ -52,6 +52,15 @@ local function rootOf(self)
   return K.nativeStore(self.i_scheme)
 end
 
+-- Where a running server is reached.
+local function whereOf(self)
+  if self.i_socket ~= nil then return "unix:" .. K.str(self.i_socket) end
+  local scheme = self.i_certificate ~= nil and "https" or "http"
+  local address = K.str(self.i_address or "127.0.0.1")
+  if string.find(address, ":", 1, true) then address = "[" .. address .. "]" end
+  return string.format("%s://%s:%d/", scheme, address, native.serverPort(self._server))
+end
+
 K.methods(Server, {
   ["setScheme:"] = function(self, store)
     self.i_scheme = K.asStore(store)
@@ -87,6 +96,8 @@ K.methods(Server, {
     K.serverStarted(self)
     servers[#servers + 1] = self
     self._wasStarted = true
+    -- With several workers, the first one prints it.
+    native.write(3, "serving on " .. whereOf(self) .. "\n")
     return self
   end,
   ["start:"] = function(self) return self:start() end,
@@ -140,11 +151,25 @@ function K.serveOn(store, port)
   return server:start()
 end
 
--- A program that ends with a server, `#HTTPServer{ port: 8082 } → store`, means it to run. One that
--- was started before and stopped stays so.
+-- A program that ends with a server, `#HTTPServer{ port: 8082 } → store`, means it to run, and one
+-- that ends with a class of servers an instance of it. One that was started before and stopped
+-- stays so. A server that was connected and never started gets a warning when nothing runs.
 function entries.startServer(value)
-  if type(value) == "table" and not K.isClass(value) and value._isServer and not rawget(value, "_wasStarted") then
-    value:start()
+  if type(value) == "table" then
+    if K.isClass(value) and K.isSubclass(value, Server) and value ~= Server then value = value:new() end
+    if not K.isClass(value) and value._isServer and not rawget(value, "_wasStarted") then value:start() end
+  end
+  entries.warnUnstarted()
+end
+
+function entries.warnUnstarted()
+  if #servers > 0 then return end
+  for _, server in ipairs(K.knownServers()) do
+    if not rawget(server, "_wasStarted") then
+      native.write(3, string.format("warning: the server for port %s was never started, so nothing is served\n",
+        K.str(server.i_port or DEFAULT_PORT))
+        .. "  help: end the program with the server, or send it `start`\n")
+    end
   end
 end
 
@@ -154,6 +179,7 @@ function entries.runResult(value)
   if type(value) == "table" then
     local isClass = K.isClass(value)
     if isClass and K.isSubclass(value, K.classes.Filter) then value, isClass = value:stream(), false end
+    if isClass and K.isSubclass(value, Server) then value, isClass = value:new(), false end
     if isClass and K.isSubclass(value, K.classes.Store) then value, isClass = value:store(), false end
     if not isClass then
       if value._isServer then value:start() return end
@@ -162,8 +188,6 @@ function entries.runResult(value)
         server.i_port = K.predefined.servePort
         server:setScheme_(value)
         server:start()
-        local where = string.format("http://%s:%d/", server.i_address or "127.0.0.1", server:port())
-        native.write(3, "serving on " .. where .. ", until Ctrl-C\n")
         return
       end
       if K.isKind(value, K.classes.Filter) then return K.runFilter(value) end
@@ -201,7 +225,11 @@ function K.isSubclass(class, of)
   return false
 end
 
+-- Errors of forked fibers that nothing joined: a text when there were some.
+function entries.reportForks() return K.reportForks() end
+
 function entries.finish()
+  K.reportForks()
   for i = #servers, 1, -1 do servers[i]:stop() end
   native.flush()
 end
@@ -262,7 +290,6 @@ K.methods(Shell, {
   ["exit:"] = function(_, status) error(K.newError("exit", "exit", { _exit = status, _uncatchable = true }), 0) end,
   ["run:"] = function(_, command) return native.shell(command) end,
 })
-function K.shell(command) return native.shell(command) end
 
 local Context = K.newClass("Context", Object)
 K.methods(Context, {
@@ -274,6 +301,7 @@ K.methods(Context, {
   -- `after: 5 seconds do: { … }` and `every: 1 minute do: { … }` are sent here.
   ["after:do:"] = function(_, time, block) return K.after(time, block) end,
   ["every:do:"] = function(_, time, block) return K.every(time, block) end,
+  ["onceEvery:do:"] = function(_, time, block) return K.onceEvery(time, block) end,
   ["evaluateScriptString:"] = function(_, source)
     return native.compile(source, "evaluated")(K)
   end,

@@ -305,6 +305,57 @@ K.methods(Reference, {
   end,
 })
 
+-- Adding: `reference += value` --------------------------------------------------------------------
+
+local function isNumber(value)
+  return type(value) == "number" or (type(value) == "table" and value._isBig == true)
+end
+
+-- A store of the program, where adding is not what its `post` says: reading and writing take turns.
+local function addInProgram(self, store, value)
+  local verbs = " " .. K.serveVerbs(store, self._path) .. " "
+  local function has(verb) return string.find(verbs, " " .. verb .. " ", 1, true) ~= nil end
+  if has("post") or not (has("get") and has("put")) then return self:post_(value) end
+  return K.inTurn(self:stringValue(), function()
+    local held = read(self)
+    if not isNumber(held) then return self:post_(value) end
+    return write(self, K.add(held, value))
+  end)
+end
+
+-- Adds where the store holds a number, by compare and swap; answers nil where it must be done again.
+local function addOnce(self, inner, value)
+  local held, tag = K.storeNumber(inner, self._path, self._scheme)
+  if held == nil then return true, self:post_(value) end
+  if tag == nil then
+    throw("notAllowed", string.format("%s += %s: its store cannot add in one step", self:stringValue(), K.str(value)),
+      { i_hint = string.format("`ref:%s post: …` posts the number", self:stringValue()) })
+  end
+  -- A store that keeps texts keeps the sum as a text.
+  local sum = K.add(isNumber(held) and held or K.classes.String._methods.asNumber(held), value)
+  if putIf(self, isNumber(held) and sum or K.str(sum), "tag", tag) then return true, sum end
+  return false
+end
+
+-- A number is added to a number, in one step of the store; anything else is posted.
+function K.addTo(self, value)
+  if not isNumber(value) or rawget(self, "_get") or isVariable(self) then return self:post_(value) end
+  local store = storeOf(self)
+  local inner = K.nativeOf(store)
+  if not inner then return addInProgram(self, store, value) end
+  local done, sum = addOnce(self, inner, value)
+  if done then return sum end
+  -- Others add at the same time: those of this worker take turns.
+  return K.inTurn(self:stringValue(), function()
+    for _ = 1, UPDATES do
+      done, sum = addOnce(self, inner, value)
+      if done then return sum end
+    end
+    throw("conflict", string.format("%s += %s: others wrote it %d times meanwhile", self:stringValue(),
+      K.str(value), UPDATES))
+  end)
+end
+
 -- The same options with durations as numbers of seconds.
 local function inSeconds(options)
   if type(options) ~= "table" or not options._isDictionary then return options end

@@ -77,6 +77,7 @@ local function nativeOf(store)
   store:nativeStore()
   return rawget(store, "_native")
 end
+K.nativeOf = nativeOf
 
 -- Native stores are asked by their verbs; stores of the program by messages with a reference.
 function K.storeGet(store, path, scheme)
@@ -153,6 +154,16 @@ end
 function K.storeTag(store, path, scheme)
   local at, query = split(path)
   return native.entityTag(conditional(store), at, query, scheme)
+end
+
+-- The number that a native store holds, or the text of one, and its tag; nil for anything else.
+function K.storeNumber(inner, path, scheme)
+  local at, query = split(path)
+  local found = native.heldNumber(inner, at, query, scheme)
+  if found == nil then return nil end
+  local tag = found[2]
+  if tag == K.NULL then tag = nil end
+  return found[1], tag
 end
 
 -- Whether it was written. The condition is `absent`, `present` or `tag`.
@@ -343,10 +354,10 @@ function K.selfPut(self, path, value)
   return K.walkPut(self, path, value)
 end
 
--- Posting to a reference: `log += entry` -------------------------------------------------------------
+-- Adding to a reference: `count += 1`, `log += entry` -------------------------------------------------------------
 
 function K.post(target, value)
-  if type(target) == "table" and target._isReference then return target:post_(value) end
+  if type(target) == "table" and target._isReference then return K.addTo(target, value) end
   if target == nil then throw("nilValue", "`+=` needs something to add to, not nil") end
   return target:writeObject_(value)
 end

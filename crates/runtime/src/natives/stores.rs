@@ -14,8 +14,10 @@ use std::rc::Rc;
 
 /// Bytes of a stream that a program reads into memory at once.
 const LARGEST_READ: usize = 64 * 1024 * 1024;
+/// Bytes of a text that stands for a number.
+const LONGEST_NUMBER: usize = 64;
 
-pub(crate) const NATIVES: [(&str, Native); 12] = [
+pub(crate) const NATIVES: [(&str, Native); 13] = [
     ("get", get),
     ("put", put),
     ("post", post),
@@ -23,6 +25,7 @@ pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("delete", delete),
     ("list", list),
     ("entityTag", entity_tag),
+    ("heldNumber", held_number),
     ("putIf", put_if),
     ("deleteIf", delete_if),
     ("lazyValue", lazy_value),
@@ -178,6 +181,58 @@ fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
         tag.map_or(Given::Nil, |tag| Given::Text(tag.text.to_string()))
     });
     Reply::from((tag, (|given| given) as fn(Given) -> Given))
+}
+
+/// The number that is there, or a text that is one, with its strong tag or nil; nil for anything
+/// else, and where the store refuses the get.
+fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let found = store.get(&reference(arguments), &inner_call(isolate));
+    let held = found.then(|found| match found {
+        Ok(Some(content)) => {
+            let tag = content.entity_tag.clone().filter(|tag| !tag.weak);
+            let tag = tag.map_or(Value::Nil, |tag| Value::Text(tag.text.to_string()));
+            number_in(content).map(|number| {
+                number.map_or(Given::Nil, |number| Given::Value(Value::List(vec![number, tag])))
+            })
+        }
+        Ok(None) => Answer::ok(Given::Nil),
+        Err(error) if matches!(error.kind, Kind::NotFound | Kind::NotAllowed) => {
+            Answer::ok(Given::Nil)
+        }
+        Err(error) => error.into(),
+    });
+    Reply::from((held, (|given| given) as fn(Given) -> Given))
+}
+
+fn number_in(content: Content) -> Answer<Option<Value>> {
+    let is_number =
+        |value: &Value| matches!(value, Value::Int(_) | Value::Big(_) | Value::Float(_));
+    match content.body {
+        Body::Value(Value::Text(text)) => Answer::ok(number_of_text(text.as_bytes())),
+        Body::Value(value) => Answer::ok(Some(value).filter(is_number)),
+        Body::Lazy(lazy) if lazy.is_settled() => {
+            lazy.value().map(move |value| Some(value).filter(is_number))
+        }
+        Body::Text(text) => Answer::ok(number_of_text(text.as_str().as_bytes())),
+        Body::Bytes(bytes) => Answer::ok(number_of_text(&bytes)),
+        Body::Stream(_, Some(length)) if length > LONGEST_NUMBER as u64 => Answer::ok(None),
+        Body::Stream(..) => content.read(LONGEST_NUMBER).then(|read| match read {
+            Ok(bytes) => Answer::ok(number_of_text(&bytes)),
+            Err(error) if error.kind == Kind::TooLarge => Answer::ok(None),
+            Err(error) => error.into(),
+        }),
+        _ => Answer::ok(None),
+    }
+}
+
+/// A text of decimal digits, with a sign and a fraction where it has them.
+fn number_of_text(bytes: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LONGEST_NUMBER)?.trim();
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    (is_digits(whole.strip_prefix('-').unwrap_or(whole)) && is_digits(fraction))
+        .then(|| Value::Text(text.to_string()))
 }
 
 /// The condition that arguments say: `absent`, `present`, or a tag.

@@ -7,7 +7,7 @@ use crate::native::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 14] = [
+pub(crate) const NATIVES: [(&str, Native); 13] = [
     ("write", write),
     ("flush", flush),
     ("readLine", read_line),
@@ -21,7 +21,6 @@ pub(crate) const NATIVES: [(&str, Native); 14] = [
     ("respond", respond),
     ("compile", compile),
     ("forgetPlans", forget_plans),
-    ("random", random),
 ];
 
 /// Seconds that a program may sleep at once: ten years.
@@ -149,11 +148,4 @@ fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
 fn forget_plans(isolate: &Isolate, arguments: Arguments) -> Reply {
     isolate.plans().forget(arguments.0);
     Reply::Now(Given::Nil)
-}
-
-/// A number that seeds the program's random numbers.
-fn random(_: &Isolate, _: Arguments) -> Reply {
-    use std::hash::{BuildHasher, Hasher};
-    let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    Reply::Now(Given::Number((seed >> 11) as f64))
 }

@@ -9,12 +9,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-pub(crate) const NATIVES: [(&str, Native); 5] = [
+pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("fork", fork),
     ("join", join),
     ("joinAny", join_any),
     ("cancel", cancel),
     ("isDone", is_done),
+    ("leads", leads),
+    ("endJob", end_job),
 ];
 
 /// Fibers that a program may have started and not yet ended.
@@ -58,9 +60,10 @@ impl Drop for Counted {
     }
 }
 
-/// `(function, milliseconds or nil, whether the fiber that starts it waits for it)`: starts a
-/// fiber; with a time it ends by then. One that nobody waits for is in no transaction: it could
-/// go on after that has ended.
+/// `(function, milliseconds or nil, whether the fiber that starts it waits for it, whether it is
+/// detached)`: starts a fiber; with a time it ends by then. One that nothing waits for is in no
+/// transaction, because it can outlive it. A detached one has no deadline and is not cancelled with
+/// the fiber that starts it.
 fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
     if RUNNING.get() >= MOST {
         let message = format!("more than {MOST} fibers are running; wait for some of them first");
@@ -73,6 +76,10 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
     call.known = None;
     if !arguments.boolean(3) {
         call.transaction = None;
+    }
+    let detached = arguments.boolean(4);
+    if detached {
+        call.deadline = None;
     }
     if !arguments.is_nil(2) {
         let limit = Duration::from_secs_f64((arguments.number(2) / 1000.0).clamp(0.0, 1e9));
@@ -107,7 +114,9 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
         shared.done.notify_waiters();
     });
     task.abort.replace(Some(handle.abort_handle()));
-    outer.add_child(task.clone());
+    if !detached {
+        outer.add_child(task.clone());
+    }
     Reply::Now(Given::Native(task))
 }
 
@@ -183,4 +192,19 @@ fn cancel(_: &Isolate, arguments: Arguments) -> Reply {
 
 fn is_done(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Boolean(task(arguments).is_ok_and(|task| task.result.borrow().is_some())))
+}
+
+/// `(job)`: whether this worker is the one that runs a job; nil when the job was ended.
+fn leads(isolate: &Isolate, arguments: Arguments) -> Reply {
+    match isolate.host().leads(&arguments.text(1)) {
+        Ok(Some(leads)) => Reply::Now(Given::Boolean(leads)),
+        Ok(None) => Reply::Now(Given::Nil),
+        Err(error) => Reply::Failed(error),
+    }
+}
+
+/// `(job)`: ends it in all workers.
+fn end_job(isolate: &Isolate, arguments: Arguments) -> Reply {
+    isolate.host().end_job(&arguments.text(1));
+    Reply::Now(Given::Nil)
 }

@@ -92,8 +92,8 @@ impl Parser<'_> {
         left
     }
 
-    /// Whether `after: 5 seconds do: { … }`, `every: 1 minute do: { … }` or `raw: text` begins with
-    /// the token: the messages whose receiver may be left out.
+    /// Whether `after: 5 seconds do: { … }`, `every: 1 minute do: { … }`, `onceEvery:` or
+    /// `raw: text` begins with the token: the messages whose receiver may be left out.
     fn is_timer(&self, next: &Lexeme) -> bool {
         let after = self.peek(next.span.end);
         let argument = matches!(
@@ -103,7 +103,7 @@ impl Parser<'_> {
         let text = matches!(after.kind, TokenKind::Text | TokenKind::Quote);
         after.spaced
             && match self.text(next.span) {
-                "after:" | "every:" => argument,
+                "after:" | "every:" | "onceEvery:" => argument,
                 "raw:" => argument || text,
                 _ => false,
             }

@@ -1,0 +1,115 @@
+-- Secrets: random tokens, UUIDs, hashes, authentication codes, passwords, comparison in constant time.
+local K = ...
+local gsub, byte, char = string.gsub, string.byte, string.char
+local format, find, tonumber = string.format, string.find, tonumber
+local throw, native, bytesOf = K.throw, K.native, K.bytesOf
+local Object, String, Data = K.classes.Object, K.classes.String, K.classes.Data
+
+-- Encodings of bytes as text -------------------------------------------------------------------
+
+-- Base 64 with the alphabet for URLs, without padding (RFC 4648, section 5).
+local function base64url(bytes)
+  return (gsub(String._methods.base64(bytes), "[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
+end
+
+local function fromBase64url(self)
+  local text = bytesOf(self, "base64urlDecoded")
+  if find(text, "[+/]") then throw("invalid", "this is not base64url") end
+  return String._methods.base64Decoded((gsub(text, "[-_]", { ["-"] = "+", ["_"] = "/" })))
+end
+
+local function fromHex(self)
+  local text = bytesOf(self, "hexDecoded")
+  if #text % 2 == 1 or find(text, "%X") then throw("invalid", "this is not hexadecimal") end
+  return K.data((gsub(text, "%x%x", function(two) return char(tonumber(two, 16)) end)))
+end
+
+-- Hashes and passwords -------------------------------------------------------------------------
+
+local function digest(hash)
+  return function(self) return K.data(native.digest(hash, bytesOf(self, hash))) end
+end
+
+local function authenticate(hash, selector)
+  return function(self, key)
+    if key == nil then throw("nilValue", selector .. " needs a key, not nil") end
+    return K.data(native.authenticate(hash, bytesOf(self, selector), bytesOf(key, selector)))
+  end
+end
+
+-- The bytes of something that may be nil: nil where it is.
+local function bytesOrNil(value, selector)
+  if value == nil or value == K.NULL then return nil end
+  return bytesOf(value, selector)
+end
+
+local function isSecret(self, other)
+  other = bytesOrNil(other, "isSecret:")
+  return other ~= nil and native.isSecret(bytesOf(self, "isSecret:"), other)
+end
+
+local messages = {
+  ["sha256"] = digest("sha256"),
+  ["sha512"] = digest("sha512"),
+  ["hmacSHA256:"] = authenticate("sha256", "hmacSHA256:"),
+  ["hmacSHA512:"] = authenticate("sha512", "hmacSHA512:"),
+  ["passwordHash"] = function(self) return native.passwordHash(bytesOf(self, "passwordHash")) end,
+  ["matchesPasswordHash:"] = function(self, hash)
+    return native.matchesPasswordHash(bytesOf(self, "matchesPasswordHash:"),
+      bytesOrNil(hash, "matchesPasswordHash:"))
+  end,
+  ["isSecret:"] = isSecret,
+  ["base64urlDecoded"] = fromBase64url,
+  ["hexDecoded"] = fromHex,
+}
+K.methods(String, messages)
+K.methods(Data, messages)
+K.methods(String, { ["base64url"] = base64url })
+K.methods(Data, {
+  ["base64url"] = function(self) return base64url(self._bytes) end,
+  ["base64Decoded"] = function(self) return String._methods.base64Decoded(self._bytes) end,
+})
+-- Nothing is no secret, and no password: a guard fails closed.
+K.methods(K.classes.Nil, {
+  ["isSecret:"] = function() return false end,
+  ["matchesPasswordHash:"] = function(_, hash)
+    return native.matchesPasswordHash("", bytesOrNil(hash, "matchesPasswordHash:"))
+  end,
+})
+
+-- Random values of the operating system ------------------------------------------------------------
+
+-- Bytes of a token where no number is given: 256 bits.
+local TOKEN = 32
+-- Digits of a code at most.
+local MOST_DIGITS = 64
+
+local SecureRandom = K.newClass("SecureRandom", Object)
+
+local function token(count) return base64url(native.secureRandom(count)) end
+
+-- Decimal digits, each equally likely: bytes from 250 on are drawn again.
+local function digits(count)
+  if count ~= math.floor(count) or count < 1 or count > MOST_DIGITS then
+    throw("outOfRange", "a code has from 1 to " .. MOST_DIGITS .. " digits, not " .. K.str(count))
+  end
+  local text = ""
+  while #text < count do
+    local bytes = gsub(native.secureRandom(count - #text), "[\250-\255]", "")
+    text = text .. gsub(bytes, ".", function(one) return format("%d", byte(one) % 10) end)
+  end
+  return text
+end
+
+K.classMethods(SecureRandom, {
+  ["bytes:"] = function(_, count) return K.data(native.secureRandom(K.expectInteger(count, "bytes:"))) end,
+  ["token"] = function() return token(TOKEN) end,
+  ["token:"] = function(_, count) return token(K.expectInteger(count, "token:")) end,
+  ["digits:"] = function(_, count) return digits(K.expectInteger(count, "digits:")) end,
+})
+
+local UUID = K.newClass("UUID", Object)
+K.classMethods(UUID, {
+  ["v4"] = function() return native.uuid(4) end,
+  ["v7"] = function() return native.uuid(7) end,
+})
