@@ -3,7 +3,7 @@
 use crate::body::AnswerBody;
 use crate::exchange::HttpExchange;
 use crate::forwarded;
-use crate::head;
+use crate::head::{self, Head};
 use crate::meter::Meter;
 use crate::observe::{Observer, Watch};
 use crate::options::Limits;
@@ -19,7 +19,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
-use runnel_store::{Store, Verb, Verbs};
+use runnel_store::{Reference, Store, Verb, Verbs};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -94,35 +94,19 @@ impl Requests {
             false => self.meter.clone(),
         };
         self.begin(exchange, body, &meter)
-            .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
-    fn begin(
-        &self,
-        mut exchange: Rc<HttpExchange>,
-        body: RequestBody,
-        meter: &Rc<Meter>,
-    ) -> Result<Reply, Problem> {
-        let HttpExchange { method, uri, version, headers, .. } = &*exchange;
-        let head = head::check(method, uri, *version, headers)?;
-        let is_served = self.limits.hosts.is_empty()
-            || host(&exchange).is_none_or(|host| origin::is_served(&self.limits.hosts, host));
-        if !is_served {
-            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
-            return Err(problem.because("this server does not answer for that host"));
-        }
-        let task = Task::of(&exchange.method)?;
+    fn begin(&self, mut exchange: Rc<HttpExchange>, body: RequestBody, meter: &Rc<Meter>) -> Reply {
+        let (head, task, reference) = match self.admit(&mut exchange) {
+            Ok(admitted) => admitted,
+            Err(problem) => {
+                let problem = problem.for_request(&exchange);
+                return Reply::ready(problem.respond(HeaderMap::new(), meter));
+            }
+        };
         if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
-            return Ok(Reply::ready(about_the_server(meter)));
+            return Reply::ready(about_the_server(meter));
         }
-        if let Some(authority) = exchange.uri.authority()
-            && let Ok(host) = HeaderValue::from_str(authority.as_str())
-            && let Some(exchange) = Rc::get_mut(&mut exchange)
-        {
-            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
-            exchange.headers.insert(header::HOST, host);
-        }
-        let reference = target::reference(&exchange.uri, self.limits.target)?;
         let turn = Turn {
             root: self.root.borrow().clone(),
             reference,
@@ -131,13 +115,38 @@ impl Requests {
             limits: self.limits.clone(),
             meter: meter.clone(),
         };
-        Ok(match task {
+        match task {
             Task::Write(verb) => turn.write(verb, body),
             Task::Ask(ask) if self.multiplexed && !body.is_over() => {
                 self.once_sent(body, turn, ask, meter)
             }
             Task::Ask(ask) => ask.of(turn),
-        })
+        }
+    }
+
+    /// Checks the head of a request: what it asks for, and where.
+    fn admit(&self, exchange: &mut Rc<HttpExchange>) -> Result<(Head, Task, Reference), Problem> {
+        let HttpExchange { method, uri, version, headers, .. } = &**exchange;
+        let head = head::check(method, uri, *version, headers)?;
+        let is_served = self.limits.hosts.is_empty()
+            || host(exchange).is_none_or(|host| origin::is_served(&self.limits.hosts, host));
+        if !is_served {
+            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
+            return Err(problem.because("this server does not answer for that host"));
+        }
+        let task = Task::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
+            return Ok((head, task, Reference::default()));
+        }
+        if let Some(authority) = exchange.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+            && let Some(exchange) = Rc::get_mut(exchange)
+        {
+            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
+            exchange.headers.insert(header::HOST, host);
+        }
+        let reference = target::reference(&exchange.uri, self.limits.target)?;
+        Ok((head, task, reference))
     }
 
     /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer

@@ -177,8 +177,13 @@ local function byPath(verb, rest)
 end
 
 local base = Store._own
+local schemeGet = byPath("get", base.at_)
+K.answering[schemeGet] = function(self, reference)
+  local _, answer = K.tryPath(self, "get", (K.splitPath(pathOf(reference))), nil, reference, true)
+  return answer
+end
 K.methods(Scheme, {
-  ["at:"] = byPath("get", base.at_),
+  ["at:"] = schemeGet,
   ["at:put:"] = byPath("put", base.at_put_),
   ["at:post:"] = byPath("post", base.at_post_),
   ["deleteAt:"] = byPath("delete", base.deleteAt_),
@@ -233,7 +238,7 @@ end
 local otherwise = {
   get = function(object, path)
     if type(object) == "function" then return object(path) end
-    if object._isStore then return object:at_(K.pathReference(path)) end
+    if object._isStore then return K.storeGet(object, path, nil, true) end
     if object._isReference then return object:value() end
     local inner = string.gsub(path, "^/+", "")
     if inner == "" then return object end
@@ -282,9 +287,11 @@ function K.serve(object, verb, path, query, value)
   elseif verb ~= "get" and verb ~= "list" then
     K.tellWatchers(object, "changed", path)
   end
+  if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if verb == "get" and type(answer) == "table" and answer._isRows then return K.answerOf(answer) end
   if verb == "get" and type(answer) == "table" and answer._kind == 6 then return K.sendPage(answer) end
+
   if verb == "get" and type(answer) == "table" and rawget(answer, "_path") and answer._isReference then
     native.respond("status", 302)
     local scheme = answer._scheme

@@ -14,8 +14,9 @@ use std::rc::Rc;
 /// Bytes of a stream that a program reads into memory at once.
 const LARGEST_READ: usize = 64 * 1024 * 1024;
 
-pub(crate) const NATIVES: [(&str, Native); 12] = [
+pub(crate) const NATIVES: [(&str, Native); 13] = [
     ("get", get),
+    ("getAnswer", get_answer),
     ("put", put),
     ("post", post),
     ("merge", merge),
@@ -112,6 +113,15 @@ pub(super) fn given(answer: Answer<Option<Content>>) -> Reply {
 fn get(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     given(store.get(&reference(arguments), &inner_call(isolate)))
+}
+
+/// What a handler reads as its answer, which the fiber ends with: a file stays a file, with its media
+/// type, its validators and its stream.
+fn get_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let answer = store.get(&reference(arguments), &inner_call(isolate));
+    let give: fn(Option<Content>) -> Given = |found| found.map_or(Given::Nil, Given::Answer);
+    Reply::from((answer, give))
 }
 
 fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
