@@ -105,6 +105,9 @@ impl HttpExchange {
             value => value.get(name).is_some(),
         };
         fields.iter().all(|field| {
+            if field.pointer.is_empty() {
+                return content.is_some() || self.form_type().is_some();
+            }
             let mut steps = field.pointer.trim_start_matches('/').split('/');
             let first = steps.next().unwrap_or_default();
             // In an array the first step is a position.

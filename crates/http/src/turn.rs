@@ -367,6 +367,7 @@ impl Turn {
     pub(crate) fn failed(self, mut error: Error) -> Response<AnswerBody> {
         if error.internal && self.exchange.sent_fields(&error.fields) {
             error.internal = false;
+            error.message.clear();
         }
         let problem = if error.kind == Kind::NotAllowed && !error.internal {
             Problem::not_allowed(self.verbs())

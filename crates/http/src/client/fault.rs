@@ -60,6 +60,14 @@ pub(super) fn too_long(target: &Uri, what: &str) -> String {
     format!("{host} took too long to {what}")
 }
 
+/// The error of a write that was sent and that the server may have done, or not.
+pub(super) fn in_doubt(mut error: Error) -> Error {
+    error.kind = Kind::InDoubt;
+    error.temporary = false;
+    error.message.push_str("; whether it did the write is not known");
+    error
+}
+
 /// Whether the connection ended without an answer: the server may have seen the request or not.
 pub(super) fn was_closed(failure: &Failure) -> bool {
     !failure.is_connect()

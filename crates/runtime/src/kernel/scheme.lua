@@ -99,7 +99,7 @@ end
 -- `store at: path` as the answer of a `get`.
 function K.answerAt(store, path, client)
   if client and type(store) == "table" and not K.isClass(store) and store._isStore
-    and (nativeOf(store) or K.answering[store.at_]) then
+    and K.answering[store.at_] then
     return K.storeGet(store, K.pathOf(path), type(path) == "table" and path._scheme or nil, client)
   end
   return store:at_(path)

@@ -102,8 +102,12 @@ end
 
 local NativeStore = K.newClass("NativeStore", Store)
 
+local function nativeGet(self, reference) return K.storeGet(self, pathOf(reference), reference._scheme) end
+K.answering[nativeGet] = function(self, reference)
+  return K.storeGet(self, pathOf(reference), reference._scheme, true)
+end
 K.methods(NativeStore, {
-  ["at:"] = function(self, reference) return K.storeGet(self, pathOf(reference), reference._scheme) end,
+  ["at:"] = nativeGet,
   ["at:put:"] = function(self, reference, value) return K.storePutAt(self, pathOf(reference), value) end,
   ["at:post:"] = function(self, reference, value) return K.storePost(self, pathOf(reference), value) end,
   ["merge:at:"] = function(self, value, reference) return K.storeMerge(self, pathOf(reference), value) end,
