@@ -84,7 +84,8 @@ impl Generator<'_> {
             }
             return;
         }
-        let value = self.expression(expression);
+        let answered = if *tail == Tail::Return { self.answered(expression) } else { None };
+        let value = answered.unwrap_or_else(|| self.expression(expression));
         self.finish(value, tail);
     }
 

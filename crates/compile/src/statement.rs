@@ -118,13 +118,15 @@ impl Generator<'_> {
             self.finish(Code::call(format!("K.endScript({})", value.text)), tail);
             return;
         };
-        let value = self.expression(expression);
+        let here = self.functions.last().map(|function| function.id);
+        let is_home = here == Some(method.home) && !method.forwards;
+        let answered = if is_home { self.answered(expression) } else { None };
+        let value = answered.unwrap_or_else(|| self.expression(expression));
         if method.forwards {
             self.finish(Code::call(format!("self:forward_({})", value.text)), tail);
             return;
         }
-        let here = self.functions.last().map(|function| function.id);
-        if here == Some(method.home) {
+        if is_home {
             self.finish(value, &Tail::Return);
             return;
         }

@@ -29,7 +29,7 @@ pub(crate) fn page(path: &str, entries: &[Entry]) -> String {
 }
 
 /// Text as it stands in HTML, in an element or in a quoted attribute.
-fn escape_html(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

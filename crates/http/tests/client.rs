@@ -272,7 +272,7 @@ fn a_get_on_a_dead_connection_is_sent_again() {
         }
         let error =
             soon("the answer", web.post(&place, Content::text("x"), &plain)).await.err().unwrap();
-        assert_eq!((error.kind, error.temporary), (Kind::Unavailable, true));
+        assert_eq!((error.kind, error.temporary), (Kind::InDoubt, false));
     });
 }
 

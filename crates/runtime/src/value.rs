@@ -133,7 +133,7 @@ pub(crate) fn push_big(isolate: &Isolate, stack: Stack, value: &num_bigint::BigI
     stack.set_metatable(table);
 }
 
-fn push_data(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
+pub(crate) fn push_data(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
     stack.push_kept(isolate.slots().make_data);
     stack.push_bytes(bytes);
     if !stack.protected_call(1, 1) {
@@ -215,6 +215,11 @@ pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
     match &content.body {
         Body::Lazy(lazy) if !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() => {
             isolate.hold_answer(Content { class: None, ..content });
+            stack.push_answer();
+        }
+        // With what is known about it: its media type, its validators.
+        Body::Stream(..) | Body::Bytes(_) | Body::Text(_) => {
+            isolate.hold_answer(content);
             stack.push_answer();
         }
         _ => push_content(isolate, stack, Some(content)),

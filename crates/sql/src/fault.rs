@@ -11,7 +11,14 @@ pub(crate) struct Fault {
     /// What the database said, for the log.
     pub(crate) detail: Option<String>,
     pub(crate) cause: Cause,
+    /// The field of a record that is wrong, and how.
+    pub(crate) field: Option<Box<(String, String)>>,
 }
+
+/// What is wrong with a field that the table has no column for.
+pub(crate) const UNKNOWN_FIELD: &str = "is no field here";
+/// What is wrong with a field that the database computes.
+pub(crate) const COMPUTED_FIELD: &str = "is computed and cannot be set";
 
 /// What the crate itself reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +41,7 @@ pub(crate) enum Cause {
 
 impl Fault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), detail: None, cause: Cause::Other }
+        Fault { kind, message: message.into(), detail: None, cause: Cause::Other, field: None }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -60,6 +67,22 @@ impl Fault {
         self
     }
 
+    /// It is about a field of the record that is written.
+    pub(crate) fn of_field(mut self, name: &str, message: impl Into<String>) -> Self {
+        self.field = Some(Box::new((name.to_string(), message.into())));
+        self
+    }
+
+    /// The fault of a write that was sent: where the connection ended before the reply, nobody knows
+    /// whether it was done.
+    pub(crate) fn in_doubt(mut self) -> Self {
+        if self.cause == Cause::Closed {
+            self.kind = Kind::InDoubt;
+            self.message.push_str("; whether the write was done is not known");
+        }
+        self
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.cause == Cause::Busy
     }
@@ -69,11 +92,23 @@ impl Fault {
     }
 }
 
+/// A field as a JSON pointer (RFC 6901); the whole record where no field is meant.
+fn json_pointer(name: &str) -> String {
+    if name.is_empty() {
+        return String::new();
+    }
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
         error.temporary |= fault.cause == Cause::Again;
+        if let Some(field) = fault.field {
+            let (name, message) = *field;
+            error = error.with_field(json_pointer(&name), message);
+        }
         error
     }
 }

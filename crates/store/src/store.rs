@@ -261,8 +261,14 @@ pub trait Exchange {
     }
     /// A cookie of the request.
     fn cookie(&self, name: &str) -> Option<String>;
-    /// A field of a form body, unescaped.
-    fn form(&self, name: &str) -> Option<String>;
+    /// The first field of a name in a form body: text, or for a file a record of `name`,
+    /// `mediaType` and `data`. All fields, as a record with a list for a name that stands more than
+    /// once, where the name is empty.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
+    fn form(&self, name: &str) -> crate::Result<Option<crate::Value>>;
     /// The body of the request as it came.
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.

@@ -201,6 +201,8 @@ local function parsed(self) return K.parseJSON(self) end
 for _, class in ipairs { K.classes.String, K.classes.MutableString, K.classes.Data } do
   K.methods(class, { ["fromJSON"] = parsed, ["parseJSON"] = parsed, ["asJSONValue"] = parsed })
 end
+-- A value that a converter parsed already answers itself.
+K.method(K.classes.Object, "parseJSON", function(self) return self end)
 K.classMethods(K.classes.Object, {
   ["fromDictionary:"] = function(class, dictionary)
     if type(dictionary) ~= "table" or not dictionary._isDictionary then

@@ -377,7 +377,33 @@ end
 
 local function trimmed(reference) return (string.gsub(K.pathOf(reference), "^/+", "")) end
 
-for _, what in ipairs { "query", "header", "cookie", "form" } do
+-- A file of a form (`multipart/form-data`).
+local FormFile = K.newClass("FormFile", K.classes.Object)
+for _, name in ipairs { "name", "mediaType", "data" } do K.ivar(FormFile, name) end
+K.methods(FormFile, {
+  ["size"] = function(self) return self.i_data:length() end,
+  ["description"] = function(self) return self.i_name end,
+})
+local function formValue(value)
+  if type(value) ~= "table" then return value end
+  if value._isArray then return value:collect_(formValue) end
+  local map = value._map
+  return setmetatable({ i_name = map.name, i_mediaType = map.mediaType, i_data = map.data }, FormFile._methods)
+end
+-- `form:photo`, `form:photo/data`, and `form:` for all fields.
+scheme("form", {
+  ["at:"] = function(_, reference)
+    local path = trimmed(reference)
+    local value = native.exchange("form", path)
+    if path == "" then return value and value:collectValues_(formValue) end
+    if value ~= nil then return formValue(value) end
+    local name, part = string.match(path, "^(.+)/(%a+)$")
+    if not name then return nil end
+    local file = formValue(native.exchange("form", name))
+    return type(file) == "table" and K.walk(file, part) or nil
+  end,
+})
+for _, what in ipairs { "query", "header", "cookie" } do
   scheme(what, { ["at:"] = function(_, reference) return native.exchange(what, trimmed(reference)) end })
 end
 scheme("body", {

@@ -80,15 +80,30 @@ end
 K.nativeOf = nativeOf
 
 -- Native stores are asked by their verbs; stores of the program by messages with a reference.
-function K.storeGet(store, path, scheme)
+-- With `client`, what is read is the answer to a client: content stays what it is, and nothing may run
+-- between this and the end of the fiber.
+K.answering = {} -- an `at:` of the kernel → the same for a client
+function K.storeGet(store, path, scheme, client)
   local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
+    if client then return native.getAnswer(inner, at, query, scheme) end
     local value = native.get(inner, at, query, scheme)
     if type(value) == "table" and value._isRows then K.rowsAt(value, inner, at, query, scheme) end
     return value
   end
+  local answering = client and type(store) == "table" and K.answering[store.at_]
+  if answering then return answering(store, K.pathReference(path, scheme)) end
   return store:at_(K.pathReference(path, scheme))
+end
+
+-- `store at: path` as the answer of a `get`.
+function K.answerAt(store, path, client)
+  if client and type(store) == "table" and not K.isClass(store) and store._isStore
+    and K.answering[store.at_] then
+    return K.storeGet(store, K.pathOf(path), type(path) == "table" and path._scheme or nil, client)
+  end
+  return store:at_(path)
 end
 
 -- A store of the program tells its watchers of what was written through it. Watchers that nobody
@@ -191,8 +206,8 @@ end
 
 -- `scheme:path` in generated code ------------------------------------------------------------------
 
-function K.fetch(name, path)
-  return K.storeGet(schemes[name] or schemeNamed(name), path, name)
+function K.fetch(name, path, client)
+  return K.storeGet(schemes[name] or schemeNamed(name), path, name, client)
 end
 
 function K.storePut(name, path, value)
@@ -201,9 +216,9 @@ function K.storePut(name, path, value)
 end
 
 -- A store in an instance variable, used as a scheme of its own name.
-function K.fetchFrom(store, name, path)
+function K.fetchFrom(store, name, path, client)
   if store == nil then throw("nilValue", string.format("`%s:` is not set: there is no store in it", name)) end
-  return K.storeGet(K.asStore(store), path)
+  return K.storeGet(K.asStore(store), path, nil, client)
 end
 
 function K.putInto(store, name, path, value)
@@ -225,7 +240,7 @@ local function ownStore(self, name)
   return schemeNamed(name)
 end
 
-function K.fetchIn(self, name, path) return K.storeGet(ownStore(self, name), path, name) end
+function K.fetchIn(self, name, path, client) return K.storeGet(ownStore(self, name), path, name, client) end
 function K.putIn(self, name, path, value)
   K.storePutAt(ownStore(self, name), path, value, name)
   return value
@@ -240,13 +255,13 @@ end
 -- Variables by name ---------------------------------------------------------------------------------
 
 -- Follows `a/b/c` from a value: keys, positions, properties, nested stores.
-function K.walk(value, path)
+function K.walk(value, path, client)
   local at = value
   for part in string.gmatch(path, "[^/]+") do
     if at == nil then return nil end
     if type(at) == "table" and not K.isClass(at) and at._isStore then
       local from = string.find(path, part, 1, true)
-      return K.storeGet(at, string.sub(path, from))
+      return K.storeGet(at, string.sub(path, from), nil, client)
     end
     if type(at) == "table" and K.hasPath(at) then
       local from = string.find(path, part, 1, true)
@@ -329,9 +344,9 @@ local function ownVariable(self, path)
   end
 end
 
-function K.thisGet(self, path)
+function K.thisGet(self, path, client)
   local field, rest = ownVariable(self, path)
-  if field then return K.walk(self[field], rest) end
+  if field then return K.walk(self[field], rest, client) end
   return K.walk(self, path)
 end
 function K.thisPut(self, path, value)

@@ -86,7 +86,11 @@ fn json(isolate: &Isolate, arguments: Arguments) -> Reply {
 }
 
 fn parse_json(_: &Isolate, arguments: Arguments) -> Reply {
-    let value = attempt!(runnel_store::json::parse(arguments.bytes(1)));
+    let value = match runnel_store::json::parse(arguments.bytes(1)) {
+        Ok(value) => value,
+        // Nested too deep, which is no limit on the size of a request.
+        Err(error) => return Reply::Failed(Error { kind: Kind::Invalid, ..error }),
+    };
     Reply::Now(Given::Value(value))
 }
 
@@ -100,11 +104,14 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         let fields = headers.map(|(name, value)| (name, Value::Text(value))).collect();
         return Reply::Now(Given::Value(Value::Record(fields)));
     }
+    if arguments.bytes(1) == b"form" {
+        let field = attempt!(exchange.form(&name));
+        return Reply::Now(field.map_or(Given::Nil, Given::Value));
+    }
     let found = match arguments.text(1).as_str() {
         "query" => exchange.query(&name),
         "header" => exchange.header(&name),
         "cookie" => exchange.cookie(&name),
-        "form" => exchange.form(&name),
         "body" => exchange.body().map(|body| body.to_string()),
         "method" => Some(exchange.method().to_string()),
         "target" => Some(exchange.target().to_string()),
