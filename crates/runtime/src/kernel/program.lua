@@ -151,17 +151,26 @@ function K.serveOn(store, port)
   return server:start()
 end
 
+-- Starts the server that a program ends with: it must have something to serve. One that was
+-- started before and stopped stays so.
+local function startLast(server)
+  if rawget(server, "_wasStarted") then return end
+  if server.i_port == nil then server.i_port = K.predefined.servePort end
+  rootOf(server)
+  server:start()
+end
+
 -- A program that ends with a server, `#HTTPServer{ port: 8082 } → store`, means it to run, and one
--- that ends with a class of servers an instance of it. One that was started before and stopped
--- stays so. A server that was connected and never started gets a warning when nothing runs.
+-- that ends with a class of servers an instance of it.
 function entries.startServer(value)
   if type(value) == "table" then
-    if K.isClass(value) and K.isSubclass(value, Server) and value ~= Server then value = value:new() end
-    if not K.isClass(value) and value._isServer and not rawget(value, "_wasStarted") then value:start() end
+    if K.isClass(value) and K.isSubclass(value, Server) then value = value:new() end
+    if not K.isClass(value) and value._isServer then startLast(value) end
   end
   entries.warnUnstarted()
 end
 
+-- A server that was connected and never started gets a warning when nothing runs.
 function entries.warnUnstarted()
   if #servers > 0 then return end
   for _, server in ipairs(K.knownServers()) do
@@ -182,7 +191,7 @@ function entries.runResult(value)
     if isClass and K.isSubclass(value, Server) then value, isClass = value:new(), false end
     if isClass and K.isSubclass(value, K.classes.Store) then value, isClass = value:store(), false end
     if not isClass then
-      if value._isServer then value:start() return end
+      if value._isServer then return startLast(value) end
       if value._isStore then
         local server = Server:new()
         server.i_port = K.predefined.servePort
