@@ -22,6 +22,7 @@ mod nesting;
 mod path;
 mod query;
 mod scope;
+mod segment;
 mod shadow;
 mod statement;
 

@@ -85,7 +85,7 @@ impl Generator<'_> {
             }
             _ => {}
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let call = match scheme.as_str() {
             "this" | "self" => {
                 self.needs_self(path);
@@ -141,7 +141,7 @@ impl Generator<'_> {
                 _ => {}
             }
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let text = if self.needs_statements(value) { self.keep(text) } else { text };
         let value = self.expression(value);
         let value = if wanted { self.keep(value) } else { value };
@@ -189,7 +189,7 @@ impl Generator<'_> {
         {
             return self.variable_reference(name, path);
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let call = match scheme.as_str() {
             "this" | "self" => {
                 self.needs_self(path);
@@ -258,7 +258,7 @@ impl Generator<'_> {
     /// A variable whose name is computed: looks at the locals that are visible, then at the
     /// script's.
     fn dynamic(&mut self, path: &Path, value: Option<&Code>) -> Code {
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         self.helper("K");
         let locals: BTreeSet<String> = self
             .scopes

@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 57] = files![
+const FILES: [(&str, &str); 58] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -46,6 +46,7 @@ const FILES: [(&str, &str); 57] = files![
     "filter.lua",
     "pipeline.lua",
     "fiber.lua",
+    "segment.lua",
     "scheme.lua",
     "reference.lua",
     "path.lua",

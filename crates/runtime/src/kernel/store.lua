@@ -202,8 +202,9 @@ K.methods(DictionaryView, {
     local parent, last = string.match(path, "^(.*)/([^/]+)$")
     local holder = K.walk(self.i_dictionary, parent or "")
     if type(holder) ~= "table" or not holder._isDictionary then return false end
-    local there = K.property(holder, last or path) ~= nil
-    if there then holder:removeObjectForKey_(last or path) end
+    last = K.decodeSegment(last or path)
+    local there = K.property(holder, last) ~= nil
+    if there then holder:removeObjectForKey_(last) end
     return there
   end,
   ["childrenOfReference:"] = function(self, reference)
@@ -263,7 +264,7 @@ local function placeBelow(object, path, answer)
   local key = K.placeOf(answer)
   if not key then return nil end
   local class = K.classOf(object)
-  local place = string.gsub(path, "/+$", "") .. "/" .. key
+  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
   if not class or not class._subs then return nil end
   for _, verb in ipairs(K.pathVerbs(class, place)) do
     if verb == "get" then return place end
@@ -273,7 +274,9 @@ end
 
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 function K.serve(object, verb, path, query, value)
-  local reference = K.pathReference(query and path .. "?" .. query or path)
+  local written = path
+  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
+  local reference = K.pathReference(query and written .. "?" .. query or written)
   if K.isObserved then K.tellPattern(object, verb, path) end
   local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
   if not found then answer = otherwise[verb](object, path, value) end
