@@ -75,15 +75,16 @@ function K.piece(value, ends)
   return encode(text, not ends)
 end
 
--- `{*…}`: a path, written as in a program. A slash at its end names a folder.
+-- `{*…}`: a path, written as in a program. A slash before it changes nothing, one at its end names a folder.
 function K.segments(value, scheme)
   local text = textOf(value)
   if find(text, "?", 1, true) then text = gsub(text, "?", "%%3F") end
   local segments, n = {}, 0
+  if byte(text) == 47 then text = sub(text, 2) end
   local path = sub(text, -1) == "/" and sub(text, 1, -2) or text
   for segment in string.gmatch(path .. "/", "([^/]*)/") do
     if segment == "" then
-      refuse(format("`{*…}` in a reference has an empty segment: `%s`", text), "write a path without a slash at its beginning")
+      refuse(format("`{*…}` in a reference has an empty segment: `%s`", text), "write one slash between two segments")
     end
     refuseDots(segment)
     n = n + 1
