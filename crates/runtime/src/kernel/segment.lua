@@ -42,12 +42,17 @@ local function encode(text, piece)
 end
 
 local MEANT = { ["2F"] = "/", ["2f"] = "/", ["3F"] = "?", ["3f"] = "?", ["25"] = "%" }
--- Both of these are for segments alone: the text a segment stands for, and the segment of a text.
+-- The text that a segment stands for.
 function K.decodeSegment(segment)
   if not find(segment, "%", 1, true) then return segment end
   return (gsub(segment, ESCAPE, MEANT))
 end
-function K.encodeSegment(text) return encode(text) end
+-- The segment of a text for stores, which know where a path ends: a question mark stays.
+function K.encodeSegment(text)
+  if find(text, "%", 1, true) then text = gsub(text, ESCAPE, "%%25%1") end
+  if find(text, "/", 1, true) then text = gsub(text, "/", "%%2F") end
+  return text
+end
 
 -- Commands take an argument with a dash in front as an option. One that a value gave is marked, and
 -- the store of commands refuses it unless a literal `--` stands before it.
