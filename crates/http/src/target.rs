@@ -3,14 +3,14 @@
 use crate::problem::Problem;
 use hyper::{StatusCode, Uri};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use runnel_store::{Reference, Text};
+use runnel_store::{Reference, Text, is_escape};
 
 /// The reference that a request's target names: its path without escapes and dot segments, its
 /// query as it came.
 ///
 /// - Escapes are undone once. An escaped slash stays written as `%2F`, since undone it would
-///   become a separator: `/a%2Fb` has one segment. So does an escaped `%` before two hexadecimal
-///   digits, so that `/a%252Fb` differs from it ([`runnel_store::encode_segment`]).
+///   become a separator: `/a%2Fb` has one segment. So does an escaped `%` that would begin
+///   an escape, so that `/a%252Fb` differs from it ([`runnel_store::encode_segment`]).
 /// - `.` and `..` segments (escaped ones too) are resolved before a store sees them and never
 ///   lead above the root (RFC 3986 section 5.2.4).
 /// - A malformed escape, an escaped NUL and escapes that are not UTF-8 are 400.
@@ -89,10 +89,9 @@ fn unescape(path: &str) -> Result<String, Problem> {
 fn escaped_again(plain: &[u8]) -> Vec<u8> {
     let mut escaped = Vec::with_capacity(plain.len() + 8);
     for (at, &byte) in plain.iter().enumerate() {
-        let hex = |place: usize| plain.get(place).is_some_and(u8::is_ascii_hexdigit);
         match byte {
             0 => escaped.extend_from_slice(b"%2F"),
-            b'%' if hex(at + 1) && hex(at + 2) => escaped.extend_from_slice(b"%25"),
+            b'%' if is_escape(&plain[at..]) => escaped.extend_from_slice(b"%25"),
             byte => escaped.push(byte),
         }
     }
@@ -146,22 +145,14 @@ const NAME: &AsciiSet = &PATH.add(b'/').add(b'%');
 /// other `%` is one too.
 pub(crate) fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
-    let mut pieces = path.split('%');
-    escaped.extend(utf8_percent_encode(pieces.next().unwrap_or_default(), PATH));
-    for piece in pieces {
-        escaped.push_str(if starts_with_escape(piece) { "%" } else { "%25" });
-        escaped.extend(utf8_percent_encode(piece, PATH));
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        escaped.extend(utf8_percent_encode(&rest[..at], PATH));
+        escaped.push_str(if is_escape(&rest.as_bytes()[at..]) { "%" } else { "%25" });
+        rest = &rest[at + 1..];
     }
+    escaped.extend(utf8_percent_encode(rest, PATH));
     escaped
-}
-
-/// Whether two hexadecimal digits come first that stand for something else than a letter or digit.
-fn starts_with_escape(piece: &str) -> bool {
-    let digits = piece.as_bytes().get(..2).and_then(|two| std::str::from_utf8(two).ok());
-    digits
-        .filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .and_then(|two| u8::from_str_radix(two, 16).ok())
-        .is_some_and(|byte| !byte.is_ascii_alphanumeric())
 }
 
 /// One name of a listing, as a link wants it.
@@ -183,10 +174,10 @@ mod tests {
     fn escapes_are_undone_once() {
         assert_eq!(path("/a%20b").unwrap(), "/a b");
         assert_eq!(path("/na%C3%AFve").unwrap(), "/naïve");
-        assert_eq!(path("/%2541").unwrap(), "/%2541");
+        assert_eq!(path("/%2541").unwrap(), "/%41");
         assert_eq!(path("/a%2fb").unwrap(), "/a%2Fb");
         assert_eq!(path("/a%252Fb").unwrap(), "/a%252Fb");
-        assert_eq!(path("/%25%34%31").unwrap(), "/%2541");
+        assert_eq!(path("/%25%32%30").unwrap(), "/%2520");
         assert_eq!(path("/50%25").unwrap(), "/50%");
     }
 
@@ -231,13 +222,13 @@ mod tests {
 
     #[test]
     fn escaping_is_the_inverse() {
-        for plain in ["/a b", "/naïve", "/50%", "/a%2Fb", "/a%2541", "/a%252Fb", "/q?#x", "/[{}]", "/ü%", "/%ü"]
+        for plain in ["/a b", "/naïve", "/50%", "/a%2Fb", "/a%41", "/a%252Fb", "/a%2520", "/q?#x", "/[{}]", "/ü%", "/%ü"]
         {
             let escaped = escape_path(plain);
             assert_eq!(path(&escaped).unwrap(), plain, "{escaped}");
         }
         assert_eq!(escape_path("/S%C3%A3o%20Paulo%7e"), "/S%C3%A3o%20Paulo%7e");
         assert_eq!(escape_name("a/b%"), "a%2Fb%25");
-        assert_eq!(escape_name("a%2Fb%2541"), "a%2Fb%2541");
+        assert_eq!(escape_name("a%2Fb%2520%41"), "a%2Fb%2520%2541");
     }
 }

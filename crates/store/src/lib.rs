@@ -77,7 +77,7 @@ pub use query_run::run_query;
 pub use records::{RECORDS_BATCH, Records};
 pub use reference::Reference;
 pub use seekable::{Chunks, Seekable};
-pub use segment::{decode_segment, encode_segment};
+pub use segment::{decode_segment, encode_segment, is_escape};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};
 pub use store::{Calling, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use table_text::{TABLE_RECORD, TableFormat, TableText};

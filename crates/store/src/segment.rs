@@ -1,8 +1,8 @@
 //! Text as one segment of a path, and back.
 //!
 //! Paths are kept without escapes. Two characters cannot stand in a segment as they are: a slash
-//! would begin the next segment, and a `%` before two hexadecimal digits would be an escape. They
-//! are written `%2F` and `%25`.
+//! would begin the next segment, and a `%` could begin an escape ([`is_escape`]). They are written
+//! `%2F` and `%25`.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,12 @@ pub fn decode_segment(segment: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Whether bytes begin with a `%` and two hexadecimal digits.
-fn is_escape(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
+/// Whether bytes begin with what an address takes as an escape: a `%` and two hexadecimal digits.
+/// No address escapes letters and digits, so `%41` is a text.
+pub fn is_escape(bytes: &[u8]) -> bool {
+    let digit = |at: usize| bytes.get(at).and_then(|&byte| char::from(byte).to_digit(16));
+    let (Some(b'%'), Some(high), Some(low)) = (bytes.first(), digit(1), digit(2)) else {
+        return false;
+    };
+    !((high * 16 + low) as u8).is_ascii_alphanumeric()
 }

@@ -1,15 +1,18 @@
 -- Values in references: `{…}` and `{*…}`, each encoded for its place.
 --
--- In a path a value is one segment. `/`, `?`, and `%` before two hexadecimal digits would mean something
--- else there, so they are written `%2F`, `%3F` and `%25`: the counterpart of
--- `crates/store/src/segment.rs`. In a query a value is percent-encoded, and an authority takes the
+-- In a path a value is one segment. `/`, `?`, and a `%` that begins an escape would mean something else
+-- there, so they are written `%2F`, `%3F` and `%25`: the counterpart of `crates/store/src/segment.rs`. In a query a value is percent-encoded, and an authority takes the
 -- characters of a host and a port alone.
 local K = ...
 local type, find, gsub, match, sub, byte = type, string.find, string.gsub, string.match, string.sub, string.byte
 local format = string.format
 local str, throw = K.str, K.throw
 
+-- No address escapes letters and digits, so `%41` is a text.
 local ESCAPE = "%%(%x%x)"
+local function escaped(digits)
+  if not find(string.char(tonumber(digits, 16)), "[%w]") then return "%25" .. digits end
+end
 local SEVERAL = "write `{*…}` for a value of several segments"
 
 local function refuse(message, hint) throw("invalid", message, { i_hint = hint }) end
@@ -34,7 +37,7 @@ end
 -- Text that is one segment, or a piece of one. What follows a piece may complete an escape, so it has none.
 local function encode(text, piece)
   if find(text, "%", 1, true) then
-    text = piece and gsub(text, "%%", "%%25") or gsub(text, ESCAPE, "%%25%1")
+    text = piece and gsub(text, "%%", "%%25") or gsub(text, ESCAPE, escaped)
   end
   if find(text, "/", 1, true) then text = gsub(text, "/", "%%2F") end
   if find(text, "?", 1, true) then text = gsub(text, "?", "%%3F") end
@@ -49,7 +52,7 @@ function K.decodeSegment(segment)
 end
 -- The segment of a text for stores, which know where a path ends: a question mark stays.
 function K.encodeSegment(text)
-  if find(text, "%", 1, true) then text = gsub(text, ESCAPE, "%%25%1") end
+  if find(text, "%", 1, true) then text = gsub(text, ESCAPE, escaped) end
   if find(text, "/", 1, true) then text = gsub(text, "/", "%%2F") end
   return text
 end
@@ -102,7 +105,7 @@ end
 -- files are taken as they are.
 function K.wholePath(value, scheme, more)
   local text = textOf(value)
-  if scheme == "file" then return (gsub(gsub(text, ESCAPE, "%%25%1"), "?", "%%3F")) end
+  if scheme == "file" then return (gsub(gsub(text, ESCAPE, escaped), "?", "%%3F")) end
   if more and find(text, "?", 1, true) then
     refuse("nothing can follow `{…}` with a query in it", "put the query at the end of the reference: `…?name={value}`")
   end
