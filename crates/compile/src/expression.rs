@@ -6,9 +6,7 @@
 use crate::generator::Generator;
 use crate::names::{nearest, quoted};
 use crate::statement::Tail;
-use runnel_syntax::ast::{
-    AssignOperator, Expression, ExpressionKind, Message, TextPart, Word,
-};
+use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call

@@ -101,7 +101,8 @@ impl Isolate {
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
         self.compile_source(source, name).map(|(slot, _, mut warnings)| {
             self.stack().release(slot);
-            warnings.extend(runnel_compile::warnings(&runnel_syntax::parse(source).program, source));
+            warnings
+                .extend(runnel_compile::warnings(&runnel_syntax::parse(source).program, source));
             warnings.sort_by_key(|one| one.label.span.start);
             warnings
         })

@@ -27,8 +27,9 @@ pub(super) fn warnings(block: &Block, names: &Names, found: &mut Vec<Diagnostic>
         }
         let title = format!("`{name}` is a variable here, and may be a field as well");
         found.push(
-            Diagnostic::warning(receiver.span, title, "the comparison depends on no element")
-                .hint(format!("write `{{ :each | each {name} … }}` for the field, or `var:{name}`")),
+            Diagnostic::warning(receiver.span, title, "the comparison depends on no element").hint(
+                format!("write `{{ :each | each {name} … }}` for the field, or `var:{name}`"),
+            ),
         );
     });
 }

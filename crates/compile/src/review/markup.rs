@@ -8,18 +8,18 @@ use runnel_syntax::ast::{
 
 pub(super) fn warning(path: &PropertyPath, body: &Block) -> Option<Diagnostic> {
     // An extension, or the handler itself, says what the text is.
-    let named = matches!(path.segments.last(), Some(Segment::Literal(word)) if word.text.contains('.'));
+    let named =
+        matches!(path.segments.last(), Some(Segment::Literal(word)) if word.text.contains('.'));
     if named || sets_type(body) {
         return None;
     }
     let last = body.statements.len().checked_sub(1)?;
-    let answers = body.statements.iter().enumerate().filter_map(|(at, statement)| {
-        match &statement.kind {
+    let answers =
+        body.statements.iter().enumerate().filter_map(|(at, statement)| match &statement.kind {
             StatementKind::Return(value) => Some(value),
             StatementKind::Expression(value) if at == last => Some(value),
             _ => None,
-        }
-    });
+        });
     let value = answers.map(leftmost).find(|value| begins_with_tag(value))?;
     let title = "a handler's text is sent as text/plain, and this one begins with `<`";
     Some(

@@ -57,7 +57,8 @@ impl Names {
         let mut names = self.clone();
         for parameter in &block.parameters {
             let name = &parameter.name.text;
-            for set in [&mut names.request, &mut names.rests, &mut names.tainted, &mut names.slashes]
+            for set in
+                [&mut names.request, &mut names.rests, &mut names.tainted, &mut names.slashes]
             {
                 set.remove(name);
             }
@@ -103,9 +104,10 @@ impl Names {
 
     /// Whether an expression reads a variable that holds a part of a request.
     pub(super) fn is_tainted(&self, expression: &Expression) -> bool {
-        any(expression, &|inner| {
-            matches!(&inner.kind, ExpressionKind::Name(name) if self.tainted.contains(name))
-        })
+        any(
+            expression,
+            &|inner| matches!(&inner.kind, ExpressionKind::Name(name) if self.tainted.contains(name)),
+        )
     }
 
     /// Whether an expression is a parameter such as `*:rest`.

@@ -1,8 +1,8 @@
 -- Values in references: `{…}` and `{*…}`, each encoded for its place.
 --
 -- In a path a value is one segment. `/`, `?`, and a `%` that begins an escape would mean something else
--- there, so they are written `%2F`, `%3F` and `%25`: the counterpart of `crates/store/src/segment.rs`. In a query a value is percent-encoded, and an authority takes the
--- characters of a host and a port alone.
+-- there, so they are written `%2F`, `%3F` and `%25`: the counterpart of `crates/store/src/segment.rs`. In a
+-- query a value is percent-encoded, and an authority takes the characters of a host and a port alone.
 local K = ...
 local type, find, gsub, match, sub, byte = type, string.find, string.gsub, string.match, string.sub, string.byte
 local format = string.format
@@ -23,14 +23,17 @@ local function textOf(value)
     refuse("`{…}` in a reference is nil", "give the value first, or ask `isNil` before the reference is used")
   end
   local text = str(value)
-  if text == "" then refuse("`{…}` in a reference is the empty text", "ask `isEmpty` before the reference is used") end
+  if text == "" then
+    refuse("`{…}` in a reference is the empty text", "ask `isEmpty` before the reference is used")
+  end
   if find(text, "\0", 1, true) then refuse("`{…}` in a reference contains a NUL") end
   return text
 end
 
 local function refuseDots(text)
   if text == "." or text == ".." then
-    refuse(format("a segment of a reference cannot be `%s`", text), "only the text of the program leads to another folder")
+    refuse(format("a segment of a reference cannot be `%s`", text),
+      "only the text of the program leads to another folder")
   end
 end
 
@@ -107,7 +110,8 @@ function K.wholePath(value, scheme, more)
   local text = textOf(value)
   if scheme == "file" then return (gsub(gsub(text, ESCAPE, escaped), "?", "%%3F")) end
   if more and find(text, "?", 1, true) then
-    refuse("nothing can follow `{…}` with a query in it", "put the query at the end of the reference: `…?name={value}`")
+    refuse("nothing can follow `{…}` with a query in it",
+      "put the query at the end of the reference: `…?name={value}`")
   end
   if isCommand(scheme) then
     return (gsub(text, "/%-", "/%%2D"))

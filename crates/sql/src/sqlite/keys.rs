@@ -38,10 +38,8 @@ pub(crate) fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
         let message = format!("the table has more than {LIST_LIMIT} rows; query it instead");
         return Error::new(Kind::TooLarge, message).into();
     }
-    let entry = |name: String| Entry {
-        name: encode_segment(&name).into_owned(),
-        collection: false,
-    };
+    let entry =
+        |name: String| Entry { name: encode_segment(&name).into_owned(), collection: false };
     Answer::ok(Some(names.into_iter().map(entry).collect()))
 }
 

@@ -80,6 +80,9 @@ impl Place {
     }
 }
 
+/// Why a segment with an escaped slash names no file.
+const SLASH: &str = "the name of a file cannot contain `/`: several segments are written `{*…}`";
+
 impl Root {
     /// `real` is canonical.
     pub(super) fn confined(real: PathBuf) -> Self {
@@ -223,8 +226,7 @@ impl Root {
                 name => {
                     let name = decode_segment(name);
                     if name.contains('/') {
-                        let message = "the name of a file cannot contain `/`: several segments are written `{*…}`";
-                        return Err(Fault::Refused(Kind::Invalid, message));
+                        return Err(Fault::Refused(Kind::Invalid, SLASH));
                     }
                     names.push(name);
                 }
