@@ -6,9 +6,7 @@
 use crate::generator::Generator;
 use crate::names::{nearest, quoted};
 use crate::statement::Tail;
-use runnel_syntax::ast::{
-    AssignOperator, Expression, ExpressionKind, Message, PathPart, TextPart, Word,
-};
+use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
@@ -194,15 +192,6 @@ impl Generator<'_> {
         let pieces = parts.iter().map(|part| match part {
             TextPart::Text(text) => Piece::Text(text),
             TextPart::Expression(expression) => Piece::Value(expression),
-        });
-        self.text_of(pieces.collect())
-    }
-
-    /// The text of a path.
-    pub(crate) fn path_text(&mut self, parts: &[PathPart]) -> Code {
-        let pieces = parts.iter().map(|part| match part {
-            PathPart::Text(text) => Piece::Text(text),
-            PathPart::Expression(expression) => Piece::Value(expression),
         });
         self.text_of(pieces.collect())
     }

@@ -155,6 +155,7 @@ pub fn compile(
             frames.extend(new);
             continue;
         }
+        generator.diagnostics.extend(crate::review::errors(program, source));
         if generator.diagnostics.iter().any(|one| one.level == Level::Error) {
             return Err(generator.diagnostics);
         }

@@ -126,7 +126,7 @@ impl Generator<'_> {
             }
             _ => {}
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let client = client.map(|client| format!(",{client}")).unwrap_or_default();
         let call = match scheme.as_str() {
             "this" | "self" => {
@@ -191,7 +191,7 @@ impl Generator<'_> {
                 _ => {}
             }
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let text = if self.needs_statements(value) { self.keep(text) } else { text };
         let value = self.expression(value);
         let value = if wanted { self.keep(value) } else { value };
@@ -239,7 +239,7 @@ impl Generator<'_> {
         {
             return self.variable_reference(name, path);
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let call = match scheme.as_str() {
             "this" | "self" => {
                 self.needs_self(path);
@@ -308,7 +308,7 @@ impl Generator<'_> {
     /// A variable whose name is computed: looks at the locals that are visible, then at the
     /// script's.
     fn dynamic(&mut self, path: &Path, value: Option<&Code>) -> Code {
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         self.helper("K");
         let locals: BTreeSet<String> = self
             .scopes

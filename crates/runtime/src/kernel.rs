@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 58] = files![
+const FILES: [(&str, &str); 59] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -47,6 +47,7 @@ const FILES: [(&str, &str); 58] = files![
     "filter.lua",
     "pipeline.lua",
     "fiber.lua",
+    "segment.lua",
     "scheme.lua",
     "reference.lua",
     "path.lua",

@@ -402,8 +402,10 @@ pub struct Path {
 pub enum PathPart {
     /// Text as it is.
     Text(String),
-    /// `{expression}`
+    /// `{expression}`: one value, encoded for its place.
     Expression(Expression),
+    /// `{*expression}`: several segments.
+    Segments(Expression),
 }
 
 impl Path {
@@ -413,7 +415,7 @@ impl Path {
         for part in &self.parts {
             match part {
                 PathPart::Text(piece) => text.push_str(piece),
-                PathPart::Expression(_) => return None,
+                PathPart::Expression(_) | PathPart::Segments(_) => return None,
             }
         }
         Some(text)

@@ -296,6 +296,10 @@ impl Outline {
             match part {
                 PathPart::Text(text) => self.quoted(text),
                 PathPart::Expression(expression) => self.braced(expression),
+                PathPart::Segments(expression) => {
+                    self.text("*");
+                    self.braced(expression);
+                }
             }
         }
         self.text(">");

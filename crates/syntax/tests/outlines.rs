@@ -69,6 +69,7 @@ fn paths_run_to_their_end() {
     check("http://h/a?b=c // note", "<http: \"//h/a?b=c\">");
     check("(d:a[1])", "(((at <d: \"a\"> [1])))");
     check("doc:. foo", "(<doc: \".\"> foo)");
+    check("file:a/{*b c}/d", "<file: \"a/\" *{(b c)} \"/d\">");
     check("file:{a}/{b c}.txt", "<file: {a} \"/\" {(b c)} \".txt\">");
     check("ref:a", "&<: \"a\">");
     check("ref:https://h/", "&<https: \"//h/\">");

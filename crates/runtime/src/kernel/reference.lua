@@ -159,11 +159,15 @@ K.methods(Reference, {
     local names = K.storeList(storeOf(self), self._path, self._scheme)
     if names == nil then return K.array({}, 0) end
     local list = {}
-    for i = 1, #names do list[i] = joined(self, names[i]) end
+    for i = 1, #names do list[i] = joined(self, (string.gsub(K.str(names[i]), "?", "%%3F"))) end
     return K.array(list, #names)
   end,
   ["childNames"] = function(self)
-    return K.storeList(storeOf(self), self._path, self._scheme) or K.array({}, 0)
+    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    if names == nil then return K.array({}, 0) end
+    local list = {}
+    for i = 1, #names do list[i] = K.decodeSegment(K.str(names[i])) end
+    return K.array(list, #names)
   end,
   ["hasChildren"] = function(self)
     local names = K.storeList(storeOf(self), self._path, self._scheme)
@@ -191,7 +195,9 @@ K.methods(Reference, {
   ["description"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
   ["asScheme"] = function(self)
     if isVariable(self) then return K.asStore(read(self)) end
-    return K.relativeStore(storeOf(self), self._path, self._scheme)
+    local store = K.relativeStore(storeOf(self), self._path, self._scheme)
+    if self._scheme == "sh" then store._commands = true end
+    return store
   end,
   ["asStore"] = function(self) return self:asScheme() end,
   ["store"] = function(self) return storeOf(self) end,

@@ -20,11 +20,14 @@ end
 
 -- Paths -------------------------------------------------------------------------------------------
 
--- `path?query` in two; the query is nil when there is none.
+-- `path?query` in two, as stores take them; the query is nil when there is none. A path on its own
+-- need not escape a question mark.
 local function split(path)
+  local query
   local at = string.find(path, "?", 1, true)
-  if not at then return path, nil end
-  return string.sub(path, 1, at - 1), string.sub(path, at + 1)
+  if at then path, query = string.sub(path, 1, at - 1), string.sub(path, at + 1) end
+  if string.find(path, "%3F", 1, true) then path = string.gsub(path, "%%3F", "?") end
+  return path, query
 end
 K.splitPath = split
 
@@ -200,7 +203,10 @@ end
 
 function K.storeList(store, path, scheme)
   local inner = nativeOf(store)
-  if inner then return native.list(inner, path, nil, scheme) end
+  if inner then
+    local at, query = split(path)
+    return native.list(inner, at, query, scheme)
+  end
   return store:childrenOfReference_(K.pathReference(path, scheme))
 end
 
@@ -268,7 +274,7 @@ function K.walk(value, path, client)
       local found, answer = K.tryPath(at, "get", string.sub(path, from))
       if found then return answer end
     end
-    at = K.property(at, part)
+    at = K.property(at, K.decodeSegment(part))
   end
   return at
 end
@@ -279,7 +285,7 @@ function K.walkPut(value, path, new)
   if parent then at = K.walk(value, parent) else last = path end
   if at == nil then throw("nilValue", string.format("there is nothing at `%s` to put `%s` into", parent or "", last)) end
   if type(at) == "table" and at._isStore then return K.storePutAt(at, last, new) end
-  return K.setProperty(at, last, new)
+  return K.setProperty(at, K.decodeSegment(last), new)
 end
 
 local function unknownName(name)

@@ -215,7 +215,7 @@ K.methods(DictionaryView, {
     local parent, last = string.match(path, "^(.*)/([^/]+)$")
     local holder = K.walk(self.i_dictionary, parent or "")
     if type(holder) ~= "table" or not holder._isDictionary then return false end
-    local key = last or path
+    local key = K.decodeSegment(last or path)
     if not holder:includesKey_(key) and tonumber(key) then key = tonumber(key) end
     local there = holder:includesKey_(key)
     if there then holder:removeObjectForKey_(key) end
@@ -278,7 +278,7 @@ local function placeBelow(object, path, answer)
   local key = K.placeOf(answer)
   if not key then return nil end
   local class = K.classOf(object)
-  local place = string.gsub(path, "/+$", "") .. "/" .. key
+  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
   if not class or not class._subs then return nil end
   for _, verb in ipairs(K.pathVerbs(class, place)) do
     if verb == "get" then return place end
@@ -288,7 +288,9 @@ end
 
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 function K.serve(object, verb, path, query, value)
-  local reference = K.pathReference(query and path .. "?" .. query or path)
+  local written = path
+  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
+  local reference = K.pathReference(query and written .. "?" .. query or written)
   if K.isObserved then K.tellPattern(object, verb, path) end
   local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
   if not found then answer = otherwise[verb](object, path, value) end

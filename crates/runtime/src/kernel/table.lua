@@ -188,8 +188,9 @@ end
 local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
 
 local function path(id)
-  if type(id) == "table" then return K.pathOf(keyOf(id)) end
-  return K.str(id)
+  if type(id) == "table" then id = keyOf(id) end
+  if type(id) == "table" and id._isReference then return id._path end
+  return K.encodeSegment(K.str(id))
 end
 
 local function dated(self, row)

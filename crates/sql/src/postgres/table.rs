@@ -21,7 +21,7 @@ use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
     Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
     Outcome, Query, Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value,
-    Verb, Verbs,
+    Verb, Verbs, encode_segment,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -103,7 +103,7 @@ impl PostgresTable {
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let reading = async |info: &TableInfo| {
-                let key = reference.relative_path();
+                let key = &*reference.key();
                 if key.is_empty() {
                     let select = Rc::new(selection(info, reference.query())?);
                     return Rows::content(&session, select, Ahead::Some, &context).await.map(Some);
@@ -374,7 +374,10 @@ impl PostgresTable {
                     format!("the table has more than {LIST_LIMIT} rows; query it instead");
                 return Err(Error::new(Kind::TooLarge, message));
             }
-            let entry = |name| Entry { name, collection: false };
+            let entry = |name: String| Entry {
+                name: encode_segment(&name).into_owned(),
+                collection: false,
+            };
             Ok(Some(names.into_iter().map(entry).collect()))
         })
     }
@@ -405,7 +408,7 @@ impl PostgresTable {
         context: &Context,
     ) -> Answer<Changes> {
         let (table, context) = (self.clone(), context.clone());
-        let key = Some(reference.relative_path().to_string()).filter(|key| !key.is_empty());
+        let key = Some(reference.key().into_owned()).filter(|key| !key.is_empty());
         Answer::later(async move {
             let core = &table.0.core;
             // A watch outlasts the transaction in which it may be asked for.
@@ -472,7 +475,7 @@ fn no_row() -> Error {
 fn row_key(reference: &Reference, refusal: &str) -> Result<String, Error> {
     match reference.relative_path() {
         "" => Err(Error::new(Kind::NotAllowed, refusal)),
-        key => Ok(key.to_string()),
+        _ => Ok(reference.key().into_owned()),
     }
 }
 

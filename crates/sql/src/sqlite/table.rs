@@ -374,7 +374,7 @@ impl Table {
     fn row_key(&self, reference: &Reference, refusal: &str) -> Result<String, Error> {
         match reference.relative_path() {
             "" => Err(Error::new(Kind::NotAllowed, refusal)),
-            key => Ok(key.to_string()),
+            _ => Ok(reference.key().into_owned()),
         }
     }
 
@@ -411,7 +411,7 @@ impl Inner {
         }
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
-            let key = reference.relative_path();
+            let key = &*reference.key();
             if !key.is_empty() {
                 let (Some(sql), Some(key)) = (&plan.target.one, key_cell(&plan.target.info, key))
                 else {
