@@ -139,7 +139,7 @@ fn wrong_requests_are_told_what_is_wrong() {
         ("GET", "/tasks/one", "", 404, "404 Not Found"),
         ("GET", "/tasks/1/more", "", 404, "404 Not Found"),
         ("GET", "/nothing", "", 404, "404 Not Found"),
-        ("TRACE", "/tasks", "", 501, "501 Not Implemented"),
+        ("TRACE", "/tasks", "", 405, "405 Method Not Allowed"),
     ];
     for (method, target, body, status, says) in bad {
         let reply = tasks.send(method, target, body);
