@@ -329,10 +329,43 @@ local function addInProgram(self, store, value)
   end)
 end
 
--- Adds where the store holds a number, by compare and swap; answers nil where it must be done again.
+-- Lists by store and path, and how often they may still be posted to without a look: reading a
+-- list costs as much as it is long, so the looks get rarer as it grows.
+local lists = setmetatable({}, { __mode = "k" })
+local MOST_LISTS = 1000 -- paths that are known of a store
+
+-- Posts to a list that is known: whether it still was one.
+local function postToList(self, inner, value)
+  local known = lists[inner]
+  local left = known and known.left[self._path]
+  if not left then return false end
+  known.left[self._path] = left > 1 and left - 1 or nil
+  local ok, answer = K.try(self.post_, self, value)
+  if ok then return true, answer end
+  -- A number is there now.
+  if answer.i_kind == "conflict" then return false end
+  error(answer, 0)
+end
+
+local function rememberList(inner, path, count)
+  local known = lists[inner]
+  if not known or known.count >= MOST_LISTS then
+    known = { count = 0, left = {} }
+    lists[inner] = known
+  end
+  known.count = known.count + 1
+  known.left[path] = count
+end
+
+-- Adds where the store holds a number, by compare and swap: whether it is done, and the sum.
 local function addOnce(self, inner, value)
+  local posted, answer = postToList(self, inner, value)
+  if posted then return true, answer end
   local held, tag = K.storeNumber(inner, self._path, self._scheme)
-  if held == nil then return true, self:post_(value) end
+  if held == nil then
+    if tag then rememberList(inner, self._path, tag) end
+    return true, self:post_(value)
+  end
   if tag == nil then
     throw("notAllowed", string.format("%s += %s: its store cannot add in one step", self:stringValue(), K.str(value)),
       { i_hint = string.format("`ref:%s post: …` posts the number", self:stringValue()) })

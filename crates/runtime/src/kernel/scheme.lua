@@ -174,11 +174,12 @@ function K.storeTag(store, path, scheme)
   return native.entityTag(conditional(store), at, query, scheme)
 end
 
--- The number that a native store holds, or the text of one, and its tag; nil for anything else.
+-- The number that a native store holds, or the text of one, and its tag; for a list nil and how
+-- many elements it has; nil for anything else.
 function K.storeNumber(inner, path, scheme)
   local at, query = split(path)
   local found = native.heldNumber(inner, at, query, scheme)
-  if found == nil then return nil end
+  if type(found) ~= "table" then return nil, found end
   local tag = found[2]
   if tag == K.NULL then tag = nil end
   return found[1], tag

@@ -193,12 +193,15 @@ fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((tag, (|given| given) as fn(Given) -> Given))
 }
 
-/// The number that is there, or a text that is one, with its strong tag or nil; nil for anything
-/// else, and where the store refuses the get.
+/// A list of the number that is there, or a text that is one, and its strong tag or nil; for a list
+/// how many elements it has; nil for anything else, and where the store refuses the get.
 fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let found = store.get(&reference(arguments), &inner_call(isolate));
     let held = found.then(|found| match found {
+        Ok(Some(Content { body: Body::Value(Value::List(elements)), .. })) => {
+            Answer::ok(Given::Number(elements.len() as f64))
+        }
         Ok(Some(content)) => {
             let tag = content.entity_tag.clone().filter(|tag| !tag.weak);
             let tag = tag.map_or(Value::Nil, |tag| Value::Text(tag.text.to_string()));
