@@ -39,10 +39,11 @@ impl Fixture {
             "/boom" => panic!("boom"),
             "/html" => {
                 let name = exchange.query("name").unwrap_or_default();
-                format!(
+                let page = format!(
                     "<p>{}</p>",
                     name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-                )
+                );
+                return Ok(Some(Content::text(page).with_media_type("text/html")));
             }
             "/set-header" => {
                 exchange.set_header("X-V", &exchange.query("v").unwrap_or_default())?;

@@ -47,7 +47,7 @@ fn verbs_go_out_and_come_back() {
         let (web, plain) = (web(), Context::default());
         let hi = at(&server, "/hi");
         let read = web.get(&hi, &plain).await.unwrap().unwrap();
-        assert_eq!(read.media_type.as_deref(), Some("text/html"));
+        assert_eq!(read.media_type.as_deref(), Some("text/plain"));
         let tag = read.entity_tag.clone().unwrap();
         assert!(matches!(&read.body, Body::Text(text) if &**text == "Hello World!"));
         assert!(web.get(&at(&server, "/nope"), &plain).await.unwrap().is_none());
