@@ -16,6 +16,7 @@ scheme Site {
     /host { get { http://{query:h}/api } }
     /port { get { http://127.0.0.1:{query:h}/api } }
     /up { get { http://127.0.0.1:{query:port}/{query:name}/end?q={query:q} } }
+    /below { get { http://127.0.0.1:{query:port}/below/{*query:path} } }
     /kept/:key { get { notes:/{key} } put { notes:/{key} ← newValue stringValue. } }
     /key/:key { get { key } }
     /rest/*:rest { get { file:root/{*rest} } }
@@ -135,6 +136,10 @@ fn a_value_is_one_segment_and_one_parameter_of_another_server() {
     ] {
         let target = format!("/up?port={}&name={name}&q={query}", upstream.port);
         assert_eq!(server.get(&target).text(), expected, "{target}");
+    }
+    for path in ["../x/end", "%252e%252e/x/end", "%252E./x/end", "x/%2500", "x//end", "."] {
+        let target = format!("/below?port={}&path={path}", upstream.port);
+        assert_eq!(server.get(&target).status, 400, "{path}");
     }
 }
 

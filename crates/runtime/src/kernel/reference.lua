@@ -102,7 +102,7 @@ end
 
 local function split(path)
   local parts = {}
-  for part in string.gmatch(path, "[^/]+") do parts[#parts + 1] = part end
+  for part in string.gmatch(path, "[^/]+") do parts[#parts + 1] = K.decodeSegment(part) end
   return parts
 end
 
@@ -179,7 +179,7 @@ K.methods(Reference, {
   ["identifierName"] = function(self) return self._path end,
   ["reference"] = function(self) return self end,
   ["schemeName"] = function(self) return self._scheme end,
-  ["name"] = function(self) return string.match(self._path, "([^/]*)/*$") end,
+  ["name"] = function(self) return K.decodeSegment(string.match(self._path, "([^/]*)/*$")) end,
   ["pathExtension"] = function(self) return string.match(self._path, "%.([^./]*)$") or "" end,
   ["pathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
   ["relativePathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,

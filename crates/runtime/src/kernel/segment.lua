@@ -89,6 +89,7 @@ end
 -- `{*…}`: a path, written as in a program. A slash before it changes nothing, one at its end names a folder.
 function K.segments(value, scheme)
   local text = textOf(value)
+  if find(text, "%00", 1, true) then refuse("`{*…}` in a reference contains a NUL") end
   if find(text, "?", 1, true) then text = gsub(text, "?", "%%3F") end
   local segments, n = {}, 0
   if byte(text) == 47 then text = sub(text, 2) end
@@ -97,7 +98,8 @@ function K.segments(value, scheme)
     if segment == "" then
       refuse(format("`{*…}` in a reference has an empty segment: `%s`", text), "write one slash between two segments")
     end
-    refuseDots(segment)
+    -- Another server undoes the escapes of what it is sent.
+    refuseDots(find(segment, "%", 1, true) and gsub(segment, "%%2[eE]", ".") or segment)
     n = n + 1
     segments[n] = marked(segment, scheme)
   end
