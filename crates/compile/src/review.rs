@@ -9,7 +9,6 @@ mod brackets;
 mod first;
 mod markup;
 mod names;
-mod prompt;
 mod secret;
 mod segments;
 
@@ -63,7 +62,6 @@ impl Review<'_> {
                 StatementKind::Template { value, .. } => self.expression(value, &names),
                 StatementKind::Class(class) => self.class(class),
                 StatementKind::Test { body, .. } => self.block(body, &names),
-                StatementKind::Shell(_) => self.found.push(prompt::warning(statement.span)),
                 StatementKind::Variables(_)
                 | StatementKind::Temporaries(_)
                 | StatementKind::Error => {}

@@ -201,7 +201,7 @@ fn what_may_be_repeated_is_sent_again_on_a_connection_that_had_died() {
         let store = client(ClientOptions::default());
         for _ in 0..3 {
             let put = store.put(&at(port), Content::text("x"), &Context::default()).await;
-            assert!(!put.unwrap());
+            assert!(!put.unwrap().is_created());
         }
         let posted = store.post(&at(port), Content::text("x"), &Context::default()).await;
         assert_eq!(posted.err().unwrap().kind, Kind::InDoubt);

@@ -7,7 +7,7 @@ mod helper;
 use helper::{Fake, Peer, ask, get, run, send, site, start, start_with};
 use runnel_http::Limits;
 use runnel_store::{
-    Answer, Body, Content, Context, Error, Form, Kind, Lazy, Posted, Reference, Result, Value,
+    Answer, Body, Content, Context, Error, Form, Kind, Lazy, Outcome, Reference, Result, Value,
     Verb, Verbs,
 };
 use std::any::Any;
@@ -57,8 +57,8 @@ fn what_is_put_can_be_read_changed_and_deleted() {
     run(async {
         let server = start(site(&[]).await).await;
         let created = send(&server, "PUT", "/a%20b", "", "one").await;
-        assert_eq!((created.status, created.text()), (201, "/a%20b"));
-        assert_eq!(send(&server, "PUT", "/a%20b", "", "two").await.status, 200);
+        assert_eq!((created.status, created.text()), (201, ""));
+        assert_eq!(send(&server, "PUT", "/a%20b", "", "two").await.status, 204);
         let read = get(&server, "/a%20b").await;
         assert_eq!(
             (read.text(), read.header("content-type")),
@@ -86,10 +86,14 @@ fn a_post_answers_what_came_of_it() {
             let Body::Bytes(text) = content.body else { panic!("bytes were posted") };
             let place = Some(Reference::from_path("tasks/a b"));
             Answer::ok(match reference.path() {
-                "/place" => Posted { reference: place, content: None },
-                "/both" => Posted { reference: place, content: Some(Content::bytes(text)) },
-                "/content" => Posted { reference: None, content: Some(Content::bytes(text)) },
-                _ => Posted::default(),
+                "/place" => Outcome { reference: place, ..Outcome::created() },
+                "/both" => Outcome {
+                    reference: place,
+                    content: Some(Content::bytes(text)),
+                    ..Outcome::created()
+                },
+                "/content" => Outcome::changed().with_content(Content::bytes(text)),
+                _ => Outcome::changed(),
             })
         });
         let server = start(Rc::new(store)).await;
@@ -382,7 +386,7 @@ fn a_form_has_fields() {
         let store = Fake::default().post(|_, _, context: &Context| {
             let exchange = context.exchange.as_ref().unwrap();
             let fields = format!("{:?} {:?}", exchange.form("a").unwrap(), exchange.body());
-            Answer::ok(Posted { reference: None, content: Some(Content::text(fields)) })
+            Answer::ok(Outcome::changed().with_content(Content::text(fields)))
         });
         let server = start(Rc::new(store)).await;
         let fields = "Content-Type: application/x-www-form-urlencoded\r\n";
