@@ -64,6 +64,7 @@ impl Review<'_> {
                 StatementKind::Test { body, .. } => self.block(body, &names),
                 StatementKind::Variables(_)
                 | StatementKind::Temporaries(_)
+                | StatementKind::Shell(_)
                 | StatementKind::Error => {}
             }
         }
