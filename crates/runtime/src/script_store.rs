@@ -6,8 +6,8 @@ use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
 use runnel_store::{
-    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference, Result,
-    Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
+    Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
 };
 use std::future::Future;
 use std::os::raw::c_int;
