@@ -102,21 +102,9 @@ pub(crate) fn forbid_guessing(headers: &mut HeaderMap, meter: &Meter) {
     }
 }
 
-/// The status of each kind of error.
+/// The status of a kind of error.
 fn status_of(kind: Kind) -> StatusCode {
-    match kind {
-        Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::NotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Kind::Denied => StatusCode::FORBIDDEN,
-        Kind::Invalid => StatusCode::BAD_REQUEST,
-        Kind::Unsupported => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::Conflict => StatusCode::CONFLICT,
-        Kind::Precondition => StatusCode::PRECONDITION_FAILED,
-        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::Unavailable | Kind::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// The `Allow` header of a set of verbs.

@@ -71,7 +71,7 @@ impl Fault {
 
     /// As the error of a verb: the program's message, with the trace as detail for the log.
     pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
-        let kind = KINDS.into_iter().find(|kind| kind.name() == self.kind).unwrap_or(Kind::Failed);
+        let kind = Kind::of_name(&self.kind).unwrap_or(Kind::Failed);
         let detail = isolate.explain(&self);
         Error::new(kind, self.message).with_detail(detail)
     }
@@ -82,21 +82,6 @@ impl fmt::Display for Fault {
         out.write_str(&self.message)
     }
 }
-
-const KINDS: [Kind; 12] = [
-    Kind::NotFound,
-    Kind::NotAllowed,
-    Kind::Denied,
-    Kind::Invalid,
-    Kind::Unsupported,
-    Kind::TooLarge,
-    Kind::Conflict,
-    Kind::Precondition,
-    Kind::Timeout,
-    Kind::Unavailable,
-    Kind::Cancelled,
-    Kind::Failed,
-];
 
 fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();

@@ -65,7 +65,7 @@ pub use csv::parse as parse_csv;
 pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;
-pub use error::{Error, Kind, Result};
+pub use error::{Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use file_part::FilePart;
 pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use gzip::{gzip, gzip_stream};
