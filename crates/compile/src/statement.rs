@@ -63,6 +63,18 @@ impl Generator<'_> {
                 self.helper("K");
                 self.finish(Code::call(format!("K.shell({})", quoted(command))), tail);
             }
+            StatementKind::Variables(declaration) if !declaration.marks.is_empty() => {
+                if let Some(mark) = declaration.marks.first() {
+                    self.error(
+                        Diagnostic::error(
+                            mark.span,
+                            "this variable belongs to no class",
+                            "no mark here",
+                        )
+                        .hint("only the variables of a class take marks: remove this one"),
+                    );
+                }
+            }
             StatementKind::Variables(_) | StatementKind::Temporaries(_) => {
                 if *tail != Tail::Discard {
                     self.finish(Code::constant("nil"), tail);

@@ -13,7 +13,7 @@ use crate::{form, media};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Body, Condition, Content, Context, Error, Kind, Posted, Verb};
+use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind, Posted, Verb};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -48,7 +48,8 @@ impl Turn {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.body = Some(bytes.clone());
         }
-        let context = Context { known: None, ..self.context() };
+        let sent = ClientContent { text: Some(bytes.clone()), ..ClientContent::default() };
+        let context = Context { known: None, from_client: Some(sent), ..self.context() };
         let (body, media_type) = media::text_or_bytes(bytes, media_type, true);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, meter) = (self.patience(None), self.meter.clone());
@@ -69,7 +70,8 @@ impl Turn {
             }
             Upload::Stream(stream, length) => (stream, length),
         };
-        let context = Context { exchange: self.context().exchange, ..Context::default() };
+        let Context { exchange, from_client, .. } = self.context();
+        let context = Context { exchange, from_client, ..Context::default() };
         let body = Body::Stream(stream, length);
         let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();

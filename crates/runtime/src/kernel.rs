@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 57] = files![
+const FILES: [(&str, &str); 58] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -40,6 +40,7 @@ const FILES: [(&str, &str); 57] = files![
     "data.lua",
     "time.lua",
     "mutable_text.lua",
+    "contract.lua",
     "json.lua",
     "json_parse.lua",
     "stream.lua",

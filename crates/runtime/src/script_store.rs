@@ -5,6 +5,7 @@ use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
+use crate::value::Origin;
 use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Posted, Reference, Store, Value,
     Verb, Verbs, Watchers,
@@ -77,7 +78,11 @@ impl ScriptStore {
                 Some(query) => stack.push_bytes(query.as_bytes()),
                 None => stack.push_nil(),
             }
-            crate::value::push_content(isolate, stack, value);
+            let origin = match call.from_client {
+                Some(_) => Origin::Client,
+                None => Origin::Program,
+            };
+            crate::value::push_content_of(isolate, stack, value, origin);
             5
         };
         let mut fiber = Fiber::new(isolate, call.clone(), push, take);
@@ -106,10 +111,13 @@ impl ScriptStore {
             },
             name: self.name.clone(),
         };
-        let (reference, call) = (reference.clone(), call.clone());
+        let (reference, mut call) = (reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
             let bytes = content.read(LARGEST_BODY).await?;
+            if let Some(from_client) = &mut call.from_client {
+                from_client.text = Some(bytes.clone());
+            }
             let mut content = Content::bytes(bytes);
             content.media_type = media_type;
             this.run(verb, &reference, Some(content), &call, take).await

@@ -1,6 +1,6 @@
 //! Failures inside this crate: plain data, so that they can cross threads.
 
-use runnel_store::{Error, Kind};
+use runnel_store::{Error, FieldProblem, Kind};
 
 /// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
 /// this one is plain data, because the writer and the pool answer from theirs.
@@ -11,6 +11,8 @@ pub(crate) struct Fault {
     /// What the database said, for the log.
     pub(crate) detail: Option<String>,
     pub(crate) cause: Cause,
+    /// The fields of the content that are wrong, where they are known.
+    pub(crate) fields: Vec<FieldProblem>,
 }
 
 /// What the crate itself reacts to.
@@ -34,7 +36,13 @@ pub(crate) enum Cause {
 
 impl Fault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), detail: None, cause: Cause::Other }
+        Fault {
+            kind,
+            message: message.into(),
+            detail: None,
+            cause: Cause::Other,
+            fields: Vec::new(),
+        }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -60,6 +68,21 @@ impl Fault {
         self
     }
 
+    /// Names the field that is wrong.
+    pub(crate) fn at(mut self, field: &str) -> Self {
+        let (pointer, message) = (runnel_store::pointer_of(field), self.message.clone());
+        self.fields.push(FieldProblem { pointer, message });
+        self
+    }
+
+    /// What is wrong with a record is the client's fault where the client sent it.
+    pub(crate) fn of_content(mut self, client: bool) -> Self {
+        if client && matches!(self.kind, Kind::Invalid | Kind::Unsupported) {
+            self.kind = Kind::Unprocessable;
+        }
+        self
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.cause == Cause::Busy
     }
@@ -73,6 +96,7 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
+        error.fields = fault.fields;
         error.temporary |= fault.cause == Cause::Again;
         error
     }

@@ -20,6 +20,7 @@ mod combine;
 mod compare;
 mod condition;
 mod content;
+mod contract;
 mod copy;
 mod counters;
 mod csv;
@@ -57,6 +58,10 @@ pub use combine::{
 };
 pub use condition::{Condition, Conditions};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy};
+pub use contract::{
+    Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,
+    unprocessable,
+};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -77,7 +82,7 @@ pub use records::{RECORDS_BATCH, Records};
 pub use reference::Reference;
 pub use seekable::{Chunks, Seekable};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};
-pub use store::{Calling, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
+pub use store::{Calling, ClientContent, Context, Entry, Exchange, Posted, Store, Verb, Verbs};
 pub use table_text::{TABLE_RECORD, TableFormat, TableText};
 pub use text::Text;
 pub use transaction::Transaction;

@@ -77,9 +77,10 @@ impl Row {
         let Some(place) = place else { return Ok(self) };
         if self.cells[place] != *key && self.cells[place] != Cell::Null {
             let name = &column.name;
-            return Err(Fault::invalid(format!(
+            let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
-            )));
+            );
+            return Err(Fault::invalid(message).at(name));
         }
         self.columns.remove(place);
         self.cells.remove(place);
@@ -314,6 +315,7 @@ impl Target {
         let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
             whole
                 && !column.generated
+                && !column.readonly
                 && !row.columns.contains(position)
                 && quoted(&column.name) != name
         });

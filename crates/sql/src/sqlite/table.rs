@@ -1,5 +1,6 @@
 //! One table as a store: the root is all rows, a key is one row.
 
+use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
 use crate::parameters;
@@ -19,7 +20,7 @@ use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
-    Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
+    RecordUse, Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
 };
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -60,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) name: String,
     pub(crate) shape: Option<Shape>,
     class: Option<Rc<str>>,
+    admission: Admission,
     plan: RefCell<Option<(i64, Rc<Plan>)>>,
 }
 
@@ -76,7 +78,8 @@ struct Plan {
 impl Table {
     pub(crate) fn new(reader: Rc<Reader>, name: String, shape: Option<Shape>) -> Self {
         let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
-        Table(Rc::new(Inner { reader, name, shape, class, plan: RefCell::default() }))
+        let admission = Admission::new(shape.as_ref());
+        Table(Rc::new(Inner { reader, name, shape, class, admission, plan: RefCell::default() }))
     }
 
     /// Its name in the database.
@@ -177,7 +180,7 @@ impl Table {
             return error.into();
         }
         let (table, context) = (self.clone(), context.clone());
-        if let Some(format) = TableFormat::of(&content) {
+        if let Some(format) = TableFormat::of(&content).filter(|_| context.from_client.is_none()) {
             let plan = self.plan(&context);
             return Answer::later(async move {
                 let plan = plan.await?;
@@ -190,9 +193,12 @@ impl Table {
                 posted(table.insert_records(records, &context).await?)
             });
         }
-        to_value(content).and_then(move |value| match value {
-            Value::List(values) => table.insert_all(values, &context),
-            value => table.insert(value, &context),
+        to_value(content).and_then(move |value| {
+            match (table.0.admission.admit(&value, RecordUse::Create, &context), value) {
+                (Err(error), _) => error.into(),
+                (Ok(()), Value::List(values)) => table.insert_all(values, &context),
+                (Ok(()), value) => table.insert(value, &context),
+            }
         })
     }
 
@@ -228,7 +234,14 @@ impl Table {
 
     fn insert(&self, value: Value, context: &Context) -> Answer<Posted> {
         let class = self.0.class.clone();
-        let check = move |target: &Target| Row::of(&target.info, value);
+        let client = context.from_client.as_ref();
+        let granted = client.map(|client| client.granted().to_vec());
+        let check = move |target: &Target| {
+            let names = value.as_record().unwrap_or_default().iter();
+            let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
+            refuse_key(target.info.generated_key(), granted.as_deref(), given)?;
+            Row::of(&target.info, value).map_err(|fault| fault.of_content(granted.is_some()))
+        };
         self.change(context, check, Target::insert).map(|inserted| Posted {
             reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
             content: Some(Content { class, ..Content::value(inserted.row) }),
@@ -252,8 +265,16 @@ impl Table {
             Some(held) => self.within(held, deadline, |_, target| Ok(target.clone())),
             None => self.plan(context).map(|plan| plan.target.clone()),
         };
+        let granted = context.from_client.as_ref().map(|client| client.granted().to_vec());
+        let records = match self.0.admission.admit_records(records, context) {
+            Ok(records) => records,
+            Err(error) => return error.into(),
+        };
         Answer::later(async move {
             let target = target.await?;
+            let fields = records.fields();
+            let names = fields.iter().map(String::as_str);
+            refuse_key(target.info.generated_key(), granted.as_deref(), names)?;
             insert::insert(shared, held, target, records, deadline).await
         })
     }
@@ -270,8 +291,11 @@ impl Table {
         };
         let (table, context) = (self.clone(), context.clone());
         to_value(content).and_then(move |value| {
-            if value.is_nil() {
+            if value.is_nil() && context.from_client.is_none() {
                 return table.delete_row(key, &context).map(|_| false);
+            }
+            if let Err(error) = table.0.admission.admit(&value, RecordUse::Replace, &context) {
+                return error.into();
             }
             table.write_row(key, value, &context, Target::put)
         })
@@ -289,7 +313,12 @@ impl Table {
         };
         let (table, context) = (self.clone(), context.clone());
         to_value(content)
-            .and_then(move |value| table.write_row(key, value, &context, Target::merge))
+            .and_then(move |value| {
+                match table.0.admission.admit(&value, RecordUse::Change, &context) {
+                    Ok(()) => table.write_row(key, value, &context, Target::merge),
+                    Err(error) => error.into(),
+                }
+            })
             .and_then(|found| match found {
                 true => Answer::ok(()),
                 false => Error::new(Kind::NotFound, "there is no such row; put creates it").into(),
@@ -308,9 +337,10 @@ impl Table {
             &Row,
         ) -> Result<bool, Fault>,
     ) -> Answer<bool> {
+        let client = context.from_client.is_some();
         let check = move |target: &Target| {
             let key = target_key(&target.info, &key)?;
-            let row = target.keyed(&key, value)?;
+            let row = target.keyed(&key, value).map_err(|fault| fault.of_content(client))?;
             Ok((key, row))
         };
         let only_if = context.only_if.clone();

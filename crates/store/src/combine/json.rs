@@ -2,8 +2,9 @@
 
 use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Form, Posted, Query,
-    Records, Reference, Shape, Store, Transaction, Value, Verb, Verbs, json,
+    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Contract, Entry, Form,
+    Posted, Query, RecordUse, Records, Reference, Result, Shape, Store, Transaction, Value, Verb,
+    Verbs, json,
 };
 use std::rc::Rc;
 
@@ -23,6 +24,7 @@ pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
     class: Option<Rc<str>>,
+    contract: Option<Rc<Contract>>,
     limit: usize,
 }
 
@@ -35,7 +37,7 @@ enum Direction {
 impl Json {
     /// JSON for the users of a store of values.
     pub fn up(source: Rc<dyn Store>) -> Self {
-        Json { source, direction: Direction::Up, class: None, limit: COLLECT_LIMIT }
+        Json { source, direction: Direction::Up, class: None, contract: None, limit: COLLECT_LIMIT }
     }
 
     /// Values for the users of a store of JSON text.
@@ -49,17 +51,29 @@ impl Json {
         self
     }
 
+    /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
+    /// without content is nil.
+    pub fn with_contract(mut self, contract: Contract) -> Self {
+        self.contract = Some(Rc::new(contract));
+        self
+    }
+
     /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    fn convert(&self, content: Content, wanted: Direction) -> Answer<Content> {
-        if wanted == self.direction {
+    fn convert(&self, verb: Verb, content: Content) -> Answer<Content> {
+        if self.direction == Direction::Down {
             return to_json(content);
         }
-        to_value(content, self.class.clone(), self.limit)
+        let contract = self.contract.clone();
+        let value = match verb {
+            Verb::Post => posted_value(content, self.class.clone(), self.limit),
+            _ => to_value(content, self.class.clone(), self.limit),
+        };
+        value.and_then(move |content| checked(content, verb, contract.as_deref()).into())
     }
 
     fn found(
@@ -85,7 +99,7 @@ impl Json {
         act: impl FnOnce(&dyn Store, Content) -> Answer<T> + 'static,
     ) -> Answer<T> {
         let source = self.source.clone();
-        let content = self.convert(content, Direction::Down);
+        let content = self.convert(verb, content);
         content.and_then(move |content| act(&*source, content)).on(verb, reference)
     }
 }
@@ -106,7 +120,7 @@ impl Store for Json {
         let (to, context) = (reference.clone(), context.clone());
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
         let source = self.source.clone();
-        let content = self.convert(content, Direction::Down).on(Verb::Post, reference);
+        let content = self.convert(Verb::Post, content).on(Verb::Post, reference);
         content.and_then(move |content| {
             source.post(&to, content, &context).then(move |posted| {
                 let posted = match posted {
@@ -196,9 +210,10 @@ impl Store for Json {
 
     fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        self.source
-            .define(reference, shape)
-            .map(move |source| Rc::new(Json { source, direction, class, limit }) as Rc<dyn Store>)
+        let contract = self.contract.clone();
+        self.source.define(reference, shape).map(move |source| {
+            Rc::new(Json { source, direction, class, contract, limit }) as Rc<dyn Store>
+        })
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {
@@ -260,4 +275,40 @@ fn to_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Co
     let text = Content { body, ..Content::default() }.read(limit);
     let value = text.and_then(|bytes| json::parse(&bytes).into());
     value.map(move |value| whole(Body::Value(value)))
+}
+
+/// What is posted as a value: nothing at all is nil, because an action needs no content.
+fn posted_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
+    if !matches!(content.body, Body::Stream(..)) {
+        let empty = match &content.body {
+            Body::Empty => true,
+            Body::Bytes(bytes) => bytes.is_empty(),
+            Body::Text(text) => text.is_empty(),
+            _ => false,
+        };
+        return match empty {
+            true => Answer::ok(Content::value(Value::Nil)),
+            false => to_value(content, class, limit),
+        };
+    }
+    let Content { body, media_type, .. } = content;
+    let read = Content { body, ..Content::default() }.read(limit);
+    read.and_then(move |bytes| {
+        posted_value(Content { media_type, ..Content::bytes(bytes) }, class, limit)
+    })
+}
+
+/// Content that obeys the class, where there is one.
+fn checked(content: Content, verb: Verb, contract: Option<&Contract>) -> Result<Content> {
+    let (Some(contract), Body::Value(value)) = (contract, &content.body) else {
+        return Ok(content);
+    };
+    let purpose = match verb {
+        Verb::Post if value.is_nil() => return Ok(content),
+        Verb::Post => RecordUse::Create,
+        Verb::Merge => RecordUse::Change,
+        _ => RecordUse::Replace,
+    };
+    contract.check(value, purpose, &[])?;
+    Ok(content)
 }

@@ -132,7 +132,12 @@ impl WriteBack {
             && !self.pending.options.exact
             && self.pending.has_room(reference, content.as_ref())
         {
-            return Answer::ok(self.pending.add(reference, content, None));
+            return Answer::ok(self.pending.add(
+                reference,
+                content,
+                None,
+                context.from_client.clone(),
+            ));
         }
         let written =
             write_when_possible(self.pending.clone(), reference.clone(), content, context.clone());
@@ -162,7 +167,7 @@ async fn write_when_possible(
     while !pending.has_room(&on, content.as_ref()) {
         within(&context, pending.moved()).await?;
     }
-    Ok(pending.add(&on, content, before))
+    Ok(pending.add(&on, content, before, context.from_client.clone()))
 }
 
 /// Waits, but not longer than the caller does.
