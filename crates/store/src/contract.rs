@@ -306,7 +306,8 @@ impl Contract {
             match class.fields.iter().find(|field| field.name == *name) {
                 Some(field) => self.field(field, value, purpose, &place, problems),
                 None => {
-                    let known: Vec<&str> = class.fields.iter().map(|f| f.name.as_str()).collect();
+                    let known = class.fields.iter().filter(|field| !field.readonly);
+                    let known: Vec<&str> = known.map(|field| field.name.as_str()).collect();
                     let (class, known) = (&class.name, known.join(", "));
                     problems.add(&place, format!("{class} has no field `{name}`; it has {known}"));
                 }

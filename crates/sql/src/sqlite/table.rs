@@ -3,7 +3,6 @@
 use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
-use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
 use crate::sqlite::condition;
 use crate::sqlite::define::seen_by;
@@ -11,33 +10,24 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::insert;
 use crate::sqlite::kept::Kept;
 use crate::sqlite::keys::{entries, key_text, keys_sql, target_key};
+use crate::sqlite::plan::Plan;
 use crate::sqlite::reader::{Reader, Site, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
-use crate::sqlite::schema::{Key, TableInfo};
-use crate::sqlite::select::{Select, column, translate};
+use crate::sqlite::schema::Key;
+use crate::sqlite::select::Select;
 use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Posted, Query,
     RecordUse, Records, Reference, Shape, Store, TableFormat, Transaction, Value, Verb, Verbs,
 };
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most keys that listing a table answers.
 pub const LIST_LIMIT: usize = 100_000;
-
-/// Queries of references that a table remembers the statements of.
-const QUERIES: usize = 64;
-
-/// Queries of programs that a table remembers the statements of.
-const TRANSLATED: usize = 16;
-
-/// The longest query of a reference that is remembered, in bytes.
-const QUERY_LENGTH: usize = 1024;
 
 /// A table of a database, seen as it is or as a class sees it.
 ///
@@ -63,16 +53,6 @@ pub(crate) struct Inner {
     class: Option<Rc<str>>,
     admission: Admission,
     plan: RefCell<Option<(i64, Rc<Plan>)>>,
-}
-
-/// What was made of the table's description, while that does not change.
-struct Plan {
-    target: Arc<Target>,
-    all: Arc<Select>,
-    /// The statements of queries that references had.
-    queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
-    /// The statements of queries that a program ran, the latest last.
-    translated: RefCell<Vec<(Query, Arc<Select>)>>,
 }
 
 impl Table {
@@ -501,47 +481,6 @@ impl Inner {
 
     pub(crate) fn classed(&self, content: Content) -> Content {
         Content { class: self.class.clone(), ..content }
-    }
-}
-
-impl Plan {
-    fn new(info: TableInfo) -> Result<Self, Fault> {
-        let all = Arc::new(translate(&info, &Query::default())?);
-        let target = Arc::new(Target::new(info));
-        let (queries, translated) = (RefCell::default(), RefCell::default());
-        Ok(Plan { target, all, queries, translated })
-    }
-
-    /// The statement for a query of a program: its handlers ask the same few again and again.
-    fn translated(&self, query: &Query) -> Result<Arc<Select>, Fault> {
-        let mut translated = self.translated.borrow_mut();
-        if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
-            return Ok(known.clone());
-        }
-        let select = Arc::new(translate(&self.target.info, query)?);
-        if translated.len() >= TRANSLATED {
-            translated.remove(0);
-        }
-        translated.push((query.clone(), select.clone()));
-        Ok(select)
-    }
-
-    /// The statement for the query of a reference.
-    fn select(&self, query: &str) -> Result<Arc<Select>, Fault> {
-        if let Some(known) = self.queries.borrow().get(query) {
-            return Ok(known.clone());
-        }
-        let info = &self.target.info;
-        let parsed = parameters::parse(query, |name| Ok(column(info, name)?.kind))?;
-        let select = Arc::new(translate(info, &parsed)?);
-        if query.len() <= QUERY_LENGTH {
-            let mut queries = self.queries.borrow_mut();
-            if queries.len() >= QUERIES {
-                queries.clear();
-            }
-            queries.insert(query.into(), select.clone());
-        }
-        Ok(select)
     }
 }
 
