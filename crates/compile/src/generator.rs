@@ -84,6 +84,8 @@ pub(crate) struct Function {
 #[derive(Clone, Default)]
 pub(crate) struct ClassFacts {
     pub(crate) variables: Vec<String>,
+    /// Those that have a type.
+    pub(crate) typed: BTreeSet<String>,
     pub(crate) superclass: Option<String>,
 }
 

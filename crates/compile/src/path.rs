@@ -185,6 +185,13 @@ impl Generator<'_> {
                 }
                 "this" if self.is_own_variable(name) => {
                     let code = format!("self.{}", field(name));
+                    if self.is_typed_variable(name) {
+                        let given = self.temporary();
+                        self.expression_to(value, &Tail::Keep(given.clone()));
+                        let fits = format!("self._fits.{}", field(name));
+                        self.code.push_str(&format!("{mark}{code}={fits}({given}) "));
+                        return Code::prefix(code);
+                    }
                     self.expression_to(value, &Tail::Keep(code.clone()));
                     return Code::prefix(code);
                 }
@@ -354,6 +361,20 @@ impl Generator<'_> {
         self.method.as_ref().is_some_and(|method| {
             !method.class_side && self.inherited_variables(&method.class).contains(name)
         })
+    }
+
+    /// Whether an own variable was declared with a type.
+    fn is_typed_variable(&self, name: &str) -> bool {
+        let mut class = self.method.as_ref().map(|method| method.class.clone());
+        let mut steps = 0;
+        while let Some(facts) = class.and_then(|class| self.classes.get(&class)) {
+            steps += 1;
+            if steps > 100 || facts.typed.contains(name) {
+                return steps <= 100;
+            }
+            class = facts.superclass.clone();
+        }
+        false
     }
 
     fn own_scheme(&mut self, scheme: &str, path: &Path) -> Own {

@@ -60,6 +60,18 @@ impl Generator<'_> {
             StatementKind::Template { name, value } => self.template(name, value, tail),
             StatementKind::Test { name, body } => self.test(name, body, tail),
             StatementKind::Shell(_) => self.shell_line(statement),
+            StatementKind::Variables(declaration) if !declaration.marks.is_empty() => {
+                if let Some(mark) = declaration.marks.first() {
+                    self.error(
+                        Diagnostic::error(
+                            mark.span,
+                            "this variable belongs to no class",
+                            "no mark here",
+                        )
+                        .hint("only the variables of a class take marks: remove this one"),
+                    );
+                }
+            }
             StatementKind::Variables(_) | StatementKind::Temporaries(_) => {
                 if *tail != Tail::Discard {
                     self.finish(Code::constant("nil"), tail);

@@ -17,8 +17,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy, PortContent,
-    Reference, Result, Store, Verbs,
+    Body, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy,
+    PortContent, Reference, Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -60,6 +60,7 @@ impl Turn {
             },
             deadline: self.meter.now().checked_add(self.limits.request_time),
             exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
+            from_client: Some(ClientContent::default()),
             ..Context::default()
         }
     }

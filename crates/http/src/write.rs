@@ -13,7 +13,7 @@ use crate::{form, media};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Body, Condition, Content, Context, Error, Kind, Outcome, Verb};
+use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind, Outcome, Verb};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -65,7 +65,8 @@ impl Turn {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.body = Some(bytes.clone());
         }
-        let context = Context { known: None, ..self.context() };
+        let sent = ClientContent { text: Some(bytes.clone()), ..ClientContent::default() };
+        let context = Context { known: None, from_client: Some(sent), ..self.context() };
         let (body, media_type) = media::text_or_bytes(bytes, media_type);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, meter) = (self.patience(None), self.meter.clone());
@@ -89,7 +90,8 @@ impl Turn {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.is_streamed = true;
         }
-        let context = Context { exchange: self.context().exchange, ..Context::default() };
+        let Context { exchange, from_client, .. } = self.context();
+        let context = Context { exchange, from_client, ..Context::default() };
         let body = Body::Stream(stream, length);
         let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();

@@ -5,6 +5,7 @@ use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
+use crate::value::Origin;
 use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
     Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
@@ -77,12 +78,16 @@ impl ScriptStore {
                 Some(query) => stack.push_bytes(query.as_bytes()),
                 None => stack.push_nil(),
             }
+            let origin = match call.from_client {
+                Some(_) => Origin::Client,
+                None => Origin::Program,
+            };
             match value {
                 // Whether bytes happen to be UTF-8 makes no difference to a program.
                 Some(Content { body: Body::Bytes(bytes), .. }) => {
                     crate::value::push_data(isolate, stack, &bytes);
                 }
-                value => crate::value::push_content(isolate, stack, value),
+                value => crate::value::push_content_of(isolate, stack, value, origin),
             }
             5
         };
@@ -115,10 +120,13 @@ impl ScriptStore {
             },
             name: self.name.clone(),
         };
-        let (reference, call) = (reference.clone(), call.clone());
+        let (reference, mut call) = (reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
             let bytes = content.read(LARGEST_BODY).await?;
+            if let Some(from_client) = &mut call.from_client {
+                from_client.text = Some(bytes.clone());
+            }
             let mut content = Content::bytes(bytes);
             content.media_type = media_type;
             let content = typed(content)?;

@@ -1,6 +1,6 @@
 //! Failures inside this crate: plain data, so that they can cross threads.
 
-use runnel_store::{Error, Kind};
+use runnel_store::{Error, FieldProblem, Kind};
 
 /// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
 /// this one is plain data, because the writer and the pool answer from theirs.
@@ -11,8 +11,8 @@ pub(crate) struct Fault {
     /// What the database said, for the log.
     pub(crate) detail: Option<String>,
     pub(crate) cause: Cause,
-    /// The field of a record that is wrong, and how.
-    pub(crate) field: Option<Box<(String, String)>>,
+    /// The fields of the content that are wrong, where they are known.
+    pub(crate) fields: Vec<FieldProblem>,
 }
 
 /// What is wrong with a field that the table has no column for.
@@ -41,7 +41,13 @@ pub(crate) enum Cause {
 
 impl Fault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), detail: None, cause: Cause::Other, field: None }
+        Fault {
+            kind,
+            message: message.into(),
+            detail: None,
+            cause: Cause::Other,
+            fields: Vec::new(),
+        }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -67,9 +73,10 @@ impl Fault {
         self
     }
 
-    /// It is about a field of the record that is written.
+    /// Names the field of the record that is wrong, and how.
     pub(crate) fn of_field(mut self, name: &str, message: impl Into<String>) -> Self {
-        self.field = Some(Box::new((name.to_string(), message.into())));
+        let pointer = if name.is_empty() { String::new() } else { runnel_store::pointer_of(name) };
+        self.fields.push(FieldProblem { pointer, message: message.into() });
         self
     }
 
@@ -83,6 +90,14 @@ impl Fault {
         self
     }
 
+    /// What is wrong with a record is the client's fault where the client sent it.
+    pub(crate) fn of_content(mut self, client: bool) -> Self {
+        if client && matches!(self.kind, Kind::Invalid | Kind::Unsupported) {
+            self.kind = Kind::Unprocessable;
+        }
+        self
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.cause == Cause::Busy
     }
@@ -92,23 +107,12 @@ impl Fault {
     }
 }
 
-/// A field as a JSON pointer (RFC 6901); the whole record where no field is meant.
-fn json_pointer(name: &str) -> String {
-    if name.is_empty() {
-        return String::new();
-    }
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
-}
-
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
+        error.fields = fault.fields;
         error.temporary |= fault.cause == Cause::Again;
-        if let Some(field) = fault.field {
-            let (name, message) = *field;
-            error = error.with_field(json_pointer(&name), message);
-        }
         error
     }
 }

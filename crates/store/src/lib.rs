@@ -20,6 +20,7 @@ mod combine;
 mod compare;
 mod condition;
 mod content;
+mod contract;
 mod copy;
 mod counters;
 mod csv;
@@ -64,6 +65,10 @@ pub use combine::{
 };
 pub use condition::{Condition, Conditions};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy, Metadata};
+pub use contract::{
+    Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,
+    unprocessable,
+};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -88,7 +93,9 @@ pub use reference::Reference;
 pub use seekable::{Chunks, Seekable};
 pub use segment::{decode_segment, encode_segment, is_escape};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};
-pub use store::{Calling, Confinement, Context, Entry, Exchange, Store, Verb, Verbs};
+pub use store::{
+    Calling, ClientContent, Confinement, Context, Entry, Exchange, Store, Verb, Verbs,
+};
 pub use table_text::{TABLE_RECORD, TableFormat, TableText};
 pub use tables::Tables;
 pub use text::Text;

@@ -221,6 +221,24 @@ pub struct Context {
     pub exchange: Option<Rc<dyn Exchange>>,
     /// The innermost transaction that the caller is in.
     pub transaction: Option<Rc<dyn Transaction>>,
+    /// Set where the content of a write came from a client of a server.
+    pub from_client: Option<ClientContent>,
+}
+
+/// Content that a client sent: it obeys the class of its table.
+#[derive(Clone, Debug, Default)]
+pub struct ClientContent {
+    /// The fields that the program has set in it, which may be any of the class.
+    pub granted: Option<Rc<[String]>>,
+    /// The text that the client sent, where it was read at once.
+    pub text: Option<bytes::Bytes>,
+}
+
+impl ClientContent {
+    /// The fields that the program has set.
+    pub fn granted(&self) -> &[String] {
+        self.granted.as_deref().unwrap_or_default()
+    }
 }
 
 impl Context {

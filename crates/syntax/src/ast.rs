@@ -104,11 +104,13 @@ pub enum StatementKind {
     Error,
 }
 
-/// `var <type> a, b.` The names share the type.
+/// `var <type mark …> a, b.` The names share the type and its marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableDeclaration {
     /// The type such as `int`.
     pub kind: Option<Word>,
+    /// The marks behind the type, such as `required`.
+    pub marks: Vec<Word>,
     /// The names.
     pub names: Vec<Word>,
 }

@@ -135,6 +135,10 @@ fn definitions() {
 }
 ",
     );
+    check(
+        "class A{var <string  readonly   required >a,b.}",
+        "class A {\n    var <string readonly required> a, b.\n}\n",
+    );
     check("filter up|{^object uppercase}", "filter up |{ ^object uppercase. }\n");
     check(
         "scheme S{/a{get{1}put{2}}\n/b{list{[]}}}",

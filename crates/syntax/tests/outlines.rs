@@ -133,6 +133,8 @@ fn literals() {
 #[test]
 fn definitions() {
     check("class A: B { var <int> x, y. -m { 1 } }", "class A : B { var <int>x, y . -m { 1 } }");
+    check("class A { var <int required> x }", "class A { var <int required>x }");
+    check("var <int required> x", "var <int required>x");
     check("filter f |{ ^ object }", "filter f { |{ ^ object } }");
     check("protocol P { -m1. -m2: x\n+m3 }", "protocol P { -m1 . -m2: x . +m3 }");
     check("class V { -> x { 2 } -, y { 3 } }", "class V { -> x { 2 } . -, y { 3 } }");

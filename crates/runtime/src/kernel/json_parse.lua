@@ -189,11 +189,16 @@ function K.fromDictionary(class, dictionary)
     values[i] = value
   end
   local object = K.shaped(class, names, values, n)
-  if object then return object end
+  if object then
+    object._sent, object._sentKey = dictionary._sent, dictionary._sent
+    return object
+  end
   object = class:new()
+  object._sent, object._sentKey = dictionary._sent, dictionary._sent
   for i = 1, n do
     if map[names[i]] ~= nil then K.setDeclared(object, class, names[i], values[i]) end
   end
+  K.complete(object)
   return object
 end
 

@@ -270,6 +270,8 @@ local function article(name)
   return (find(name, "^[AEIOU]") and "an " or "a ") .. name
 end
 
+K.articleOf = article
+
 K.methods(Object, {
   ["init"] = function(self) return self end,
   ["class"] = classOf,

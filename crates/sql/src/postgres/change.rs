@@ -38,10 +38,10 @@ impl RowOf {
         };
         if self.values[place] != *key && self.values[place] != Parameter::Null {
             let name = table.key().map_or("key", |column| column.name.as_str());
-            return Err(Fault::invalid(format!(
+            let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
-            ))
-            .of_field(name, "is not that of the path"));
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.values.remove(place);
@@ -170,7 +170,7 @@ pub(crate) async fn put(
     let mut row = RowOf::of(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
-        if at == position || other.generated {
+        if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
             continue;
         }
         let name = quoted(&other.name);

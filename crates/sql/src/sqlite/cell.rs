@@ -271,7 +271,14 @@ mod tests {
     use super::*;
 
     fn column(kind: FieldType, affinity: Affinity) -> ColumnInfo {
-        ColumnInfo { name: "n".into(), kind, affinity, generated: false, default: None }
+        ColumnInfo {
+            name: "n".into(),
+            kind,
+            affinity,
+            generated: false,
+            readonly: false,
+            default: None,
+        }
     }
 
     #[test]

@@ -78,10 +78,10 @@ impl Row {
         let Some(place) = place else { return Ok(self) };
         if self.cells[place] != *key && self.cells[place] != Cell::Null {
             let name = &column.name;
-            return Err(Fault::invalid(format!(
+            let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
-            ))
-            .of_field(name, "is not that of the path"));
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.cells.remove(place);
@@ -316,6 +316,7 @@ impl Target {
         let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
             whole
                 && !column.generated
+                && !column.readonly
                 && !row.columns.contains(position)
                 && quoted(&column.name) != name
         });
