@@ -186,14 +186,14 @@ impl Generator<'_> {
             .map(|(_, variable)| variable.code.rsplit('.').next().unwrap_or(""))
             .collect();
         let outer = self.method.replace(MethodContext { home: function, client, ..context });
-        let outer_element = self.query_element.take();
+        let outer_brackets = self.brackets.take();
         let text = self.function_body(&declared, |this| {
             this.scoped(scope, |this| {
                 this.declare(&body.statements);
                 this.statements(&body.statements, tail);
             });
         });
-        self.query_element = outer_element;
+        self.brackets = outer_brackets;
         let unwinds = self.method.as_ref().is_some_and(|method| method.unwinds);
         self.method = outer;
         let list = if list.is_empty() { String::new() } else { format!(",{}", list.join(",")) };

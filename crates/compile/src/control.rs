@@ -127,13 +127,8 @@ impl Generator<'_> {
         let asked = self.temporary();
         self.code.push_str(&format!("{mark}{asked}={} if truth({asked}) then ", value.text));
         self.branch(yes, tail);
-        self.code.push_str(&format!("elseif {asked}~=nil then "));
+        self.code.push_str("else ");
         self.branch(no, tail);
-        if *tail != Tail::Discard {
-            // nil was asked: it answers nil.
-            self.code.push_str("else ");
-            self.finish(Code::constant("nil"), tail);
-        }
         self.code.push_str("end ");
     }
 
@@ -149,8 +144,7 @@ impl Generator<'_> {
         let (goes_on, stays) = if and { ("true", "false") } else { ("false", "true") };
         self.code.push_str(&format!("if {asked}=={goes_on} then "));
         self.inlined(block, None, &Tail::Keep(result.clone()));
-        self.code.push_str(&format!("elseif {asked}=={stays} then {result}={stays} else "));
-        self.code.push_str(&format!("{result}=nil end "));
+        self.code.push_str(&format!("else {result}={stays} end "));
         if !matches!(tail, Tail::Keep(_)) {
             self.finish(Code { prefix: true, ..Code::constant(result) }, tail);
         }

@@ -259,13 +259,17 @@ impl Generator<'_> {
             if variable.owner.is_none() && self.classes.contains_key(name) {
                 // `todo ← todo store`: until it has a value, the name is that of the class.
                 self.helper("G");
-                return Code::prefix(format!("({code} or G[{}])", quoted(name)));
+                let code = format!("({code} or G[{}])", quoted(name));
+                return self.in_brackets(name, code, span);
             }
-            return Code::prefix(code);
+            return self.in_brackets(name, code, span);
         }
-        if let Some(element) = self.query_element.clone() {
+        if let Some(brackets) = &self.brackets
+            && brackets.bare
+        {
+            let code = format!("K.property({},{})", brackets.element, quoted(name));
             self.helper("K");
-            return Code::call(format!("K.property({element},{})", quoted(name)));
+            return Code::call(code);
         }
         if self.known.is_predefined(name) {
             self.helper("P");

@@ -62,6 +62,8 @@ pub struct Chunk {
     pub warnings: Vec<Diagnostic>,
     /// Whether the last statement is an assignment or a definition: the prompt does not echo it.
     pub silent: bool,
+    /// The variables that the source assigns or declares itself, not in blocks.
+    pub variables: Vec<String>,
 }
 
 /// A Lua function under construction.
@@ -118,7 +120,9 @@ pub(crate) struct Generator<'a> {
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
-    pub(crate) query_element: Option<String>,
+    pub(crate) brackets: Option<crate::query::Brackets>,
+    /// The class of the elements that variables of the script hold, where it is known.
+    pub(crate) element_classes: BTreeMap<String, String>,
     /// Other sources are loaded while it runs: capitalised names may be classes of theirs.
     pub(crate) loads: bool,
     pub(crate) level: usize,
@@ -166,7 +170,8 @@ pub fn compile(
             );
             return Err(generator.diagnostics);
         }
-        return Ok(Chunk { lua, warnings: generator.diagnostics, silent });
+        let variables = assigned(&program.statements).into_iter().collect();
+        return Ok(Chunk { lua, warnings: generator.diagnostics, silent, variables });
     }
 }
 
@@ -191,7 +196,8 @@ impl<'a> Generator<'a> {
             templates: BTreeSet::new(),
             schemes: BTreeSet::new(),
             method: None,
-            query_element: None,
+            brackets: None,
+            element_classes: BTreeMap::new(),
             loads: false,
             level: 0,
             top_table: "V",
@@ -206,6 +212,7 @@ impl<'a> Generator<'a> {
     /// The whole program; answers whether its value should not be echoed at the prompt.
     fn program(&mut self, program: &Program) -> bool {
         self.collect(&program.statements);
+        self.collect_element_classes(&program.statements);
         let mut names = assigned(&program.statements);
         if let Some(signature) = &program.signature {
             names

@@ -11,6 +11,7 @@ mod class;
 mod control;
 mod element;
 mod element_check;
+mod element_class;
 mod expression;
 mod generator;
 mod html;

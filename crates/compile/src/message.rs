@@ -23,6 +23,24 @@ fn operator(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Characters of the source that the error of `required` shows.
+const MOST_SHOWN: usize = 80;
+
+/// The order comparisons as messages: between query brackets they are false with nil.
+const COMPARISONS: [&str; 5] =
+    ["isLessThan", "isGreaterThan", "isLessThanOrEqualTo", "isGreaterThanOrEqualTo", "between"];
+
+/// The operator between query brackets, where comparisons with nil are false.
+fn query_operator(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "lt" => "K.queryLt",
+        "gt" => "K.queryGt",
+        "le" => "K.queryLe",
+        "ge" => "K.queryGe",
+        _ => return None,
+    })
+}
+
 impl Generator<'_> {
     /// A chain of messages, from the innermost receiver outwards: long ones do not use the stack.
     pub(crate) fn chain(&mut self, expression: &Expression) -> Code {
@@ -55,6 +73,9 @@ impl Generator<'_> {
                     return call;
                 }
                 let mark = self.mark(word.span);
+                if word.text == "required" {
+                    return self.required(receiver, source, &mark);
+                }
                 let text = format!("{}{mark}:{}()", receiver.receiver(), names::unary(&word.text));
                 Code::call(text).deeper_than(&[receiver])
             }
@@ -64,7 +85,9 @@ impl Generator<'_> {
                 let mark = self.mark(word.span);
                 let text = match operator(&word.text) {
                     Some(name) => {
-                        self.helper(name);
+                        let lenient = self.brackets.as_ref().and_then(|_| query_operator(name));
+                        self.helper(if lenient.is_some() { "K" } else { name });
+                        let name = lenient.unwrap_or(name);
                         format!("{mark}{name}({},{})", receiver.text, argument.text)
                     }
                     None => format!(
@@ -92,12 +115,34 @@ impl Generator<'_> {
                     return call;
                 }
                 let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
-                let text = format!("{}{mark}:{name}({list})", receiver.receiver());
+                let first = parts.first().map_or("", |(word, _)| word.text.as_str());
+                let text = if self.brackets.is_some() && COMPARISONS.contains(&first) {
+                    self.helper("K");
+                    let name = names::quoted(&name);
+                    format!("{mark}K.queryCompare({},{name},{list})", receiver.text)
+                } else {
+                    format!("{}{mark}:{name}({list})", receiver.receiver())
+                };
                 let mut inner = arguments;
                 inner.push(receiver);
                 Code::call(text).with_arguments(&inner)
             }
         }
+    }
+
+    /// `env:TOKEN required`: the value, or an error that names what was written.
+    fn required(&mut self, value: Code, source: &Expression, mark: &str) -> Code {
+        let span = source.span;
+        let text = self.source.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let scheme = match &source.kind {
+            ExpressionKind::Reference(path) => path.scheme.as_ref().map_or("", |word| &word.text),
+            _ => "",
+        };
+        let text: String = text.chars().take(MOST_SHOWN).collect();
+        let (text, scheme) = (names::quoted(&text), names::quoted(scheme));
+        self.helper("K");
+        Code::call(format!("{mark}K.required({},{text},{scheme})", value.text))
+            .deeper_than(&[value])
     }
 
     fn kept_before(&mut self, receiver: Code, arguments: &[&Expression]) -> Code {

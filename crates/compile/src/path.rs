@@ -8,8 +8,8 @@ use crate::generator::Generator;
 use crate::names::{field, nearest, quoted};
 use crate::scope::Variable;
 use crate::statement::Tail;
-use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Expression, ExpressionKind, Message, Path, Statement, StatementKind};
+use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
 
 /// The schemes that a program installs by `scheme:name ← store`.
@@ -62,11 +62,11 @@ impl Generator<'_> {
         let literal = path.literal();
         match (scheme.as_str(), literal.as_deref()) {
             ("var" | "default", Some(name)) if !name.contains('/') => {
-                return self.name(name, path.span);
+                return self.variable_named(name, path.span);
             }
             ("var" | "default", Some(name)) => {
                 let (first, rest) = name.split_once('/').unwrap_or((name, ""));
-                let base = self.name(first, path.span);
+                let base = self.variable_named(first, path.span);
                 self.helper("K");
                 return Code::call(format!("{mark}K.walk({},{})", base.text, quoted(rest)))
                     .deeper_than(&[base]);
@@ -116,6 +116,14 @@ impl Generator<'_> {
             },
         };
         Code::call(format!("{mark}{call}")).deeper_than(&[text])
+    }
+
+    /// `var:name`: the variable, also between query brackets.
+    fn variable_named(&mut self, name: &str, span: Span) -> Code {
+        let brackets = self.brackets.take();
+        let code = self.name(name, span);
+        self.brackets = brackets;
+        code
     }
 
     /// `scheme:path ← value`

@@ -9,8 +9,9 @@ use crate::generator::Generator;
 use crate::names::quoted;
 use crate::scope::{Scope, walk};
 use crate::statement::Tail;
-use runnel_syntax::Span;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message, StatementKind, Word};
+use runnel_syntax::{Diagnostic, Span};
+use std::collections::BTreeSet;
 
 /// Messages whose block says which elements are meant.
 const CONDITIONS: [&str; 8] =
@@ -24,6 +25,21 @@ const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
 /// The longest part of a source that a message shows.
 const LONGEST_PART: usize = 60;
 
+/// The query brackets whose block is compiled.
+#[derive(Debug)]
+pub(crate) struct Brackets {
+    /// The Lua variable that holds the element.
+    pub(crate) element: String,
+    /// Whether bare names may be fields: the block declares no parameter.
+    pub(crate) bare: bool,
+    /// Scopes around the brackets.
+    depth: usize,
+    /// The class of the elements, where it is known.
+    class: Option<String>,
+    /// Variables from outside that are read by their bare names: none may be a field.
+    outside: BTreeSet<String>,
+}
+
 /// How a query block names its element.
 enum Element<'a> {
     /// Bare names are fields, unless a variable of that name is visible.
@@ -35,14 +51,17 @@ enum Element<'a> {
 impl Generator<'_> {
     /// `receiver[{ … }]`
     pub(crate) fn query(&mut self, receiver: &Expression, block: &Block) -> Code {
+        let class = self.elements_of(receiver);
         let receiver = self.expression(receiver);
         let receiver = self.keep(receiver);
-        let data = match self.query_data(block, &Element::Bare) {
+        let declared = block.parameters.first().map(|parameter| parameter.name.text.clone());
+        let style = declared.as_deref().map_or(Element::Bare, Element::Parameter);
+        let data = match self.query_data(block, &style) {
             Ok(data) => data,
             Err(part) => self.reason(part),
         };
         let function = self.coming_function();
-        let declared = block.parameters.first().map(|parameter| parameter.name.text.clone());
+        let bare = declared.is_none();
         let element = self.new_variable("element", function);
         let local = element.code.rsplit('.').next().unwrap_or("").to_string();
         let mut scope = Scope::default();
@@ -50,7 +69,13 @@ impl Generator<'_> {
         if let Some(name) = declared {
             scope.names.push((name, element.clone()));
         }
-        let outer = self.query_element.replace(element.code.clone());
+        let outer = self.brackets.replace(Brackets {
+            element: element.code.clone(),
+            bare,
+            depth: self.scopes.len(),
+            class,
+            outside: BTreeSet::new(),
+        });
         let parameters = vec![("$0".to_string(), element)];
         let body = self.function_body(&parameters, |this| {
             this.scoped(scope, |this| {
@@ -58,10 +83,44 @@ impl Generator<'_> {
                 this.statements(&block.statements, &Tail::Return);
             });
         });
-        self.query_element = outer;
+        let outside = std::mem::replace(&mut self.brackets, outer).map(|inner| inner.outside);
+        let names: Vec<String> =
+            outside.iter().flatten().map(|name| crate::names::quoted(name)).collect();
+        let names =
+            if names.is_empty() { String::new() } else { format!(",{{{}}}", names.join(",")) };
         self.helper("query");
         let mark = self.mark(block.span);
-        Code::call(format!("{mark}query({},function({local}){body} end,{data})", receiver.text))
+        let call = format!("query({},function({local}){body} end,{data}{names})", receiver.text);
+        Code::call(format!("{mark}{call}"))
+    }
+
+    /// The code of a variable that is read by its bare name: between query brackets it must not be
+    /// a field of the element too.
+    pub(crate) fn in_brackets(&mut self, name: &str, code: String, span: Span) -> Code {
+        let inside = |brackets: &Brackets| {
+            self.scopes[brackets.depth..].iter().any(|scope| scope.get(name).is_some())
+        };
+        let (element, class) = match &self.brackets {
+            Some(brackets) if brackets.bare && !name.starts_with('$') && !inside(brackets) => {
+                (brackets.element.clone(), brackets.class.clone())
+            }
+            _ => return Code::prefix(code),
+        };
+        if let Some(class) = class
+            && self.inherited_variables(&class).contains(name)
+        {
+            let article = if class.starts_with(['A', 'E', 'I', 'O', 'U']) { "an" } else { "a" };
+            let title = format!("`{name}` is a variable and a field of {article} {class}");
+            self.error(Diagnostic::error(span, title, "which one is meant?").hint(format!(
+                "write `{{ :each | each {name} … }}` for the field, `var:{name}` for the variable"
+            )));
+        }
+        if let Some(brackets) = &mut self.brackets {
+            brackets.outside.insert(name.to_string());
+        }
+        self.helper("K");
+        let mark = self.mark(span);
+        Code::call(format!("{mark}K.outside({element},{},{code})", quoted(name)))
     }
 
     /// What a store may need of `select: { … }`, `sorted: { … }` and their like, as one more
@@ -188,7 +247,14 @@ impl Generator<'_> {
         let (operator, value) = match name {
             "isNil" => ("=", "K.NULL"),
             "isNotNil" | "notNil" => ("≠", "K.NULL"),
-            "isEmpty" => ("=", "\"\""),
+            // Nil is empty too.
+            "isEmpty" | "notEmpty" | "isNotEmpty" => {
+                let field = quoted(&self.field_of(receiver, element)?);
+                self.helper("K");
+                let empty = format!("{{\"or\",{{\"=\",{field},\"\"}},{{\"=\",{field},K.NULL}}}}");
+                let is_empty = name == "isEmpty";
+                return Some(Ok(if is_empty { empty } else { format!("{{\"not\",{empty}}}") }));
+            }
             _ => return None,
         };
         let field = quoted(&self.field_of(receiver, element)?);

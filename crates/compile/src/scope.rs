@@ -143,7 +143,7 @@ fn arguments<'a>(message: &'a Message, pending: &mut Vec<&'a Expression>) {
     }
 }
 
-fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
+pub(crate) fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Expression>) {
     match &expression.kind {
         ExpressionKind::Interpolated(parts) => {
             pending.extend(parts.iter().filter_map(|part| match part {

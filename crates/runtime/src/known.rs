@@ -51,6 +51,17 @@ impl KernelNames<'_> {
         })
     }
 
+    /// Makes variables known to the sources that follow, also while they hold nil.
+    pub(crate) fn declare(&self, variables: &[String]) {
+        self.with_table("declared", |stack| {
+            let table = stack.top();
+            for name in variables {
+                stack.push_boolean(true);
+                stack.set_field(table, name);
+            }
+        });
+    }
+
     /// The keys of a table of the kernel that are texts.
     pub(crate) fn keys(&self, table: &str) -> Vec<String> {
         self.with_table(table, |stack| {

@@ -74,6 +74,7 @@ impl Isolate {
                 .hint("split it into several files that load each other"),
             ]
         })?;
+        KernelNames(self).declare(&chunk.variables);
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
         Ok((slot, chunk.silent, warnings))

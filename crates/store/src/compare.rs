@@ -5,8 +5,13 @@ use std::cmp::Ordering;
 
 impl Comparison {
     /// Whether the comparison holds. Values that cannot be compared (text with a number, nil with
-    /// anything else) are not equal, and neither less nor greater.
+    /// anything else) are not equal, and neither less nor greater. Nil has no order: only
+    /// equality holds between two nils.
     pub fn holds(self, left: &Value, right: &Value) -> bool {
+        let equality = matches!(self, Comparison::Equal | Comparison::NotEqual);
+        if !equality && (left.is_nil() || right.is_nil()) {
+            return false;
+        }
         let order = left.compare(right);
         match self {
             Comparison::Equal => order == Some(Ordering::Equal),
@@ -187,7 +192,7 @@ mod tests {
         assert!(Comparison::NotEqual.holds(&Value::Nil, &Value::Int(0)));
         assert!(!Comparison::Less.holds(&Value::Nil, &Value::Int(1)));
         assert!(!Comparison::GreaterOrEqual.holds(&Value::Int(1), &Value::Nil));
-        assert!(Comparison::LessOrEqual.holds(&Value::Nil, &Value::Nil));
+        assert!(!Comparison::LessOrEqual.holds(&Value::Nil, &Value::Nil));
     }
 
     #[test]

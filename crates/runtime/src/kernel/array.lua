@@ -350,11 +350,15 @@ function K.atPut(self, index, value)
   return self:at_put_(index, value)
 end
 
--- `r[{ condition }]`; the data for stores that translate the condition is not needed here.
-function K.query(self, block, data)
+-- `r[{ condition }]`; the data for stores that translate the condition is not needed here. `names`
+-- are the variables from outside that the block reads by their bare names, if any.
+function K.query(self, block, data, names)
   if type(self) == "table" then
     if self._isArray then return setmetatable(K.filtered(self, block, true), methods) end
-    if rawget(getmetatable(self), "query_with_") then return self:query_with_(block, data) end
+    if rawget(getmetatable(self), "query_with_") then
+      if names then K.refuseFields(self, names) end
+      return self:query_with_(block, data)
+    end
   end
   return self:select_(block)
 end

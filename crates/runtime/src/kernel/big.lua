@@ -132,7 +132,7 @@ end
 
 local function comparison(name, test)
   return function(self, other)
-    if other == nil or other == false then other = 0 elseif other == true then other = 1 end
+    if other == false then other = 0 elseif other == true then other = 1 end
     if type(other) ~= "number" and not (type(other) == "table" and other._isBig) then
       K.operandError(name, self, other)
     end
@@ -225,7 +225,7 @@ K.methods(Big, {
   ["gcd:"] = gcd,
   ["max:"] = function(self, other) return K.lt(self, other) and other or self end,
   ["min:"] = function(self, other) return K.gt(self, other) and other or self end,
-  ["between:and:"] = function(self, low, high) return K.ge(self, low) and K.le(self, high) end,
+  ["between:and:"] = K.between,
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
   ["copy"] = itself,
   ["asData"] = function(self) return K.data(K.str(self)) end,

@@ -1,4 +1,5 @@
--- true and false, the conditional messages (numbers understand them too: 0 is false), and null.
+-- true and false, the conditional messages (numbers and nil understand them too: 0 and nil are
+-- false), and null.
 local K = ...
 local type = type
 local truth, valueOf = K.truth, K.valueOf
@@ -33,12 +34,24 @@ local conditional = {
     if truth(self) then return true end
     return valueOf(other)
   end,
-  ["xor:"] = function(self, other) return truth(self) ~= (truth(valueOf(other)) or false) end,
+  ["xor:"] = function(self, other) return truth(self) ~= truth(valueOf(other)) end,
   ["not"] = function(self) return not truth(self) end,
-  ["|"] = function(self, other) return truth(self) or truth(valueOf(other)) or false end,
+  ["|"] = function(self, other) return truth(self) or truth(valueOf(other)) end,
 }
 K.methods(Boolean, conditional)
 K.methods(Number, conditional)
+K.methods(K.classes.Nil, conditional)
+
+-- nil is empty, and has no order.
+local function refuse(_, other) K.refuseNil(other) end
+K.methods(K.classes.Nil, {
+  ["isEmpty"] = function() return true end,
+  ["notEmpty"] = function() return false end, ["isNotEmpty"] = function() return false end,
+  ["ifEmpty:"] = function(_, block) return valueOf(block) end,
+  ["isLessThan:"] = refuse, ["isGreaterThan:"] = refuse, ["isLessThanOrEqualTo:"] = refuse,
+  ["isGreaterThanOrEqualTo:"] = refuse, ["max:"] = refuse, ["min:"] = refuse,
+  ["between:and:"] = refuse, ["min:max:"] = refuse,
+})
 
 -- In arithmetic true counts 1 and false 0.
 local function number(self) return self and 1 or 0 end
@@ -69,13 +82,14 @@ K.classMethods(Boolean, {
   ["false"] = function() return false end,
 })
 
--- null: what stands for nil inside arrays and dictionaries. It never comes out of them.
+-- null: what stands for nil inside arrays and dictionaries. It never comes out of them: to a
+-- program `NSNull null` is nil.
 local Null = K.newClass("Null", Object)
 K.alias("NSNull", Null)
 K.method(Null, "_kind", K.kinds.null)
 K.NULL = setmetatable({}, Null._methods)
 K.methods(Null, {
-  ["description"] = function() return "null" end,
+  ["description"] = function() return "nil" end,
   ["isNil"] = function() return true end,
   ["isNotNil"] = function() return false end,
   ["notNil"] = function() return false end,
@@ -85,6 +99,6 @@ K.methods(Null, {
   ["ifNotNil:ifNil:"] = function(_, _, block) return valueOf(block) end,
 })
 K.classMethods(Null, {
-  ["new"] = function() return K.NULL end,
-  ["null"] = function() return K.NULL end,
+  ["new"] = function() return nil end, ["alloc"] = function() return nil end,
+  ["null"] = function() return nil end,
 })

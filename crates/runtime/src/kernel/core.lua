@@ -276,7 +276,7 @@ K.alias("NSException", Error)
 for _, name in ipairs { "kind", "message", "reference", "detail" } do K.ivar(Error, name) end
 for _, key in ipairs {
   "_trace", "_temporary", "_native", "_uncatchable", "_isBig", "_equalsPlain", "_keyText", "_original",
-  "_over",
+  "_over", "_program",
 } do nilKeys[key] = true end
 
 -- Messages nobody understands --------------------------------------------------------------------
@@ -349,11 +349,10 @@ function K.nilMethodAdded() end -- nil's own methods are looked up at each messa
 
 -- Truth ----------------------------------------------------------------------------------------
 
--- true, false, or nil (for nil): what `ifTrue:` looks at. Numbers are true unless 0.
+-- true or false: what `ifTrue:` looks at. nil is false, numbers are true unless 0.
 function K.truth(value)
   if value == true then return true end
-  if value == false then return false end
-  if value == nil then return nil end
+  if value == false or value == nil then return false end
   if type(value) == "number" then return value ~= 0 end
   return K.truthSlow(value)
 end
@@ -379,6 +378,25 @@ local function slow(name, a, b)
   if a == nil then return nil end
   if a == true then a = 1 elseif a == false then a = 0 end
   return a[name](a, b)
+end
+
+-- Refuses an order comparison with nil on a side; `other` is the other side.
+function K.refuseNil(other)
+  local noun = "a number"
+  if type(other) == "string" or type(other) == "table" and other._isText then
+    noun = "a text"
+  elseif type(other) == "table" and not other._isBig then
+    noun = K.nameOf(other)
+  end
+  throw("typeError", "nil is not " .. noun,
+    { i_hint = "compare when there is a value: `ifNotNil:`, or give a default with `ifNil:`" })
+end
+
+local function compared(name, a, b)
+  if a == nil then K.refuseNil(b) end
+  -- Objects of the program may know what nil means to them.
+  if b == nil and type(a) ~= "table" then K.refuseNil(a) end
+  return slow(name, a, b)
 end
 
 function K.add(a, b)
@@ -429,22 +447,33 @@ end
 
 function K.lt(a, b)
   if type(a) == "number" and type(b) == "number" then return a < b end
-  return slow("isLessThan_", a, b)
+  return compared("isLessThan_", a, b)
 end
 
 function K.gt(a, b)
   if type(a) == "number" and type(b) == "number" then return a > b end
-  return slow("isGreaterThan_", a, b)
+  return compared("isGreaterThan_", a, b)
 end
 
 function K.le(a, b)
   if type(a) == "number" and type(b) == "number" then return a <= b end
-  return slow("isLessThanOrEqualTo_", a, b)
+  return compared("isLessThanOrEqualTo_", a, b)
 end
 
 function K.ge(a, b)
   if type(a) == "number" and type(b) == "number" then return a >= b end
-  return slow("isGreaterThanOrEqualTo_", a, b)
+  return compared("isGreaterThanOrEqualTo_", a, b)
+end
+
+-- Order comparisons between query brackets: false with nil, as in a database.
+function K.queryLt(a, b) return a ~= nil and b ~= nil and K.lt(a, b) end
+function K.queryGt(a, b) return a ~= nil and b ~= nil and K.gt(a, b) end
+function K.queryLe(a, b) return a ~= nil and b ~= nil and K.le(a, b) end
+function K.queryGe(a, b) return a ~= nil and b ~= nil and K.ge(a, b) end
+
+function K.queryCompare(receiver, name, a, b)
+  if receiver == nil or a == nil or b == nil and name == "between_and_" then return false end
+  return receiver[name](receiver, a, b)
 end
 
 function K.eq(a, b)

@@ -45,6 +45,7 @@ function K.define(keyword, name, super)
   super = super or classes[roots[keyword]]
   if not K.isClass(super) then throw("typeError", string.format("%s cannot be a superclass", K.nameOf(super))) end
   class = K.newClass(name, super)
+  class._program = true
   return class, super._methods, super._meta
 end
 

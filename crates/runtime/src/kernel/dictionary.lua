@@ -23,13 +23,10 @@ K.method(Dictionary, "_index", false)
 local methods = Dictionary._methods
 local HOLE = setmetatable({}, {})
 
--- Adopts keys and the map from key to value. A value that is nil (absent in the map) is an error,
--- as in every literal.
+-- Adopts keys and the map from key to value; a value absent in the map is nil.
 function K.dictionary(keys, map, n)
   for i = 1, n do
-    if map[keys[i]] == nil then
-      throw("nilValue", "the value of " .. K.repr(keys[i]) .. " is nil")
-    end
+    if map[keys[i]] == nil then map[keys[i]] = NULL end
   end
   return setmetatable({ _keys = keys, _map = map, _n = n }, methods)
 end
@@ -38,9 +35,7 @@ end
 function K.literalDictionary(keys, values, n)
   local dictionary = K.newDictionary()
   for i = 1, n do
-    local key, value = keys[i], values[i]
-    if value == nil then throw("nilValue", "the value of " .. K.repr(key) .. " is nil") end
-    dictionary:at_put_(key, value)
+    dictionary:at_put_(keys[i], values[i])
   end
   return dictionary
 end
@@ -112,12 +107,10 @@ local function removeKey(self, key)
   return value
 end
 
--- Storing nil removes the key.
+-- Storing nil keeps the key with nil.
 local function put(self, key, value)
-  if value == nil then
-    removeKey(self, key)
-    return nil
-  end
+  local stored = value
+  if value == nil then stored = NULL end
   local kind = type(key)
   if kind ~= "string" then key = toKey(key) end
   local map = self._map
@@ -128,7 +121,7 @@ local function put(self, key, value)
     local index = self._index
     if index then index[key] = last end
   end
-  map[key] = value
+  map[key] = stored
   return value
 end
 
@@ -160,6 +153,7 @@ local function keysAndValuesDo(self, block)
     local value = map[key]
     if value ~= nil and key ~= HOLE then
       if value == NULL then value = nil end
+      if key == NULL then key = nil end
       block(key, value)
     end
   end
@@ -173,6 +167,7 @@ local function valuesDo(self, block)
     local value = map[key]
     if value ~= nil and key ~= HOLE then
       if value == NULL then value = nil end
+      if key == NULL then key = nil end
       block(value, key)
     end
   end
@@ -183,7 +178,10 @@ local function keysDo(self, block)
   local keys = keysOf(self)
   for i = 1, self._n do
     local key = keys[i]
-    if key ~= HOLE and key ~= nil then block(key) end
+    if key ~= HOLE and key ~= nil then
+      if key == NULL then key = nil end
+      block(key)
+    end
   end
 end
 
@@ -196,7 +194,9 @@ local function filtered(self, block, wanted)
     local stored = map[key]
     local value = stored
     if value == NULL then value = nil end
-    if yes(block(value, key)) == wanted then put(out, key, stored) end
+    local shown = key
+    if key == NULL then shown = nil end
+    if yes(block(value, shown)) == wanted then put(out, key, stored) end
   end
   return out
 end
@@ -215,8 +215,10 @@ local function collect(self, block)
     local key = keys[i]
     local value = map[key]
     if value == NULL then value = nil end
+    if key == NULL then key = nil end
     value = block(value, key)
-    out[i] = value == nil and NULL or value
+    if value == nil then value = NULL end
+    out[i] = value
   end
   return K.array(out)
 end
@@ -225,10 +227,7 @@ end
 local function collectValues(self, block)
   block = asBlock(block, "collectValues:")
   local out = K.newDictionary()
-  valuesDo(self, function(value, key)
-    value = block(value, key)
-    put(out, key, value == nil and NULL or value)
-  end)
+  valuesDo(self, function(value, key) put(out, key == nil and NULL or key, block(value, key)) end)
   return out
 end
 
@@ -260,7 +259,11 @@ local function keyAtValue(self, wanted)
   local keys, map = keysOf(self), self._map
   if wanted == nil then wanted = NULL end
   for i = 1, self._n do
-    if eq(map[keys[i]], wanted) then return keys[i] end
+    local key = keys[i]
+    if eq(map[key], wanted) then
+      if key == NULL then return nil end
+      return key
+    end
   end
   return nil
 end
@@ -288,9 +291,8 @@ K.methods(Dictionary, {
     return value
   end,
   ["at:ifPresent:"] = function(self, key, block)
-    local value = at(self, key)
-    if value == nil then return nil end
-    return K.valueOf(block, value)
+    if not includesKey(self, key) then return nil end
+    return K.valueOf(block, at(self, key))
   end,
   ["removeObjectForKey:"] = removed, ["removeKey:"] = removed, ["removeAt:"] = removed,
   ["removeKey:ifAbsent:"] = function(self, key, absent)
@@ -355,7 +357,9 @@ K.method(Dictionary, "_writeText", function(self, parts, quoted, path, depth)
     if i > 1 then parts[#parts + 1] = "," end
     local value = map[keys[i]]
     if value == NULL then value = nil end
-    K.writeText(parts, keys[i], false, path, depth)
+    local key = keys[i]
+    if key == NULL then key = nil end
+    K.writeText(parts, key, false, path, depth)
     parts[#parts + 1] = ":"
     K.writeText(parts, value, quoted, path, depth)
   end

@@ -15,22 +15,34 @@ local LEAF = {}
 -- Keys of one shape, for the generated function's sake.
 local MOST_KEYS = 100
 
+-- A nil in the literal of a class of the kernel: an option that was meant to be set.
 local function nilIn(class, key)
-  throw("nilValue", K.str(key) .. " of a " .. class._name .. " is nil in its literal")
+  throw("nilValue", "`" .. K.str(key) .. "` of #" .. class._name .. "{ } is nil",
+    { i_hint = "leave it out for its default, or give it a value" })
 end
 
--- The generated function gets the values, and `strict` when none of them may be nil.
+-- Whether a literal of the class may hold nil: the program's own classes have fields, those of the
+-- kernel options.
+local function takesNil(class)
+  while class do
+    if rawget(class, "_program") then return true end
+    class = class._super
+  end
+  return false
+end
+
+-- The generated function gets the values, and `strict` when it makes a literal.
 local function maker(class, keys, n)
   local methods = class._methods
   if n > MOST_KEYS or rawget(methods,
     "init") ~= K.classes.Object._methods.init then return false end
   if rawget(class._meta, "new") ~= K.classes.Object._meta.new then return false end
-  local names, fields, checks = {}, {}, {}
+  local names, fields, checks, anyNil = {}, {}, {}, takesNil(class)
   for i = 1, n do
     local setter = rawget(methods, K.mangle(K.setterName(keys[i])))
     if not setter or not K.plainSetters[setter] then return false end
     fields[i] = K.ivarKey(keys[i]) .. "=v[" .. i .. "]"
-    checks[i] = "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
+    checks[i] = anyNil and "" or "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
     names[i] = keys[i]
   end
   local source = "local setmetatable,methods,nilIn,class,names=... return function(v,strict) "
@@ -114,11 +126,10 @@ end
 function K.fillObject(object, keys, values, n)
   local class = K.classOf(object)
   local takesKeys = rawget(class._methods, "at_put_") ~= nil
+  local anyNil = takesKeys or takesNil(class)
   for i = 1, n do
     local key, value = keys[i], values[i]
-    if value == nil then
-      throw("nilValue", K.str(key) .. " of " .. K.nameOf(object) .. " is nil in its literal")
-    end
+    if value == nil and not anyNil then nilIn(class, key) end
     if not K.setDeclared(object, class, key, value) then
       if takesKeys then object:at_put_(key, value) else K.unknownProperty(object, key) end
     end

@@ -19,6 +19,7 @@ local verbs = {
 }
 
 local function wrong(name, a, b, hint)
+  if b == nil and not verbs[name] then K.refuseNil(a) end
   throw("typeError", format(verbs[name] or "%s cannot be compared with %s",
     K.nameOf(a), K.nameOf(b)), { i_hint = hint })
 end
@@ -75,6 +76,20 @@ local function operator(name, fast)
 end
 K.operandError = wrong
 
+-- The same for comparisons: nil has no order.
+local function comparison(name, fast)
+  local compare = operator(name, fast)
+  return function(self, other)
+    if other == nil then K.refuseNil(self) end
+    return compare(self, other)
+  end
+end
+
+function K.between(self, low, high)
+  local above, below = K.ge(self, low), K.le(self, high)
+  return above and below
+end
+
 -- Division --------------------------------------------------------------------------------------
 
 local function dividedByZero(a)
@@ -122,10 +137,10 @@ K.methods(Number, {
     if b == 0 then throw("divisionByZero", K.str(a) .. " has no remainder by 0") end
     return fmod(a, b)
   end),
-  ["isLessThan:"] = operator("isLessThan_", function(a, b) return a < b end),
-  ["isGreaterThan:"] = operator("isGreaterThan_", function(a, b) return a > b end),
-  ["isLessThanOrEqualTo:"] = operator("isLessThanOrEqualTo_", function(a, b) return a <= b end),
-  ["isGreaterThanOrEqualTo:"] = operator("isGreaterThanOrEqualTo_", function(a, b)
+  ["isLessThan:"] = comparison("isLessThan_", function(a, b) return a < b end),
+  ["isGreaterThan:"] = comparison("isGreaterThan_", function(a, b) return a > b end),
+  ["isLessThanOrEqualTo:"] = comparison("isLessThanOrEqualTo_", function(a, b) return a <= b end),
+  ["isGreaterThanOrEqualTo:"] = comparison("isGreaterThanOrEqualTo_", function(a, b)
     return a >= b
   end),
   ["isEqual:"] = function(self, other) return K.eq(self, other) end,
@@ -136,7 +151,7 @@ K.methods(Number, {
   ["min:max:"] = function(self, low, high)
     return K.lt(self, low) and low or K.gt(self, high) and high or self
   end,
-  ["between:and:"] = function(self, low, high) return K.ge(self, low) and K.le(self, high) end,
+  ["between:and:"] = K.between,
   ["pointWith:"] = function(self, y) return K.point(self, y) end,
   ["concat:"] = function(self, other) return K.str(self) .. K.str(other) end,
 })

@@ -236,6 +236,29 @@ K.methods(K.classes.Nil, {
   ["yourself"] = function() return nil end,
 })
 
+-- Required values -------------------------------------------------------------------------------
+
+local missingHints = {
+  env = "set it before the program starts, as in `%s=… runnel program.st`",
+  query = "the request needs it after the `?`", header = "the request needs this header",
+  cookie = "the request needs this cookie", form = "the form needs this field",
+  body = "the request needs a body",
+}
+
+-- `env:TOKEN required`: the value; an error that names the reference where it is nil or empty. What
+-- a client left out is `invalid`.
+function K.required(value, name, scheme)
+  local kind = type(value)
+  if kind == "table" and not (value._isText and value:_string() == "") then return value:required() end
+  if value ~= nil and value ~= "" and kind ~= "table" then return value end
+  local hint = missingHints[scheme]
+  throw(hint and scheme ~= "env" and "invalid" or "notSet", name .. " is not set",
+    { i_hint = string.format(hint or "give it a value first", (gsub(name, "^[^:]*:", ""))) })
+end
+
+K.methods(Object, { ["required"] = function(self) return self end })
+K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a required value", "") end })
+
 -- Instances -------------------------------------------------------------------------------------
 
 local function article(name)

@@ -34,8 +34,18 @@ end
 -- A point is less than another when both coordinates are.
 local function comparison(name, operation)
   return function(self, other)
+    if other == nil then K.refuseNil(self) end
     local x, y = coordinates(other, name, self)
     return operation(self.i_x, x) and operation(self.i_y, y)
+  end
+end
+
+-- The smaller or larger of each coordinate.
+local function extreme(operation)
+  local choose = operator("isLessThan_", operation)
+  return function(self, other)
+    if other == nil then K.refuseNil(self) end
+    return choose(self, other)
   end
 end
 
@@ -70,8 +80,8 @@ K.methods(Point, {
   ["rounded"] = function(self) return point(self.i_x:rounded(), self.i_y:rounded()) end,
   ["truncated"] = function(self) return point(self.i_x:truncated(), self.i_y:truncated()) end,
   ["transposed"] = function(self) return point(self.i_y, self.i_x) end,
-  ["min:"] = operator("isLessThan_", math.min),
-  ["max:"] = operator("isLessThan_", math.max),
+  ["min:"] = extreme(math.min),
+  ["max:"] = extreme(math.max),
   ["dotProduct:"] = function(self, other)
     local x, y = coordinates(other, "mul_", self)
     return self.i_x * x + self.i_y * y

@@ -52,6 +52,56 @@ function K.property(object, name)
   unknown(object, name)
 end
 
+-- Names between query brackets --------------------------------------------------------------------
+
+-- Whether instances of a class of the program have a field: an instance variable, or a method
+-- without arguments that the program defines.
+local function declares(class, name)
+  local ivars = class._ivars
+  for i = 1, #ivars do
+    if ivars[i] == name then return true end
+  end
+  local getter = mangle(name)
+  while class and rawget(class, "_program") do
+    if type(rawget(class._own, getter)) == "function" then return true end
+    class = class._super
+  end
+  return false
+end
+
+-- Whether an element has a field of that name: a key of a dictionary, or what its class declares.
+local function hasField(element, name)
+  if type(element) ~= "table" or K.isClass(element) then return false end
+  if element._isDictionary then return element._map[name] ~= nil end
+  local class = getmetatable(element)._class
+  return class ~= nil and declares(class, name)
+end
+
+local function ambiguous(name, owner)
+  throw("ambiguous", string.format("`%s` is a variable and a field of %s: "
+    .. "write `{ :each | each %s … }` for the field, `var:%s` for the variable", name, owner, name, name))
+end
+
+-- A variable that a query block reads by its bare name.
+function K.outside(element, name, value)
+  if hasField(element, name) then ambiguous(name, K.nameOf(element)) end
+  return value
+end
+
+-- The same for elements that the block does not see, since the database picks them: they are of a
+-- class, or like `sample()`.
+function K.refuseNames(names, class, sample)
+  local element = not class and sample()
+  for i = 1, #names do
+    local name = names[i]
+    if class and declares(class, name) then
+      ambiguous(name, (find(class._name, "^[AEIOU]") and "an " or "a ") .. class._name)
+    elseif element and hasField(element, name) then
+      ambiguous(name, "the rows")
+    end
+  end
+end
+
 -- How a class takes a property: the Lua name of its setter, the field of an instance variable, or
 -- nil. What was found is kept by class and name: a setter defined later keeps its name.
 local ways = setmetatable({}, { __mode = "k" })

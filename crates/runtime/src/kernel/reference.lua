@@ -143,6 +143,9 @@ K.methods(Reference, {
     end
     return K.storeDelete(storeOf(self), self._path, self._scheme)
   end,
+  ["required"] = function(self)
+    return K.required(read(self), self:stringValue(), self._scheme or "")
+  end,
   ["isBound"] = function(self) return read(self) ~= nil end,
   ["exists"] = function(self) return read(self) ~= nil end,
   ["ifBound:"] = function(self, block)

@@ -153,10 +153,7 @@ end
 local tests = {
   ["="] = function(value, other) return K.eq(value, other) end,
   ["≠"] = function(value, other) return not K.eq(value, other) end,
-  ["<"] = function(value, other) return K.lt(value, other) end,
-  [">"] = function(value, other) return K.gt(value, other) end,
-  ["≤"] = function(value, other) return K.le(value, other) end,
-  ["≥"] = function(value, other) return K.ge(value, other) end,
+  ["<"] = K.queryLt, [">"] = K.queryGt, ["≤"] = K.queryLe, ["≥"] = K.queryGe,
   ["hasPrefix"] = function(value, other) return value:hasPrefix_(other) end,
   ["hasSuffix"] = function(value, other) return value:hasSuffix_(other) end,
   ["contains"] = function(value, other) return value:contains_(other) end,
@@ -171,7 +168,6 @@ local function holds(row, filter)
   if operator == "not" then return not holds(row, field) end
   local held = K.property(row, field)
   if value == K.NULL then value = nil end
-  if held == nil and operator ~= "=" and operator ~= "≠" then return false end
   return tests[operator](held, value) == true
 end
 
@@ -381,6 +377,26 @@ for name, method in pairs(K.classes.Array._methods) do
       return list[name](list, a, b, c)
     end)
   end
+end
+
+-- Records that show which columns a table without a class has, by store and path: read once.
+local samples = setmetatable({}, { __mode = "k" })
+local function sampleOf(self)
+  if not grows(self) then return loaded(self):first() end
+  local known = samples[self._store]
+  if not known then
+    known = {}
+    samples[self._store] = known
+  end
+  local place = K.str(self._path) .. " " .. K.str(self._scheme)
+  if known[place] == nil then known[place] = first(K.rowsOf(self._store, self._path, self._scheme, nil, { limit = 1 })) end
+  return known[place]
+end
+
+-- Variables that a condition reads by bare names must not be fields of the rows.
+function K.refuseFields(self, names)
+  if self._isTable then self = self:select() end
+  K.refuseNames(names, self._of, function() return sampleOf(self) end)
 end
 
 -- `rows[{ done = false }]`

@@ -6,7 +6,7 @@ local native, throw = K.native, K.throw
 K.schemes = {}
 K.variables = {}
 K.installed = {} -- names of schemes that the program installed, in order
-K.declared = {} -- names that parameters of the script gave
+K.declared = {} -- names of variables that may hold nil
 K.predefined = {}
 K.predefinedNames = {}
 K.replacedDefault = false
@@ -109,9 +109,13 @@ function K.watchersOf(store)
   return watchers
 end
 
--- A verb that carries a value.
+-- A verb that carries a value. Putting nil is deleting, in every store.
 local function carrying(verb, send)
   return function(store, path, value, scheme)
+    if value == nil and verb == "put" then
+      K.storeDelete(store, path, scheme)
+      return nil
+    end
     local inner = nativeOf(store)
     if inner then
       local at, query = split(path)
@@ -153,6 +157,11 @@ end
 
 -- Whether it was written. The condition is `absent`, `present` or `tag`.
 function K.storePutIf(store, path, value, scheme, condition, tag)
+  if value == nil then
+    -- Where nothing is, nothing needs to be deleted.
+    if condition == "absent" then return K.storeGet(store, path, scheme) == nil end
+    return K.storeDeleteIf(store, path, scheme, condition, tag)
+  end
   local at, query = split(path)
   if type(value) == "table" and value._isRows then value = K.contentOf(value) end
   return native.putIf(conditional(store), at, query, scheme, value, condition, tag)

@@ -157,6 +157,10 @@ local VariableStore = K.newClass("VariableStore", Store)
 K.methods(VariableStore, {
   ["at:"] = function(_, reference) return K.dynamicGet(pathOf(reference), K.default) end,
   ["at:put:"] = function(_, reference, value) return K.dynamicPut(pathOf(reference), K.default, nil, value) end,
+  ["deleteAt:"] = function(_, reference)
+    K.dynamicPut(pathOf(reference), K.default, nil, nil)
+    return true
+  end,
 })
 K.schemes.var = VariableStore:new()
 K.schemes.default = K.schemes.var
@@ -202,8 +206,10 @@ K.methods(DictionaryView, {
     local parent, last = string.match(path, "^(.*)/([^/]+)$")
     local holder = K.walk(self.i_dictionary, parent or "")
     if type(holder) ~= "table" or not holder._isDictionary then return false end
-    local there = K.property(holder, last or path) ~= nil
-    if there then holder:removeObjectForKey_(last or path) end
+    local key = last or path
+    if not holder:includesKey_(key) and tonumber(key) then key = tonumber(key) end
+    local there = holder:includesKey_(key)
+    if there then holder:removeObjectForKey_(key) end
     return there
   end,
   ["childrenOfReference:"] = function(self, reference)

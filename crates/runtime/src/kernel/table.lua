@@ -217,6 +217,10 @@ local function insert(self, object)
 end
 
 local function put(self, id, object)
+  if object == nil then
+    native.delete(self._native, path(id))
+    return nil
+  end
   native.put(self._native, path(id), nil, nil, stored(self, object))
   return object
 end

@@ -229,6 +229,7 @@ local function comparison(compare)
   return function(text, other)
     if type(other) ~= "string" then
       if type(other) ~= "table" or not other._isText then
+        if other == nil then K.refuseNil(text) end
         throw("typeError", K.nameOf(text) .. " cannot be compared with " .. K.nameOf(other))
       end
       other = other:_string()

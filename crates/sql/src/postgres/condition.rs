@@ -328,9 +328,10 @@ fn compare_nil(column: &ColumnInfo, name: &str, by: Comparison) -> String {
         _ => format!("{name} IS NULL"),
     };
     match by {
-        Comparison::Equal | Comparison::LessOrEqual | Comparison::GreaterOrEqual => nil,
+        Comparison::Equal => nil,
         Comparison::NotEqual => format!("NOT ({nil})"),
-        Comparison::Less | Comparison::Greater => NEVER.into(),
+        // Nil has no order.
+        _ => NEVER.into(),
     }
 }
 

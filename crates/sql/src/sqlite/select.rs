@@ -279,11 +279,10 @@ impl Condition<'_> {
 
     fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), Fault> {
         self.push(match by {
-            Comparison::Equal | Comparison::LessOrEqual | Comparison::GreaterOrEqual => {
-                format!("{name} IS NULL")
-            }
+            Comparison::Equal => format!("{name} IS NULL"),
             Comparison::NotEqual => format!("{name} IS NOT NULL"),
-            Comparison::Less | Comparison::Greater => "0".to_string(),
+            // Nil has no order.
+            _ => "0".to_string(),
         })
     }
 
