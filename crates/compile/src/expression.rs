@@ -264,9 +264,7 @@ impl Generator<'_> {
             }
             return self.in_brackets(name, code, span);
         }
-        if let Some(brackets) = &self.brackets
-            && brackets.bare
-        {
+        if let Some(brackets) = &self.brackets {
             let code = format!("K.property({},{})", brackets.element, quoted(name));
             self.helper("K");
             return Code::call(code);

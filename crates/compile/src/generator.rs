@@ -121,6 +121,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
     pub(crate) brackets: Option<crate::query::Brackets>,
+    /// In a block that is a query: order comparisons with nil are false.
+    pub(crate) lenient: bool,
     /// The class of the elements that variables of the script hold, where it is known.
     pub(crate) element_classes: BTreeMap<String, String>,
     /// Other sources are loaded while it runs: capitalised names may be classes of theirs.
@@ -197,6 +199,7 @@ impl<'a> Generator<'a> {
             schemes: BTreeSet::new(),
             method: None,
             brackets: None,
+            lenient: false,
             element_classes: BTreeMap::new(),
             loads: false,
             level: 0,

@@ -310,7 +310,8 @@ raises("typeError", function() return send(abc, "collect:", 3) end, "expects a b
 
 local d = K.dictionary({ "a", "b" }, { a = 1, b = A { 1, 2 } }, 2)
 reads(d, "{a:1,b:[1,2]}")
-raises("nilValue", function() return K.literalDictionary({ "a", "b" }, { 1, nil }, 2) end, "'b'")
+reads(K.literalDictionary({ "a", "b" }, { 1, nil }, 2), "{a:1,b:nil}")
+reads(K.dictionary({ "a", "b" }, { a = 1 }, 2), "{a:1,b:nil}")
 reads(K.literalDictionary({ "a", "b", "a" }, { 1, 2, 3 }, 3), "{a:3,b:2}")
 check(K.at(d, "a"), 1)
 check(K.at(d, "z"), nil)
