@@ -331,6 +331,10 @@ do
   check(t:keys():last(), 1)
   check(t:keys():first(), 2)
   t:at_put_(1, nil)
+  check(t:includesKey_(1), true)
+  check(t:at_(1), nil)
+  check(t:count(), 51)
+  t:removeKey_(1)
   check(t:includesKey_(1), false)
   check(#t:keys(), 50)
   local seen = 0
