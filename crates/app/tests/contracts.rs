@@ -102,7 +102,7 @@ fn large_content_is_a_clients_too() {
 fn every_problem_has_a_pointer() {
     let scheme = "\
         class Address { var <string required> street. }\n\
-        class Person { var <string required> name. var <int> age. var <Address> home. }\n\
+        class Person { var <string required> name. var <int> age. var <Address> place. }\n\
         scheme People { /people { post { newValue } } }\n\
 ";
     let program = format!(
@@ -111,9 +111,9 @@ fn every_problem_has_a_pointer() {
          server start.\n"
     );
     let server = Server::start(&program, &[]);
-    let reply = server.send("POST", "/people", r#"{"age":"three","home":{},"nope":1}"#);
+    let reply = server.send("POST", "/people", r#"{"age":"three","place":{},"nope":1}"#);
     assert_eq!(reply.status, 422);
-    for pointer in ["/age", "/home/street", "/nope", "/name"] {
+    for pointer in ["/age", "/place/street", "/nope", "/name"] {
         assert!(reply.text().contains(pointer), "{pointer}: {}", reply.text());
     }
     assert_eq!(server.send("POST", "/people", r#"{"name":"#).status, 400);
