@@ -34,6 +34,7 @@ scheme Site {
     /many { post { this:notes insertAll: newValue parseJSON } }
     /made { post { this:notes insertAll: newValue parseJSON collect: { :each | each } } }
     /mixed { post { this:notes insertAll: [ #{ text: 'a', author: 'b' } ] , newValue parseJSON } }
+    /columns { post { this:notes insertColumns: newValue parseJSON } }
     /changed/:<int>id { post { this:notes at: id merge: newValue parseJSON } }
     /own { post {
         own ← #{ }. newValue parseJSON keysAndValuesDo: { :key :value | own at: key put: value }.
@@ -74,6 +75,8 @@ fn no_way_leads_a_client_to_fields_of_the_program() {
             assert!(matches!(reply.status, 400 | 422), "{way} {body}: {}", reply.text());
         }
     }
+    let columns = r#"{"text":["a"],"author":["eve"]}"#;
+    assert_eq!(server.send("POST", "/columns", columns).status, 422);
     let inner = format!("{{\"note\":{forged}}}");
     assert_eq!(server.send("POST", "/inner", &inner).status, 422);
     assert_eq!(server.get("/read/2").status, 404);
