@@ -389,7 +389,10 @@ impl Turn {
 
     /// An error of the store.
     pub(crate) fn failed(self, mut error: Error) -> Response<AnswerBody> {
-        if error.internal && self.exchange.sent_fields(&error.fields) {
+        // A table refuses content of a client with the fields that are wrong; another server's 422
+        // has none, and is the program's affair.
+        let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
+        if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
             error.internal = false;
             error.message.clear();
         }
