@@ -1,0 +1,211 @@
+//! Every combinator hands every verb on, and is confined with its source.
+#![allow(clippy::unwrap_used)]
+
+use runnel_store::conformance::check_layer;
+use runnel_store::{
+    Cache, Compressed, Csv, Ensure, Extension, Json, Limit, LimitOptions, Links, Log, Map, Memory,
+    Merge, Polling, ReadOnly, Reference, Relative, Rename, Result, Retry, RetryOptions, Route,
+    Sequence, StaticFiles, StaticOptions, Store, TextCodec, Timeout, WriteBack, WriteBackOptions,
+};
+use std::rc::Rc;
+use std::time::Duration;
+
+fn check(
+    make: impl Fn(Rc<dyn Store>) -> Result<Rc<dyn Store>>,
+    exceptions: &[(&'static str, &'static str)],
+) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, check_layer(make, exceptions));
+}
+
+/// A wrapper that answers nothing by itself.
+fn check_all<S: Store + 'static>(make: impl Fn(Rc<dyn Store>) -> S) {
+    check_but(&[], make);
+}
+
+fn check_but<S: Store + 'static>(
+    exceptions: &[(&'static str, &'static str)],
+    make: impl Fn(Rc<dyn Store>) -> S,
+) {
+    check(|source| Ok(Rc::new(make(source))), exceptions);
+}
+
+/// A store with other names is listed by walking over it.
+const OTHER_NAMES: (&str, &str) = ("keys", "the order below is not the order above");
+
+#[test]
+fn ensure() {
+    check_all(Ensure::new);
+}
+
+#[test]
+fn timeout() {
+    check_all(|source| Timeout::new(source, Duration::from_secs(60)));
+}
+
+#[test]
+fn limit() {
+    check_all(|source| Limit::new(source, LimitOptions::default()));
+    let options = LimitOptions { concurrent: Some(1), ..LimitOptions::default() };
+    check_all(|source| Limit::new(source, options));
+}
+
+#[test]
+fn merge() {
+    check_all(Merge::new);
+}
+
+#[test]
+fn extension() {
+    check_but(&[OTHER_NAMES], |source| Extension::new(source, "json"));
+}
+
+#[test]
+fn rename() {
+    check_but(&[OTHER_NAMES], |source| Rename::prefixes(source, [("a", "c")]));
+}
+
+#[test]
+fn map() {
+    check_all(|source| Map::new(source, "nothing"));
+    check_all(|source| Map::new(source, "reading").reading(|_, content| Ok(content).into()));
+    check_all(|source| Map::new(source, "writing").writing(|_, content| Ok(content).into()));
+    check_but(&[OTHER_NAMES], |source| {
+        Map::new(source, "capitals").references(
+            |above| Ok(above.with_path(above.path().to_uppercase())),
+            |below| Ok(below.with_path(below.path().to_lowercase())),
+        )
+    });
+}
+
+/// The root of the map is a part of its source: a confined copy would put the part into itself.
+#[test]
+fn map_to_a_part() {
+    let exceptions = [OTHER_NAMES, ("confined", "its root is not the root of the source")];
+    check_but(&exceptions, |source| {
+        Map::new(source, "below p").references(
+            |above| Ok(above.with_path(format!("p/{}", above.path()))),
+            |below| Ok(below.with_path(below.path().trim_start_matches("p/"))),
+        )
+    });
+}
+
+#[test]
+fn json() {
+    check_all(Json::up);
+    check_all(Json::down);
+}
+
+#[test]
+fn csv_and_text() {
+    check_all(Csv::up);
+    check_all(Csv::down);
+    check_all(TextCodec::down);
+}
+
+#[test]
+fn compressed() {
+    check_all(Compressed::gzip);
+}
+
+#[test]
+fn log() {
+    check_all(|source| Log::new(source, |_, _| {}));
+    check_all(|source| Log::new(source, |_, _| {}).with_reads());
+}
+
+#[test]
+fn retry() {
+    check_all(|source| Retry::new(source, RetryOptions::default()));
+}
+
+#[test]
+fn polling() {
+    let exceptions = [("watch", "looks for changes by itself")];
+    check_but(&exceptions, |source| Polling::new(source, Duration::from_secs(60)));
+}
+
+#[test]
+fn read_only() {
+    let exceptions = [("conditions", "no write is admitted")];
+    check_but(&exceptions, ReadOnly::new);
+}
+
+#[test]
+fn relative() {
+    check_but(&[OTHER_NAMES], |source| Relative::new(source, Reference::from_path("base")));
+    check_but(&[OTHER_NAMES], |source| Relative::new(source, Reference::default()));
+}
+
+#[test]
+fn cache() {
+    check_all(Cache::in_memory);
+    check_all(|source| Cache::new(Rc::new(Memory::site()), source));
+}
+
+#[test]
+fn write_back() {
+    let options = WriteBackOptions { delay: Duration::ZERO, ..WriteBackOptions::default() };
+    check_all(|source| WriteBack::new(source, options));
+}
+
+#[test]
+fn sequence() {
+    let all_stores = ("keys", "the keys of all stores are found by walking over them");
+    check_but(&[all_stores], |source| Sequence::new(vec![source]));
+    check_but(
+        &[all_stores, ("conditions", "no store alone says whether something exists")],
+        |source| Sequence::new(vec![source, Rc::new(Memory::site())]),
+    );
+}
+
+#[test]
+fn route() {
+    let route = |name: &'static str| {
+        move |source| {
+            let route = Route::by_segment();
+            route.mount(name, source);
+            route
+        }
+    };
+    check_but(&[OTHER_NAMES], route("a"));
+    check_all(|source| {
+        let route = Route::by_segment();
+        route.mount("elsewhere", Rc::new(Memory::site()));
+        route.otherwise(source);
+        route
+    });
+    let exceptions = [OTHER_NAMES];
+    check_but(&exceptions, |source| {
+        let route = Route::by_scheme();
+        route.mount("spied", source);
+        Relative::new(Rc::new(route), Reference::from_path("").with_scheme("spied"))
+    });
+}
+
+#[test]
+fn static_files() {
+    let exceptions = [("verbs", "files are only read"), ("conditions", "files are only read")];
+    for links in [Links::Inside, Links::Refused] {
+        let options = StaticOptions { links, listing: true, ..StaticOptions::default() };
+        check(|source| Ok(Rc::new(StaticFiles::new(source, options.clone())?)), &exceptions);
+    }
+}
+
+/// Wrappers on top of each other are confined down to the last source.
+#[test]
+fn a_tower_of_wrappers() {
+    check(
+        |source| {
+            let route = Route::by_segment();
+            route.otherwise(Rc::new(ReadOnly::new(Rc::new(Cache::in_memory(source)))));
+            let log = Rc::new(Log::new(Rc::new(route), |_, _| {}));
+            Ok(Rc::new(Sequence::new(vec![Rc::new(Timeout::new(log, Duration::from_secs(60)))])))
+        },
+        &[
+            ("keys", "the keys of all stores are found by walking over them"),
+            ("conditions", "no write is admitted"),
+        ],
+    );
+}
