@@ -3,9 +3,10 @@
 
 use runnel_store::conformance::check_layer;
 use runnel_store::{
-    Cache, Compressed, Csv, Ensure, Extension, Json, Limit, LimitOptions, Links, Log, Map, Memory,
-    Merge, Polling, ReadOnly, Reference, Relative, Rename, Result, Retry, RetryOptions, Route,
-    Sequence, StaticFiles, StaticOptions, Store, TextCodec, Timeout, WriteBack, WriteBackOptions,
+    Answer, Below, Cache, Compressed, Confinement, Content, Context, Csv, Ensure, Extension, Json,
+    Layer, Limit, LimitOptions, Links, Log, Map, Memory, Merge, Outcome, Polling, ReadOnly,
+    Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, StaticFiles,
+    StaticOptions, Store, TextCodec, Timeout, Verb, WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -208,4 +209,91 @@ fn a_tower_of_wrappers() {
             ("conditions", "no write is admitted"),
         ],
     );
+}
+
+/// A wrapper with one thing wrong.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    ForgetsToMerge,
+    DeletesNothing,
+    ReadsOpenly,
+    FollowsLinks,
+    IsInherent,
+}
+
+struct Broken {
+    source: Rc<dyn Store>,
+    open: Rc<dyn Store>,
+    wrong: Wrong,
+}
+
+impl Layer for Broken {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let (open, wrong) = (self.open.clone(), self.wrong);
+        Some(Rc::new(Broken { source: inner, open, wrong }))
+    }
+
+    fn name(&self) -> String {
+        format!("{:?}", self.wrong)
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        match self.wrong {
+            Wrong::ReadsOpenly => self.open.get(reference, context),
+            _ => self.source.get(reference, context),
+        }
+    }
+
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        match self.wrong {
+            Wrong::ForgetsToMerge => self.source.put(reference, content, context),
+            _ => self.source.merge(reference, content, context),
+        }
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        match self.wrong {
+            Wrong::DeletesNothing => Answer::ok(Outcome::deleted(false)),
+            _ => self.source.delete(reference, context),
+        }
+    }
+
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let links = links || matches!(self.wrong, Wrong::FollowsLinks);
+        match self.source.confined(reference, links) {
+            Confinement::By(_) if matches!(self.wrong, Wrong::IsInherent) => Confinement::Inherent,
+            Confinement::By(inner) => {
+                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
+            }
+            other => other,
+        }
+    }
+}
+
+/// The check finds each of these, and names the method.
+#[test]
+fn a_broken_wrapper_is_found() {
+    for (wrong, found) in [
+        (Wrong::ForgetsToMerge, "merge through ForgetsToMerge: is forgotten"),
+        (Wrong::DeletesNothing, "delete through DeletesNothing: is forgotten"),
+        (Wrong::ReadsOpenly, "get of ReadsOpenly confined to ``: reaches the open source"),
+        (Wrong::FollowsLinks, "get of FollowsLinks confined to ``: links are false"),
+        (Wrong::IsInherent, "get of IsInherent confined to ``: reaches the open source"),
+    ] {
+        let failure = std::panic::catch_unwind(|| {
+            check_all(|source| Broken { open: source.clone(), source, wrong });
+        });
+        let message = failure.expect_err(&format!("{wrong:?} was not found"));
+        let message = message.downcast_ref::<String>().expect("a message");
+        assert!(message.contains(found), "{wrong:?}: {message}");
+    }
 }
