@@ -9,7 +9,7 @@ use crate::head::Head;
 use crate::meter::Meter;
 use crate::options::Limits;
 use crate::partial::{self, Outgoing, Sent};
-use crate::problem::{Problem, forbid_guessing};
+use crate::problem::{CHALLENGE, Problem, forbid_guessing};
 use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
@@ -369,6 +369,10 @@ impl Turn {
                 cookies += usize::from(name == header::SET_COOKIE);
                 headers.insert(name, value);
             }
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = headers.entry(header::WWW_AUTHENTICATE);
+            challenge.or_insert(HeaderValue::from_static(CHALLENGE));
         }
         let mut body = body;
         compress::apply(packing, &mut headers, &mut body);
