@@ -202,3 +202,30 @@ fn a_store_that_cannot_be_confined_is_refused() {
     let options = StaticOptions { links: Links::All, ..StaticOptions::default() };
     assert!(StaticFiles::new(Rc::new(Escaping), options).is_ok());
 }
+
+/// A memory has no links and needs no confinement; the folder that is mounted in its place does.
+#[test]
+fn a_store_that_is_mounted_later_is_confined() {
+    run(async {
+        let folders = Folders::new("mounted");
+        let route = Rc::new(Route::by_segment());
+        route.mount("a", Rc::new(Memory::site()));
+        let part = Rc::new(Relative::new(route.clone(), Reference::from_path("a")));
+        let sites: [(&str, Rc<dyn Store>); 2] = [("", part), ("a/", route.clone())];
+        let mut servers = Vec::new();
+        for (path, site) in sites {
+            let files = StaticFiles::new(site, StaticOptions::default()).unwrap();
+            let server = start(Rc::new(files)).await;
+            assert_eq!(get(&server, &format!("/{path}plain.txt")).await.status, 404);
+            servers.push((path, server));
+        }
+        route.mount("a", folders.site());
+        for (path, server) in servers {
+            assert_eq!(get(&server, &format!("/{path}plain.txt")).await.status, 200);
+            for way_out in folders.ways_out() {
+                let found = get(&server, &format!("/{path}{way_out}")).await;
+                assert_eq!(found.status, 404, "{path}{way_out}");
+            }
+        }
+    });
+}

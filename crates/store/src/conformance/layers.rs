@@ -63,7 +63,7 @@ async fn check_method(
     let store = wrap(make, &spy);
     let what = format!("{method} through {}", store.describe());
     spy.forget();
-    let result = call(&*store, method).await;
+    let result = call(&*store, method, "a/b").await;
     let mut looks = if exception.is_none() && result.is_ok() { LOOKS } else { 0 };
     while looks > 0 && !spy.has_seen(method) {
         tokio::time::sleep(PAUSE).await;
@@ -118,7 +118,8 @@ async fn check_confined(make: &impl Fn(Rc<dyn Store>) -> Result<Rc<dyn Store>>) 
                 }
             };
             // Whether it goes well is checked elsewhere; here it is where it goes.
-            let _ = call(&*confined, method).await;
+            let _ = call(&*confined, method, "a/b").await;
+            let _ = call(&*confined, method, "").await;
             tokio::task::yield_now().await;
             let (open, seen) = (spy.seen_open(), spy.seen());
             assert_eq!(open, [""; 0], "{what}: reaches the open source; it has seen {seen:?}");
@@ -156,7 +157,7 @@ async fn check_unconfined(
             Confinement::By(confined) => confined,
         };
         spy.forget();
-        let _ = call(&*open, "get").await;
+        let _ = call(&*open, "get", "a/b").await;
         let what = format!("{} confined to `{path}`", store.describe());
         assert_eq!(spy.seen_open(), [""; 0], "{what}: reaches a source that is not confined");
     }

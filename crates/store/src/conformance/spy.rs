@@ -240,9 +240,9 @@ impl Records for NoRecords {
     }
 }
 
-/// Calls a method at `a/b`.
-pub(super) async fn call(store: &dyn Store, method: &str) -> Result<()> {
-    let (on, context) = (Reference::from_path("a/b"), Context::default());
+/// Calls a method at a path.
+pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<()> {
+    let (on, context) = (Reference::from_path(path.to_string()), Context::default());
     let content = Content::text("[]");
     match method {
         "get" => store.get(&on, &context).await.map(drop),
