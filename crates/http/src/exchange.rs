@@ -229,6 +229,13 @@ impl Exchange for HttpExchange {
         self.wishes.status.set(Some(status));
     }
 
+    fn unset(&self, name: &str) {
+        if name == "status" {
+            return self.wishes.status.set(None);
+        }
+        self.wishes.headers.borrow_mut().retain(|(known, _)| known.as_str() != name);
+    }
+
     fn set_header(&self, name: &str, value: &str) -> Result<()> {
         let wrong = |what: &str| {
             Err(Error::new(

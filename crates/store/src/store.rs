@@ -307,6 +307,10 @@ pub trait Exchange {
     fn set_status(&self, status: u16);
     /// Sets a header of the answer; an invalid name or value is an error.
     fn set_header(&self, name: &str, value: &str) -> crate::Result<()>;
+    /// Takes back what was set: a header by its name, or the `status`.
+    fn unset(&self, name: &str) {
+        let _ = name;
+    }
 }
 
 /// A call to another server while it is under way: dropping it says that the call was given up.

@@ -432,6 +432,10 @@ scheme("response", {
     native.respond(name, name == "status" and value or K.str(value))
     return value
   end,
+  -- nil takes a status or a header back.
+  ["deleteAt:"] = function(_, reference)
+    native.respond(string.gsub(trimmed(reference), "^header/", ""), nil)
+  end,
 })
 scheme("class", { ["at:"] = function(_, reference) return K.classNamed(trimmed(reference)) end })
 scheme("framework", { ["at:"] = function(_, reference) return K.framework(trimmed(reference)) end })

@@ -153,7 +153,9 @@ fn respond(isolate: &Isolate, arguments: Arguments) -> Reply {
         ));
     };
     let name = arguments.text(1);
-    if name == "status" {
+    if arguments.is_nil(2) {
+        exchange.unset(&name);
+    } else if name == "status" {
         let status = arguments.number(2);
         if !(100.0..=599.0).contains(&status) {
             return Reply::Failed(Error::new(Kind::Invalid, "a status lies from 100 to 599"));
