@@ -17,8 +17,9 @@ pub trait Store {
     /// Reads. A missing reference answers `None`, not an error.
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>>;
 
-    /// Replaces or creates, with the collections above it. Content that was put is what the next get answers, with the same media type where the store keeps
-    /// one. Putting a stream reads it to its end; a stream that fails leaves the old content.
+    /// Replaces or creates, with the collections above it. Content that was put is what the next get
+    /// answers, with the same media type where the store keeps one. Putting a stream reads it to
+    /// its end; a stream that fails leaves the old content.
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let _ = (content, context);
         Error::not_allowed(Verb::Put, reference).into()

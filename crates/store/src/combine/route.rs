@@ -34,8 +34,10 @@ struct Confining {
     /// Whether links within a store are followed.
     links: bool,
     /// By name, each store with what it was confined to; without a name, the store of the others.
-    latest: RefCell<BTreeMap<Option<Box<str>>, (Rc<dyn Store>, Rc<dyn Store>)>>,
+    latest: RefCell<ConfinedMounts>,
 }
+
+type ConfinedMounts = BTreeMap<Option<Box<str>>, (Rc<dyn Store>, Rc<dyn Store>)>;
 
 impl Confining {
     /// A store without ways out; `None` where it cannot be confined, or is missing.
