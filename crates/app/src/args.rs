@@ -81,11 +81,14 @@ pub(crate) enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Look for errors without running.
+    /// Look for errors and warnings without running.
     Check {
         /// The programs.
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Fail on warnings, too.
+        #[arg(long)]
+        deny_warnings: bool,
         /// Also print the Lua that they become, on the same lines.
         #[arg(long)]
         lua: bool,

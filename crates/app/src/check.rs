@@ -5,8 +5,8 @@ use crate::report::Report;
 use crate::run::{Program, block_on};
 use std::path::PathBuf;
 
-/// Says what is wrong with programs, without running them.
-pub(crate) fn run(files: &[PathBuf], lua: bool, report: &Report) -> u8 {
+/// Says what is wrong with programs, without running them. Warnings fail only where they are denied.
+pub(crate) fn run(files: &[PathBuf], lua: bool, deny_warnings: bool, report: &Report) -> u8 {
     let outcome = block_on(async {
         let program = Program::new()?;
         let mut status = 0;
@@ -23,6 +23,9 @@ pub(crate) fn run(files: &[PathBuf], lua: bool, report: &Report) -> u8 {
             match program.isolate.check(&source, &name) {
                 Ok(warnings) => {
                     report.diagnostics(&source, &name, &warnings);
+                    if deny_warnings && !warnings.is_empty() {
+                        status = crate::status::DATA;
+                    }
                     if lua && let Ok(text) = program.isolate.lua(&source) {
                         Console::line(&text);
                     }

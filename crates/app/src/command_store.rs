@@ -4,8 +4,9 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use runnel_store::{
     Answer, Content, Context, Environment, Error, Kind, Outcome, Reference, Result, Store, Text,
-    Verb, Verbs,
+    Verb, Verbs, decode_segment,
 };
+use std::borrow::Cow;
 use std::process::Stdio;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,11 +25,19 @@ const INPUT: usize = 64 << 20;
 /// Bytes of what a command says about its failure that are told.
 const COMPLAINT: usize = 4 << 10;
 
+/// The argument after which a command takes no more options.
+const OPTIONS_END: &str = "--";
+
+/// How a program writes the dash in front of an argument that a value gave (`segment.lua`).
+const MARKED_DASH: &str = "%2D";
+
 /// The commands of the system.
 ///
 /// `sh:ls/-l` is `ls -l`: the first part of the path is the program, the others are its arguments.
 /// What stands after `?`, between `&`, are further arguments, which may have slashes: `sh:ls?/tmp`.
-/// No shell looks at them, unless it is the program: `sh:sh/-c/…`.
+/// No shell looks at them, unless it is the program: `sh:sh/-c/…`. An argument that a value in
+/// braces gave is one argument whatever is in it, and no option: with a dash in front it is
+/// [`Kind::Invalid`], unless a literal `--` stands before it.
 ///
 /// - **get** runs the command and answers what it writes. **post** gives it the content to read and
 ///   answers what it writes; **put** does the same without answering it.
@@ -127,17 +136,39 @@ fn command(reference: &Reference) -> Result<Command> {
     let invalid = |message: &str| Error::new(Kind::Invalid, message);
     let mut parts = reference.segments();
     let program = parts.next().ok_or_else(|| invalid("a command is needed, as in sh:ls/-l"))?;
-    let mut command = Command::new(program);
-    let mut arguments: Vec<String> = parts.map(str::to_string).collect();
+    let program = decode_segment(program);
+    let mut command = Command::new(&*program);
+    let mut arguments: Vec<String> = Vec::new();
+    let mut options_ended = false;
+    for part in parts {
+        options_ended |= part == OPTIONS_END;
+        let argument = unmarked(part, options_ended)?;
+        arguments.push(decode_segment(&argument).into_owned());
+    }
     for part in reference.query().unwrap_or_default().split('&').filter(|part| !part.is_empty()) {
-        let part = percent_decode_str(part).decode_utf8();
-        arguments.push(part.map_err(|_| invalid("an argument is not text"))?.into_owned());
+        options_ended |= part == OPTIONS_END;
+        let argument = unmarked(part, options_ended)?;
+        let argument = percent_decode_str(&argument).decode_utf8();
+        arguments.push(argument.map_err(|_| invalid("an argument is not text"))?.into_owned());
     }
     if program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0')) {
         return Err(invalid("a command has no zero bytes"));
     }
     command.args(arguments);
     Ok(command)
+}
+
+/// An argument without the mark that a value with a dash in front was given.
+fn unmarked(argument: &str, options_ended: bool) -> Result<Cow<'_, str>> {
+    let Some(rest) = argument.strip_prefix(MARKED_DASH) else {
+        return Ok(Cow::Borrowed(argument));
+    };
+    if options_ended {
+        return Ok(Cow::Owned(format!("-{rest}")));
+    }
+    let message = "an argument from `{…}` begins with `-`, and the command would take it as an \
+                   option: write `--` before it, as in sh:grep/--/{word}";
+    Err(Error::new(Kind::Invalid, message))
 }
 
 /// Runs a command and answers what it writes.

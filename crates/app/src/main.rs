@@ -65,7 +65,9 @@ fn main() -> ExitCode {
     let report = report::Report::new(args.json);
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
-        Some(args::Command::Check { files, lua }) => check::run(files, *lua, &report),
+        Some(args::Command::Check { files, lua, deny_warnings }) => {
+            check::run(files, *lua, *deny_warnings, &report)
+        }
         Some(args::Command::Html { file }) => html::run(file.as_deref()),
         Some(args::Command::Graph { file, args, svg }) => {
             graph::run(file, args, svg.as_deref(), &report)

@@ -61,7 +61,9 @@ impl Report {
             let (line, column) = index.position(source, diagnostic.label.span.start);
             let hint =
                 diagnostic.hint.as_ref().map_or(String::new(), |hint| format!("\n  help: {hint}"));
-            return format!("error: {}\n  --> {name}:{line}:{column}{hint}", diagnostic.title);
+            let title = &diagnostic.title;
+            let level = level_name(diagnostic);
+            return format!("{level}: {title}\n  --> {name}:{line}:{column}{hint}");
         }
         let mut snippet = Snippet::source(source).path(name).annotation(
             AnnotationKind::Primary
@@ -176,14 +178,17 @@ impl Report {
     }
 }
 
-fn json(source: &str, name: &str, diagnostic: &Diagnostic) -> String {
-    let (line, column) = LineIndex::new(source).position(source, diagnostic.label.span.start);
-    let level = match diagnostic.level {
+fn level_name(diagnostic: &Diagnostic) -> &'static str {
+    match diagnostic.level {
         runnel_syntax::Level::Error => "error",
         runnel_syntax::Level::Warning => "warning",
-    };
+    }
+}
+
+fn json(source: &str, name: &str, diagnostic: &Diagnostic) -> String {
+    let (line, column) = LineIndex::new(source).position(source, diagnostic.label.span.start);
     serde_json::json!({
-        "level": level, "file": name, "line": line, "column": column,
+        "level": level_name(diagnostic), "file": name, "line": line, "column": column,
         "message": diagnostic.title, "label": diagnostic.label.text, "hint": diagnostic.hint,
     })
     .to_string()

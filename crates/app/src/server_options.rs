@@ -82,6 +82,14 @@ const OPTIONS: &[(&str, Read)] = &[
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),
+    ("text", |options, value| {
+        options.limits.html_text = match value.as_str() {
+            Some("text/plain") => false,
+            Some("text/html") => true,
+            _ => return Err("'text/plain', or 'text/html' where texts are pages".into()),
+        };
+        Ok(())
+    }),
     ("hosts", |options, value| set(&mut options.limits.hosts, texts(value))),
     ("origins", |options, value| set(&mut options.limits.origins, origins(value))),
     ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),

@@ -330,3 +330,13 @@ fn formatting_and_checking() {
     assert_eq!((check.status, check.out.as_str()), (0, ""), "{check:?}");
     assert!(!folder.path("made.txt").exists());
 }
+
+#[test]
+fn a_server_without_anything_to_serve_is_an_error() {
+    for text in ["HTTPServer.\n", "#-serve\nHTTPServer.\n", "#HTTPServer{ port: 0 }.\n"] {
+        let outcome = support::program(text);
+        assert_eq!(outcome.status, 70, "{text}: {outcome:?}");
+        assert!(outcome.err.contains("this server has nothing to serve"), "{}", outcome.err);
+        assert!(!outcome.err.contains("serving on"), "{}", outcome.err);
+    }
+}

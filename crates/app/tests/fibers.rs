@@ -109,7 +109,7 @@ fn a_caller_who_goes_away_cancels_its_fiber() {
          \x20       seen:computes ← 'yes'.\n\
          \x20       { { true } whileTrue: { }. } ensure: { seen:computed ← 'yes'. }.\n\
          \x20   } }\n\
-         \x20   /seen/:name { get { seen:{name} } }\n\
+         \x20   /seen/:name { get { seen:/{name} } }\n\
          }",
         300.0,
     );
@@ -173,10 +173,10 @@ fn an_ended_fiber_takes_its_children_with_it() {
          scheme Site {\n\
          \x20   /both { get { [ { self child: 'a' }, { self child: 'b' } ] concurrently. } }\n\
          \x20   /limited { get { { self child: 'c' } timeout: 100 seconds. } }\n\
-         \x20   /seen/:name { get { seen:{name} } }\n\
+         \x20   /seen/:name { get { seen:/{name} } }\n\
          \x20   -child: name {\n\
-         \x20       seen:{name} ← 'runs'.\n\
-         \x20       { runLoop runFor: 100. } ensure: { seen:{name} ← 'ended'. }.\n\
+         \x20       seen:/{name} ← 'runs'.\n\
+         \x20       { runLoop runFor: 100. } ensure: { seen:/{name} ← 'ended'. }.\n\
          \x20   }\n\
          }",
         300.0,
@@ -248,7 +248,7 @@ fn what_a_request_started_ends_when_its_caller_goes_away() {
          \x20       { runLoop runFor: 0.05. seen:left ← 'went on' } fork.\n\
          \x20       'answered'\n\
          \x20   } }\n\
-         \x20   /seen/:name { get { seen:{name} } }\n\
+         \x20   /seen/:name { get { seen:/{name} } }\n\
          }",
         300.0,
     );

@@ -62,7 +62,7 @@ scheme Site {
     /blocks { get {
         seen:blocks ← 'yes'. { true } whileTrue: { [ 1, 2 ] collect: { :n | n * 2 }. }.
     } }
-    /seen/:name { get { seen:{name} } }
+    /seen/:name { get { seen:/{name} } }
     /ok { get { 'fine' } }
     -spin { { true } whileTrue: { 1 + 1. }. }
 }";
@@ -121,7 +121,7 @@ fn a_handler_that_waits_too_long_ends_at_its_deadline() {
         "scheme:seen ← DictStore store.\n\
          scheme Site {\n\
          \x20   /wait { get { { runLoop runFor: 60. } ensure: { seen:ended ← 'yes'. }. } }\n\
-         \x20   /seen/:name { get { seen:{name} } }\n\
+         \x20   /seen/:name { get { seen:/{name} } }\n\
          }",
         0.5,
     );

@@ -70,7 +70,7 @@ impl Client {
 fn serve(scheme: &str) -> (Server, u16) {
     let program = format!(
         "#-<void>serve:<int>port\nscheme:notes ← DictStore store.\nscheme Live {{\n{scheme}\n\
-         /notes/:name {{ put {{ notes:{{name}} ← newValue }} }}\n}}\n\
+         /notes/:name {{ put {{ notes:/{{name}} ← newValue }} }}\n}}\n\
          #HTTPServer{{ port: port, scheme: Live store }} start.\n"
     );
     let server = Server::start(&program, &[]);

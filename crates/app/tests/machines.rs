@@ -64,9 +64,9 @@ const BOARD: &str = "#-serve:<ref>board\n\
     \x20   var notes.\n\
     \x20   var news.\n\
     \x20   /notes/:name {\n\
-    \x20       get { notes:{name} }\n\
-    \x20       post { notes:{name} ← newValue stringValue. 'kept' }\n\
-    \x20       delete { ref:notes:{name} delete }\n\
+    \x20       get { notes:/{name} }\n\
+    \x20       post { notes:/{name} ← newValue stringValue. 'kept' }\n\
+    \x20       delete { ref:notes:/{name} delete }\n\
     \x20   }\n\
     \x20   /news { get { this:news } }\n\
     }\n\

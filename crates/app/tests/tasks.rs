@@ -104,6 +104,20 @@ fn every_verb_over_a_table() {
 }
 
 #[test]
+fn a_task_without_a_title_is_refused() {
+    let tasks = Tasks::start();
+    for body in ["{}", r#"{"title":null}"#, r#"{"title":3}"#, r#"{"id":7,"title":"x"}"#, "[]", ""] {
+        assert_eq!(tasks.send("POST", "/tasks", body).status, 422, "{body}");
+    }
+    tasks.add("Clean Room");
+    for body in [r#"{"title":null}"#, r#"{"id":2,"title":"x"}"#, "null", "[]"] {
+        assert_eq!(tasks.send("PUT", "/tasks/1", body).status, 422, "{body}");
+        assert_eq!(tasks.send("PATCH", "/tasks/1", body).status, 422, "{body}");
+    }
+    assert_eq!(tasks.get("/tasks").json().as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn text_of_every_kind_comes_back_as_it_went() {
     let tasks = Tasks::start();
     let titles = [
@@ -139,7 +153,7 @@ fn wrong_requests_are_told_what_is_wrong() {
         ("GET", "/tasks/one", "", 404, "404 Not Found"),
         ("GET", "/tasks/1/more", "", 404, "404 Not Found"),
         ("GET", "/nothing", "", 404, "404 Not Found"),
-        ("TRACE", "/tasks", "", 501, "501 Not Implemented"),
+        ("TRACE", "/tasks", "", 405, "405 Method Not Allowed"),
     ];
     for (method, target, body, status, says) in bad {
         let reply = tasks.send(method, target, body);

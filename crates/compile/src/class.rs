@@ -10,6 +10,9 @@ use runnel_syntax::ast::{
     Selector, VariableDeclaration,
 };
 
+/// What can stand behind the type of a variable.
+const MARKS: [&str; 2] = ["required", "readonly"];
+
 /// The parameters of a selector.
 pub(crate) fn parameters(selector: &Selector) -> impl Iterator<Item = &Parameter> {
     let list: Vec<&Parameter> = match selector {
@@ -58,6 +61,9 @@ impl Generator<'_> {
         for member in &class.members {
             if let MemberKind::Variables(declaration) = &member.kind {
                 facts.variables.extend(declaration.names.iter().map(|word| word.text.clone()));
+                if declaration.kind.is_some() {
+                    facts.typed.extend(declaration.names.iter().map(|word| word.text.clone()));
+                }
             }
         }
     }
@@ -106,14 +112,36 @@ impl Generator<'_> {
     }
 
     fn variables(&mut self, declaration: &VariableDeclaration) {
+        self.check_marks(declaration);
+        let marks = declaration.marks.iter().map(|mark| format!("{}=true", mark.text));
+        let marks = marks.collect::<Vec<_>>().join(",");
         for name in &declaration.names {
-            let kind = declaration.kind.as_ref().map_or("nil".into(), |kind| quoted(&kind.text));
             let field = names::field(&name.text);
+            let quoted_name = quoted(&name.text);
             // Accessors with the field's name in their code take one look-up less than closures.
-            self.code.push_str(&format!(
-                "K.ivar(C,{},{kind},function(s) return s.{field} end,function(s,v) s.{field}=v end) ",
-                quoted(&name.text)
-            ));
+            let get = format!("function(s) return s.{field} end");
+            self.code.push_str(&match &declaration.kind {
+                None => format!("K.ivar(C,{quoted_name},nil,{get},function(s,v) s.{field}=v end) "),
+                Some(kind) => {
+                    let mark = self.mark(name.span);
+                    let kind = quoted(&kind.text);
+                    format!("{mark}K.typedIvar(C,{quoted_name},{kind},{{{marks}}},{get}) ")
+                }
+            });
+        }
+    }
+
+    /// Refuses marks that variables do not have, and those that are there twice.
+    fn check_marks(&mut self, declaration: &VariableDeclaration) {
+        for (index, mark) in declaration.marks.iter().enumerate() {
+            let twice = declaration.marks[..index].iter().any(|other| other.text == mark.text);
+            if MARKS.contains(&mark.text.as_str()) && !twice {
+                continue;
+            }
+            let label = if twice { "there already" } else { "not known" };
+            let message = format!("`{}` says nothing about a variable", mark.text);
+            let hint = format!("the marks behind a type are {}", MARKS.join(" and "));
+            self.error(Diagnostic::error(mark.span, message, label).hint(hint));
         }
     }
 

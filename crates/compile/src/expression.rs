@@ -6,9 +6,7 @@
 use crate::generator::Generator;
 use crate::names::{nearest, quoted};
 use crate::statement::Tail;
-use runnel_syntax::ast::{
-    AssignOperator, Expression, ExpressionKind, Message, PathPart, TextPart, Word,
-};
+use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
@@ -84,7 +82,8 @@ impl Generator<'_> {
             }
             return;
         }
-        let value = self.expression(expression);
+        let answered = if *tail == Tail::Return { self.answered(expression) } else { None };
+        let value = answered.unwrap_or_else(|| self.expression(expression));
         self.finish(value, tail);
     }
 
@@ -197,15 +196,6 @@ impl Generator<'_> {
         self.text_of(pieces.collect())
     }
 
-    /// The text of a path.
-    pub(crate) fn path_text(&mut self, parts: &[PathPart]) -> Code {
-        let pieces = parts.iter().map(|part| match part {
-            PathPart::Text(text) => Piece::Text(text),
-            PathPart::Expression(expression) => Piece::Value(expression),
-        });
-        self.text_of(pieces.collect())
-    }
-
     fn text_of(&mut self, pieces: Vec<Piece<'_>>) -> Code {
         let values: Vec<&Expression> = pieces
             .iter()
@@ -264,9 +254,7 @@ impl Generator<'_> {
             }
             return self.in_brackets(name, code, span);
         }
-        if let Some(brackets) = &self.brackets
-            && brackets.bare
-        {
+        if let Some(brackets) = &self.brackets {
             let code = format!("K.property({},{})", brackets.element, quoted(name));
             self.helper("K");
             return Code::call(code);

@@ -84,6 +84,8 @@ pub(crate) struct Function {
 #[derive(Clone, Default)]
 pub(crate) struct ClassFacts {
     pub(crate) variables: Vec<String>,
+    /// Those that have a type.
+    pub(crate) typed: BTreeSet<String>,
     pub(crate) superclass: Option<String>,
 }
 
@@ -121,6 +123,8 @@ pub(crate) struct Generator<'a> {
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
     pub(crate) brackets: Option<crate::query::Brackets>,
+    /// In a block that is a query: order comparisons with nil are false.
+    pub(crate) lenient: bool,
     /// The class of the elements that variables of the script hold, where it is known.
     pub(crate) element_classes: BTreeMap<String, String>,
     /// Other sources are loaded while it runs: capitalised names may be classes of theirs.
@@ -153,6 +157,7 @@ pub fn compile(
             frames.extend(new);
             continue;
         }
+        generator.diagnostics.extend(crate::review::errors(program, source));
         if generator.diagnostics.iter().any(|one| one.level == Level::Error) {
             return Err(generator.diagnostics);
         }
@@ -197,6 +202,7 @@ impl<'a> Generator<'a> {
             schemes: BTreeSet::new(),
             method: None,
             brackets: None,
+            lenient: false,
             element_classes: BTreeMap::new(),
             loads: false,
             level: 0,

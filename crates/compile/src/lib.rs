@@ -5,7 +5,7 @@
 //!
 //! Reading order: `scope` (where names live), `generator` (the state), `expression`, `message`,
 //! `control` (messages that become Lua's own control structures), `class`, `query`, `path`,
-//! `element` (pages).
+//! `element` (pages), `review` (what runs and is probably not meant).
 
 mod class;
 mod control;
@@ -22,9 +22,12 @@ mod names;
 mod nesting;
 mod path;
 mod query;
+mod review;
 mod scope;
+mod segment;
 mod shadow;
 mod statement;
 
 pub use generator::{Chunk, Known, compile};
 pub use names::{distance, field, nearest};
+pub use review::warnings;

@@ -85,7 +85,7 @@ impl Generator<'_> {
                 let mark = self.mark(word.span);
                 let text = match operator(&word.text) {
                     Some(name) => {
-                        let lenient = self.brackets.as_ref().and_then(|_| query_operator(name));
+                        let lenient = query_operator(name).filter(|_| self.lenient);
                         self.helper(if lenient.is_some() { "K" } else { name });
                         let name = lenient.unwrap_or(name);
                         format!("{mark}{name}({},{})", receiver.text, argument.text)
@@ -103,20 +103,22 @@ impl Generator<'_> {
                 let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
                 self.check_count(list.len(), "arguments", source.span);
                 let receiver = self.kept_before(receiver, &list);
+                let data = self.query_data_of(parts);
+                let strict = self.lenient;
+                self.lenient |= matches!(data, Some((_, true)));
                 let arguments = self.expressions(&list);
+                self.lenient = strict;
                 let name = names::keyword(parts.iter().map(|(word, _)| word.text.as_str()));
                 let mut texts: Vec<String> =
                     arguments.iter().map(|code| code.text.clone()).collect();
-                if let Some(data) = self.query_data_of(parts) {
-                    texts.push(data);
-                }
+                texts.extend(data.map(|(data, _)| data));
                 let list = texts.join(",");
                 if let Some(call) = self.super_call(source, &name, &list) {
                     return call;
                 }
                 let mark = parts.first().map_or(String::new(), |(word, _)| self.mark(word.span));
                 let first = parts.first().map_or("", |(word, _)| word.text.as_str());
-                let text = if self.brackets.is_some() && COMPARISONS.contains(&first) {
+                let text = if self.lenient && COMPARISONS.contains(&first) {
                     self.helper("K");
                     let name = names::quoted(&name);
                     format!("{mark}K.queryCompare({},{name},{list})", receiver.text)

@@ -55,8 +55,49 @@ pub(crate) fn loads_others(statements: &[Statement]) -> bool {
 }
 
 impl Generator<'_> {
+    /// The code of the variable that says whether a client waits for what this function answers: in
+    /// the `get` of a property path.
+    fn client(&mut self) -> Option<String> {
+        let home = self.functions.last().map(|function| function.id);
+        let method = self.method.as_ref().filter(|method| home == Some(method.home));
+        let client = method?.client.clone()?;
+        Some(self.variable_code(&client))
+    }
+
+    /// A read of a store as the answer of a `get`: for a client, a file stays a file with its media
+    /// type, its validators and its stream.
+    pub(crate) fn answered(&mut self, expression: &Expression) -> Option<Code> {
+        match &expression.kind {
+            ExpressionKind::Reference(path) => {
+                let client = self.client()?;
+                Some(self.read_for(path, Some(&client)))
+            }
+            ExpressionKind::Send { receiver, message: Message::Keyword(parts) } => {
+                let [(word, argument)] = &parts[..] else { return None };
+                let is_super =
+                    matches!(&receiver.kind, ExpressionKind::Name(name) if name == "super");
+                if word.text != "at" || is_super {
+                    return None;
+                }
+                let client = self.client()?;
+                let mark = self.mark(word.span);
+                let codes = self.expressions(&[receiver, argument]);
+                self.helper("K");
+                let (receiver, argument) = (&codes[0].text, &codes[1].text);
+                let call = format!("{mark}K.answerAt({receiver},{argument},{client})");
+                Some(Code::call(call).deeper_than(&codes))
+            }
+            _ => None,
+        }
+    }
+
     /// `scheme:path` read.
     pub(crate) fn read(&mut self, path: &Path) -> Code {
+        self.read_for(path, None)
+    }
+
+    /// `scheme:path` read, perhaps for the client that a variable tells of.
+    fn read_for(&mut self, path: &Path, client: Option<&str>) -> Code {
         let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
         let mark = self.mark(path.span);
         let literal = path.literal();
@@ -85,12 +126,13 @@ impl Generator<'_> {
             }
             _ => {}
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
+        let client = client.map(|client| format!(",{client}")).unwrap_or_default();
         let call = match scheme.as_str() {
             "this" | "self" => {
                 self.needs_self(path);
                 self.helper("K");
-                format!("K.{scheme}Get(self,{})", text.text)
+                format!("K.{scheme}Get(self,{}{client})", text.text)
             }
             "scheme" => {
                 self.helper("K");
@@ -103,15 +145,15 @@ impl Generator<'_> {
             _ => match self.own_scheme(&scheme, path) {
                 Own::Variable(code) => {
                     self.helper("K");
-                    format!("K.fetchFrom({code},{},{})", quoted(&scheme), text.text)
+                    format!("K.fetchFrom({code},{},{}{client})", quoted(&scheme), text.text)
                 }
                 Own::AtRunTime => {
                     self.helper("K");
-                    format!("K.fetchIn(self,{},{})", quoted(&scheme), text.text)
+                    format!("K.fetchIn(self,{},{}{client})", quoted(&scheme), text.text)
                 }
                 Own::No => {
                     self.helper("fetch");
-                    format!("fetch({},{})", quoted(&scheme), text.text)
+                    format!("fetch({},{}{client})", quoted(&scheme), text.text)
                 }
             },
         };
@@ -143,13 +185,20 @@ impl Generator<'_> {
                 }
                 "this" if self.is_own_variable(name) => {
                     let code = format!("self.{}", field(name));
+                    if self.is_typed_variable(name) {
+                        let given = self.temporary();
+                        self.expression_to(value, &Tail::Keep(given.clone()));
+                        let fits = format!("self._fits.{}", field(name));
+                        self.code.push_str(&format!("{mark}{code}={fits}({given}) "));
+                        return Code::prefix(code);
+                    }
                     self.expression_to(value, &Tail::Keep(code.clone()));
                     return Code::prefix(code);
                 }
                 _ => {}
             }
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let text = if self.needs_statements(value) { self.keep(text) } else { text };
         let value = self.expression(value);
         let value = if wanted { self.keep(value) } else { value };
@@ -197,7 +246,7 @@ impl Generator<'_> {
         {
             return self.variable_reference(name, path);
         }
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         let call = match scheme.as_str() {
             "this" | "self" => {
                 self.needs_self(path);
@@ -266,7 +315,7 @@ impl Generator<'_> {
     /// A variable whose name is computed: looks at the locals that are visible, then at the
     /// script's.
     fn dynamic(&mut self, path: &Path, value: Option<&Code>) -> Code {
-        let text = self.path_text(&path.parts);
+        let text = self.path_text(path);
         self.helper("K");
         let locals: BTreeSet<String> = self
             .scopes
@@ -312,6 +361,20 @@ impl Generator<'_> {
         self.method.as_ref().is_some_and(|method| {
             !method.class_side && self.inherited_variables(&method.class).contains(name)
         })
+    }
+
+    /// Whether an own variable was declared with a type.
+    fn is_typed_variable(&self, name: &str) -> bool {
+        let mut class = self.method.as_ref().map(|method| method.class.clone());
+        let mut steps = 0;
+        while let Some(facts) = class.and_then(|class| self.classes.get(&class)) {
+            steps += 1;
+            if steps > 100 || facts.typed.contains(name) {
+                return steps <= 100;
+            }
+            class = facts.superclass.clone();
+        }
+        false
     }
 
     fn own_scheme(&mut self, scheme: &str, path: &Path) -> Own {

@@ -42,8 +42,9 @@ pub(crate) struct Brackets {
 
 /// How a query block names its element.
 enum Element<'a> {
-    /// Bare names are fields, unless a variable of that name is visible.
-    Bare,
+    /// Between brackets: bare names are fields, unless a variable of that name is visible, and
+    /// messages to the parameter.
+    Brackets(&'a str),
     /// The parameter: `task done`.
     Parameter(&'a str),
 }
@@ -55,8 +56,7 @@ impl Generator<'_> {
         let receiver = self.expression(receiver);
         let receiver = self.keep(receiver);
         let declared = block.parameters.first().map(|parameter| parameter.name.text.clone());
-        let style = declared.as_deref().map_or(Element::Bare, Element::Parameter);
-        let data = match self.query_data(block, &style) {
+        let data = match self.query_data(block, &Element::Brackets(parameter(block, 0))) {
             Ok(data) => data,
             Err(part) => self.reason(part),
         };
@@ -76,6 +76,7 @@ impl Generator<'_> {
             class,
             outside: BTreeSet::new(),
         });
+        let strict = std::mem::replace(&mut self.lenient, true);
         let parameters = vec![("$0".to_string(), element)];
         let body = self.function_body(&parameters, |this| {
             this.scoped(scope, |this| {
@@ -83,6 +84,7 @@ impl Generator<'_> {
                 this.statements(&block.statements, &Tail::Return);
             });
         });
+        self.lenient = strict;
         let outside = std::mem::replace(&mut self.brackets, outer).map(|inner| inner.outside);
         let names: Vec<String> =
             outside.iter().flatten().map(|name| crate::names::quoted(name)).collect();
@@ -124,8 +126,8 @@ impl Generator<'_> {
     }
 
     /// What a store may need of `select: { … }`, `sorted: { … }` and their like, as one more
-    /// argument: the data of the block, or why there is none.
-    pub(crate) fn query_data_of(&mut self, parts: &[(Word, Expression)]) -> Option<String> {
+    /// argument: the data of the block, or why there is none; and whether it is data.
+    pub(crate) fn query_data_of(&mut self, parts: &[(Word, Expression)]) -> Option<(String, bool)> {
         let (word, argument) = parts.first()?;
         let name = word.text.as_str();
         if parts.len() > 1 && !(name == "detect" && parts[1].0.text == "ifNone") {
@@ -134,7 +136,10 @@ impl Generator<'_> {
         let ExpressionKind::Block(block) = &argument.kind else { return None };
         if CONDITIONS.contains(&name) && block.parameters.len() <= 1 {
             let data = self.query_data(block, &Element::Parameter(parameter(block, 0)));
-            return Some(data.unwrap_or_else(|part| self.reason(part)));
+            return Some(match data {
+                Ok(data) => (data, true),
+                Err(part) => (self.reason(part), false),
+            });
         }
         let orders = ORDERS.contains(&name);
         if !orders && !VALUES.contains(&name) {
@@ -146,8 +151,8 @@ impl Generator<'_> {
             _ => None,
         };
         match column {
-            Some(column) => Some(quoted(&column)),
-            None if orders => Some(self.reason(block.span)),
+            Some(column) => Some((quoted(&column), true)),
+            None if orders => Some((self.reason(block.span), false)),
             None => None,
         }
     }
@@ -329,14 +334,15 @@ impl Generator<'_> {
 
     fn field_of(&self, expression: &Expression, element: &Element<'_>) -> Option<String> {
         match (&expression.kind, element) {
-            (ExpressionKind::Name(name), Element::Bare) => {
-                let known = self.find(name).is_some()
+            (ExpressionKind::Name(name), Element::Brackets(parameter)) => {
+                let known = name == parameter
+                    || self.find(name).is_some()
                     || matches!(name.as_str(), "true" | "false" | "nil" | "self");
                 (!known).then(|| name.clone())
             }
             (
                 ExpressionKind::Send { receiver, message: Message::Unary(word) },
-                Element::Parameter(parameter),
+                Element::Parameter(parameter) | Element::Brackets(parameter),
             ) => {
                 let is_element = match &receiver.kind {
                     ExpressionKind::Name(name) => name == parameter,
@@ -365,7 +371,9 @@ impl Generator<'_> {
             depends |= match (&inner.kind, element) {
                 (ExpressionKind::Block(_) | ExpressionKind::Implicit(_), _) => true,
                 (ExpressionKind::Name(name), Element::Parameter(parameter)) => name == parameter,
-                (ExpressionKind::Name(_), Element::Bare) => self.field_of(inner, element).is_some(),
+                (ExpressionKind::Name(name), Element::Brackets(parameter)) => {
+                    name == parameter || self.field_of(inner, element).is_some()
+                }
                 _ => false,
             };
             *deferred |= matches!(

@@ -153,7 +153,7 @@ pub(crate) fn children<'a>(expression: &'a Expression, pending: &mut Vec<&'a Exp
         }
         ExpressionKind::Reference(path) | ExpressionKind::ReferenceTo(path) => {
             pending.extend(path.parts.iter().filter_map(|part| match part {
-                PathPart::Expression(inner) => Some(inner),
+                PathPart::Expression(inner) | PathPart::Segments(inner) => Some(inner),
                 PathPart::Text(_) => None,
             }));
         }

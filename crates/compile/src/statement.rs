@@ -60,6 +60,18 @@ impl Generator<'_> {
             StatementKind::Template { name, value } => self.template(name, value, tail),
             StatementKind::Test { name, body } => self.test(name, body, tail),
             StatementKind::Shell(_) => self.shell_line(statement),
+            StatementKind::Variables(declaration) if !declaration.marks.is_empty() => {
+                if let Some(mark) = declaration.marks.first() {
+                    self.error(
+                        Diagnostic::error(
+                            mark.span,
+                            "this variable belongs to no class",
+                            "no mark here",
+                        )
+                        .hint("only the variables of a class take marks: remove this one"),
+                    );
+                }
+            }
             StatementKind::Variables(_) | StatementKind::Temporaries(_) => {
                 if *tail != Tail::Discard {
                     self.finish(Code::constant("nil"), tail);
@@ -118,13 +130,15 @@ impl Generator<'_> {
             self.finish(Code::call(format!("K.endScript({})", value.text)), tail);
             return;
         };
-        let value = self.expression(expression);
+        let here = self.functions.last().map(|function| function.id);
+        let is_home = here == Some(method.home) && !method.forwards;
+        let answered = if is_home { self.answered(expression) } else { None };
+        let value = answered.unwrap_or_else(|| self.expression(expression));
         if method.forwards {
             self.finish(Code::call(format!("self:forward_({})", value.text)), tail);
             return;
         }
-        let here = self.functions.last().map(|function| function.id);
-        if here == Some(method.home) {
+        if is_home {
             self.finish(value, &Tail::Return);
             return;
         }

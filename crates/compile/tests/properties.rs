@@ -148,3 +148,52 @@ proptest! {
         }
     }
 }
+
+/// The titles of the warnings of a program.
+fn warned(source: &str) -> Vec<String> {
+    let found = runnel_compile::warnings(&parse(source).program, source);
+    found.into_iter().map(|one| one.title).collect()
+}
+
+#[test]
+fn what_is_meant_has_no_warning() {
+    for source in [
+        "scheme S { /*:rest { get { file:public/{*rest} } } }",
+        "scheme S { /:name { get { file:public/{name} } } }",
+        "script ← 'ls /tmp'. sh:sh/-c/{script}",
+        "folder ← '/tmp/x'. file:{folder}/a.txt",
+        "name ← query:n. file:public/{name}",
+        "text ← 'a/b'. http://host/x?q={text}",
+        "scheme S { /a { get { #p[ 'x' ] } put { 'a < b' } } }",
+        "scheme S { /a { get { '<p>' asHTML } } }",
+        "scheme S { /feed.xml { get { '<feed/>' } } }",
+        "scheme S { /a { get { response:Content-Type ← 'text/html'. '<p>' } } }",
+        "scheme S { /a { get { '<p>' } } } #HTTPServer{ scheme: S store, text: 'text/html' } start",
+        "key ← 7. tasks[{ id = key }]",
+        "name ← 'Ann'. people[{ :each | each name = 'Ann' }]",
+        "header:X-Key isSecret: env:KEY",
+        "header:Host = 'localhost'",
+        "{ :rest | file:x/{rest} }",
+    ] {
+        assert_eq!(warned(source), Vec::<String>::new(), "{source}");
+    }
+}
+
+#[test]
+fn each_rule_has_a_warning() {
+    for source in [
+        "scheme S { /*:rest { get { file:public/{rest} } } }",
+        "file:public/{'a/b'}",
+        "name ← \"a/{1}\". file:public/{name}.txt",
+        "name ← query:n. ref:file:{name} value",
+        "scheme S { /:a { get { b ← a. [ 1 ] do: { :i | file:{b , 'x'} } } } }",
+        "name ← 'Ann'. people[{ name = 'Ann' }]",
+        "scheme S { /a { get { ^ \"<p>{1}\" } } }",
+        "scheme S { /a { put { '<p>' , newValue } } }",
+        "!ls",
+        "header:X-Key = env:KEY",
+        "(env:KEY) = query:key",
+    ] {
+        assert_eq!(warned(source).len(), 1, "{source}");
+    }
+}

@@ -6,7 +6,7 @@
 
 use runnel_http::{Limits, Options, serve};
 use runnel_store::{
-    Answer, Content, Context, Entry, Error, Kind, Memory, Posted, Reference, Result, Store, Text,
+    Answer, Content, Context, Entry, Error, Kind, Memory, Outcome, Reference, Result, Store, Text,
     Verb, Verbs,
 };
 use std::rc::Rc;
@@ -55,17 +55,19 @@ impl Store for Site {
         self.pages.list(reference, context)
     }
 
-    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Outcome> {
         if reference.path() != ECHO {
             return Error::not_allowed(Verb::Post, reference).into();
         }
-        Answer::ok(Posted { reference: None, content: Some(content) })
+        Answer::ok(Outcome::changed().with_content(content))
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
         if reference.path() == ECHO { reading.with(Verb::Post) } else { reading }
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "site with an echo".to_string()

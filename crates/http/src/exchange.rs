@@ -2,12 +2,13 @@
 
 use crate::form;
 use crate::forwarded::Shown;
+use crate::multipart::FormPart;
 use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
-use runnel_store::{Calling, Error, Exchange, Kind, Result, Text};
-use std::cell::{Cell, RefCell};
+use runnel_store::{Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -22,6 +23,10 @@ pub(crate) struct HttpExchange {
     pub(crate) peer: SocketAddr,
     /// The body, where it was small enough to be collected.
     pub(crate) body: Option<Bytes>,
+    /// The body was too large to be collected: it is read by the store.
+    pub(crate) is_streamed: bool,
+    /// The fields of the form, once a program asked for one.
+    form: OnceCell<Result<Vec<FormPart>>>,
     pub(crate) wishes: Wishes,
     /// What an observer is told, where there is one.
     pub(crate) observed: Option<Rc<Observed>>,
@@ -52,6 +57,12 @@ impl Wishes {
         self.headers.borrow().iter().any(|(known, _)| known == name)
     }
 
+    /// The status of an error that was set; an error response keeps it.
+    pub(crate) fn error_status(&self) -> Option<StatusCode> {
+        let number = self.status.get().filter(|number| (400..600).contains(number))?;
+        StatusCode::from_u16(number).ok()
+    }
+
     /// Forgets everything: what was said did not belong to this answer.
     pub(crate) fn clear(&self) {
         self.status.set(None);
@@ -80,17 +91,58 @@ impl HttpExchange {
             headers,
             peer,
             body: None,
+            is_streamed: false,
+            form: OnceCell::new(),
             wishes: Wishes::default(),
             observed: None,
         }
     }
 
-    /// Whether the body is a form.
-    fn is_form(&self) -> bool {
-        self.headers
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok())
-            .is_some_and(form::is_form)
+    /// Whether the client sent the fields that are wrong, in its content, its form or its query: then
+    /// it may read what is wrong with them.
+    pub(crate) fn sent_fields(&self, fields: &[FieldProblem]) -> bool {
+        if fields.is_empty() {
+            return false;
+        }
+        let content = self.body.as_deref().and_then(|body| json::parse(body).ok());
+        let has = |value: &Value, name: &str| match value {
+            Value::List(items) => items.iter().any(|item| item.get(name).is_some()),
+            value => value.get(name).is_some(),
+        };
+        fields.iter().all(|field| {
+            if field.pointer.is_empty() {
+                return content.is_some() || self.form_type().is_some();
+            }
+            let mut steps = field.pointer.trim_start_matches('/').split('/');
+            let first = steps.next().unwrap_or_default();
+            // In an array the first step is a position.
+            let is_position = first.bytes().all(|byte| byte.is_ascii_digit());
+            let name = if is_position { steps.next().unwrap_or(first) } else { first };
+            let name = name.replace("~1", "/").replace("~0", "~");
+            content.as_ref().is_some_and(|content| has(content, &name))
+                || self.form(&name).is_ok_and(|field| field.is_some())
+                || self.query(&name).is_some()
+        })
+    }
+
+    /// The media type of the body, if it is a form.
+    fn form_type(&self) -> Option<&str> {
+        let value = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        form::room(value).is_some().then_some(value)
+    }
+
+    /// The fields of the form, which are read once.
+    fn form_fields(&self) -> Result<&[FormPart]> {
+        let Some(media_type) = self.form_type() else { return Ok(&[]) };
+        let fields = self.form.get_or_init(|| match &self.body {
+            Some(body) => form::fields(body, media_type),
+            None if self.is_streamed => {
+                let most = form::room(media_type).unwrap_or_default();
+                Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
+            }
+            None => Ok(Vec::new()),
+        });
+        fields.as_deref().map_err(Clone::clone)
     }
 }
 
@@ -147,9 +199,12 @@ impl Exchange for HttpExchange {
         })
     }
 
-    fn form(&self, name: &str) -> Option<String> {
-        let body = self.body.as_ref().filter(|_| self.is_form())?;
-        form::find(body, name)
+    fn form(&self, name: &str) -> Result<Option<Value>> {
+        let fields = self.form_fields()?;
+        if name.is_empty() {
+            return Ok(self.form_type().map(|_| form::record(fields.to_vec())));
+        }
+        Ok(fields.iter().find(|field| field.name == name).map(|field| field.value.clone()))
     }
 
     fn body(&self) -> Option<Text> {
@@ -187,7 +242,7 @@ impl Exchange for HttpExchange {
         let Ok(content) = HeaderValue::from_str(value) else {
             return wrong("a character is not allowed in the value");
         };
-        if FRAMING.contains(&key) {
+        if is_framing(&key) {
             return wrong("the server itself decides the value");
         }
         let mut headers = self.wishes.headers.borrow_mut();
@@ -213,6 +268,11 @@ const FRAMING: [HeaderName; 7] = [
     header::UPGRADE,
     HeaderName::from_static("keep-alive"),
 ];
+
+/// Whether the server itself decides a header.
+pub(crate) fn is_framing(name: &HeaderName) -> bool {
+    FRAMING.contains(name)
+}
 
 /// The most headers that a program can set.
 const MOST_HEADERS: usize = 100;
@@ -264,10 +324,12 @@ mod tests {
     fn only_a_form_has_fields() {
         let body = "name=J%C3%B6rg&x=1+2";
         let form = exchange("/", &[("content-type", "application/x-www-form-urlencoded")], body);
-        assert_eq!(form.form("name").as_deref(), Some("Jörg"));
-        assert_eq!(form.form("x").as_deref(), Some("1 2"));
+        let field = |name| form.form(name).unwrap().unwrap();
+        assert_eq!(field("name").as_str(), Some("Jörg"));
+        assert_eq!(field("x").as_str(), Some("1 2"));
+        assert_eq!(field("").get("x").and_then(Value::as_str), Some("1 2"));
         let other = exchange("/", &[("content-type", "text/plain")], body);
-        assert_eq!(other.form("name"), None);
+        assert_eq!(other.form("name").unwrap(), None);
         assert_eq!(&*other.body().unwrap(), body);
     }
 

@@ -1,6 +1,71 @@
 //! `application/x-www-form-urlencoded`: queries and forms (URL standard, section 5.1).
 
+use crate::multipart::{self, FormPart};
+use bytes::Bytes;
 use percent_encoding::percent_decode;
+use runnel_store::{Error, Kind, Result, Value};
+
+/// Bytes of a URL-encoded form. Longer ones reach a handler as `newValue` alone.
+pub(crate) const LARGEST_FORM: u64 = 1024 * 1024;
+/// Bytes of a `multipart/form-data` body whose fields and files are read into memory.
+pub(crate) const LARGEST_MULTIPART: u64 = 8 * 1024 * 1024;
+/// Fields of a URL-encoded form that are listed.
+const MOST_FIELDS: usize = 4096;
+
+/// How many bytes of a form of a media type are collected; `None` for what is no form.
+pub(crate) fn room(media_type: &str) -> Option<u64> {
+    if is_form(media_type) {
+        return Some(LARGEST_FORM);
+    }
+    multipart::boundary(media_type).map(|_| LARGEST_MULTIPART)
+}
+
+/// All fields of a form.
+pub(crate) fn fields(body: &Bytes, media_type: &str) -> Result<Vec<FormPart>> {
+    if let Some(boundary) = multipart::boundary(media_type) {
+        return multipart::parse(body, &boundary?);
+    }
+    let mut pairs = body.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty());
+    let field = |(name, value)| FormPart { name, value: Value::Text(value) };
+    let fields = pairs.by_ref().take(MOST_FIELDS).map(|pair| field(decoded(pair))).collect();
+    match pairs.next() {
+        None => Ok(fields),
+        Some(_) => {
+            let message = format!("a form has at most {MOST_FIELDS} fields");
+            Err(Error::new(Kind::TooLarge, message))
+        }
+    }
+}
+
+/// All fields as a record; a name that stands more than once has a list.
+pub(crate) fn record(fields: Vec<FormPart>) -> Value {
+    let mut record: Vec<(String, Value)> = Vec::with_capacity(fields.len());
+    let mut places = std::collections::HashMap::new();
+    for FormPart { name, value } in fields {
+        match places.get(&name) {
+            None => {
+                places.insert(name.clone(), record.len());
+                record.push((name, value));
+            }
+            Some(&place) => {
+                let Some((_, there)) = record.get_mut(place) else { continue };
+                match there {
+                    Value::List(values) => values.push(value),
+                    only => *only = Value::List(vec![std::mem::replace(only, Value::Nil), value]),
+                }
+            }
+        }
+    }
+    Value::Record(record)
+}
+
+/// A name and its value.
+fn decoded(pair: &[u8]) -> (String, String) {
+    match pair.iter().position(|&byte| byte == b'=') {
+        Some(cut) => (decode(&pair[..cut]), decode(&pair[cut + 1..])),
+        None => (decode(pair), String::new()),
+    }
+}
 
 /// The value of the first parameter of a name.
 pub(crate) fn find(text: &[u8], name: &str) -> Option<String> {

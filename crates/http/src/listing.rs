@@ -19,7 +19,7 @@ pub(crate) fn page(path: &str, entries: &[Entry]) -> String {
     }
     let base = escape_html(&escape_path(base));
     for entry in entries {
-        let name = escape_html(&entry.name);
+        let name = escape_html(&runnel_store::decode_segment(&entry.name));
         let link = escape_html(&escape_name(&entry.name));
         let slash = if entry.collection { "/" } else { "" };
         let _ = writeln!(page, "<li><a href=\"{base}/{link}{slash}\">{name}{slash}</a></li>");
@@ -29,7 +29,7 @@ pub(crate) fn page(path: &str, entries: &[Entry]) -> String {
 }
 
 /// Text as it stands in HTML, in an element or in a quoted attribute.
-fn escape_html(text: &str) -> String {
+pub(crate) fn escape_html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 use hyper::header::HeaderValue;
-use runnel_store::{Body, Form, Text, Value, json};
+use runnel_store::{Body, Form, Text, Value, charset, is_text_type as is_text, json};
 use std::borrow::Cow;
 
-/// Text without a media type is a page, as in Objective-S.
+/// A page.
 pub(crate) const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 /// Bytes of which nothing is known.
 pub(crate) const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
@@ -59,47 +59,17 @@ pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
 }
 
 /// Content that came in, with its media type: text where the type says so and it is UTF-8 indeed,
-/// bytes otherwise. Content without a type is text if it is UTF-8, where `untyped_text` says so.
-/// Text has no need of a `charset`, so that is left out of its type.
+/// bytes otherwise, and for content without a type. Text has no need of a `charset`, so that is left out of its type.
 pub(crate) fn text_or_bytes(
     bytes: Bytes,
     media_type: Option<Cow<'static, str>>,
-    untyped_text: bool,
 ) -> (Body, Option<Cow<'static, str>>) {
-    let is_text = media_type.as_deref().map_or(untyped_text, is_text);
+    let is_text = media_type.as_deref().is_some_and(is_text);
     let text = if is_text { Text::from_utf8(bytes) } else { Err(bytes) };
     match text {
         Ok(text) => (Body::Text(text), media_type.map(without_charset)),
         Err(bytes) => (Body::Bytes(bytes), media_type),
     }
-}
-
-/// Whether content of a media type is text in UTF-8 as far as the type says.
-fn is_text(media_type: &str) -> bool {
-    let (essence, parameters) = media_type.split_once(';').unwrap_or((media_type, ""));
-    let (kind, name) = essence.trim().split_once('/').unwrap_or_default();
-    let ends = |end: &str| {
-        let start = name.len().checked_sub(end.len());
-        start.and_then(|start| name.get(start..)).is_some_and(|last| last.eq_ignore_ascii_case(end))
-    };
-    let textual = kind.eq_ignore_ascii_case("text")
-        || ends("+json")
-        || ends("+xml")
-        || (kind.eq_ignore_ascii_case("application")
-            && ["json", "xml", "javascript", "x-www-form-urlencoded", "x-ndjson"]
-                .iter()
-                .any(|known| name.eq_ignore_ascii_case(known)));
-    textual && parameters.split(';').all(|parameter| charset(parameter).is_none_or(is_utf8))
-}
-
-/// The value of a parameter, when it is the charset.
-fn charset(parameter: &str) -> Option<&str> {
-    let (name, value) = parameter.split_once('=')?;
-    name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
-}
-
-fn is_utf8(charset: &str) -> bool {
-    ["utf-8", "utf8", "us-ascii"].iter().any(|known| charset.eq_ignore_ascii_case(known))
 }
 
 fn without_charset(media_type: Cow<'static, str>) -> Cow<'static, str> {
@@ -164,14 +134,13 @@ mod tests {
 
     #[test]
     fn text_loses_its_charset() {
-        let of = |bytes: &'static [u8], kind: Option<&str>, untyped| {
-            let (body, kind) = text_or_bytes(Bytes::from_static(bytes), kind.map(named), untyped);
+        let of = |bytes: &'static [u8], kind: Option<&str>| {
+            let (body, kind) = text_or_bytes(Bytes::from_static(bytes), kind.map(named));
             (matches!(body, Body::Text(_)), kind)
         };
         let kind = "text/x; charset=UTF-8; a=b";
-        assert_eq!(of(b"x", Some(kind), false), (true, Some("text/x; a=b".into())));
-        assert_eq!(of(b"\xff", Some(kind), false), (false, Some(kind.into())));
-        assert_eq!(of(b"x", None, true), (true, None));
-        assert_eq!(of(b"x", None, false), (false, None));
+        assert_eq!(of(b"x", Some(kind)), (true, Some("text/x; a=b".into())));
+        assert_eq!(of(b"\xff", Some(kind)), (false, Some(kind.into())));
+        assert_eq!(of(b"x", None), (false, None));
     }
 }

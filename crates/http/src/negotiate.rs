@@ -44,13 +44,13 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
 
 /// The quality of a type: what the most specific range says.
 #[derive(Default)]
-struct Quality {
+pub(crate) struct Quality {
     rank: u8,
-    value: f32,
+    pub(crate) value: f32,
 }
 
 impl Quality {
-    fn set(&mut self, rank: u8, value: f32) {
+    pub(crate) fn set(&mut self, rank: u8, value: f32) {
         if rank > self.rank {
             *self = Quality { rank, value };
         }
@@ -58,7 +58,7 @@ impl Quality {
 }
 
 /// The number of a `q=…` parameter, from 0 to 1.
-fn quality(parameter: &str) -> Option<f32> {
+pub(crate) fn quality(parameter: &str) -> Option<f32> {
     let (name, value) = parameter.split_once('=')?;
     if !name.trim().eq_ignore_ascii_case("q") {
         return None;

@@ -85,6 +85,9 @@ pub struct Limits {
     pub pack_from: u64,
     /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
+    /// Text and numbers without a media type are sent as `text/html` instead of `text/plain`: for
+    /// programs that write their pages as text and escape by themselves. Default off.
+    pub html_text: bool,
     /// The hosts that are answered, without ports: names, addresses, `*.a.example` for all below
     /// a name; others are 421. Default none, which means any.
     pub hosts: Vec<String>,
@@ -121,6 +124,7 @@ impl Default for Limits {
             credentials: false,
             proxies: Vec::new(),
             pack_from: 1024,
+            html_text: false,
             connections: 10_000,
         }
     }

@@ -1,29 +1,51 @@
-//! What goes wrong with a request, as a status and a plain sentence.
+//! What goes wrong with a request: a status, and what the client learns beside it.
 
 use crate::body::AnswerBody;
+use crate::exchange::{HttpExchange, is_framing};
 use crate::meter::Meter;
-use hyper::header::{self, HeaderValue};
+use crate::problem_form::{ProblemForm, ProblemText};
+use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
-use runnel_store::{Error, Kind, Verbs};
+use runnel_store::{Error, FieldProblem, Kind, Verbs};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// An answer that is not what was asked for.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     /// What to tell the client beside the status.
     message: Option<Cow<'static, str>>,
-    /// The verbs that would have been allowed, for 405.
-    allowed: Option<Verbs>,
+    /// What is rare.
+    more: Option<Box<ProblemMore>>,
     /// The rest of what this connection brings cannot be trusted or is not wanted.
     close: bool,
+}
+
+/// The rare parts of an error response.
+#[derive(Debug, Default)]
+struct ProblemMore {
+    /// The verbs that would have been allowed, for 405.
+    allowed: Option<Verbs>,
+    /// The fields of the request's content that are wrong.
+    fields: Vec<FieldProblem>,
+    /// Headers that the program set.
+    headers: Vec<(HeaderName, HeaderValue)>,
+    form: ProblemForm,
+    /// The id of the request.
+    instance: Option<String>,
+    /// The form depends on `Accept`.
+    is_negotiated: bool,
+    /// The program chose the status with the error itself.
+    has_own_status: bool,
+    /// It is unknown whether a write was done: the client must not be asked to repeat it.
+    is_in_doubt: bool,
 }
 
 impl Problem {
     /// A status and nothing more.
     pub(crate) fn new(status: StatusCode) -> Self {
-        Problem { status, message: None, allowed: None, close: false }
+        Problem { status, message: None, more: None, close: false }
     }
 
     /// A malformed request.
@@ -43,55 +65,155 @@ impl Problem {
         self
     }
 
-    /// 405 with the verbs that are allowed.
-    pub(crate) fn not_allowed(verbs: Verbs) -> Self {
-        Problem { allowed: Some(verbs), ..Problem::new(StatusCode::METHOD_NOT_ALLOWED) }
+    fn more(&mut self) -> &mut ProblemMore {
+        self.more.get_or_insert_default()
     }
 
-    /// What a store's error means to a client. The sentence of an error below 500 was written
-    /// for people and goes out; of the others only the log learns more than the status.
+    /// 405 with the verbs that are allowed.
+    pub(crate) fn not_allowed(verbs: Verbs) -> Self {
+        let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED);
+        problem.more().allowed = Some(verbs);
+        problem
+    }
+
+    /// What a store's error means to a client. The message of an error below 500 was written for
+    /// people and is sent, unless it tells of the inside of a program; the others go to the log.
     pub(crate) fn from_error(error: Error, method: &Method, path: &str, id: Option<&str>) -> Self {
-        let status = status_of(error.kind);
-        if status.is_server_error() {
-            tracing::error!(
-                %method,
-                path,
-                id,
-                error = %error,
-                detail = error.detail.as_deref().unwrap_or_default(),
-                "a request failed"
-            );
-            return Problem::new(status);
+        let error = if error.internal { error_inside(error) } else { error };
+        let own = error.response.as_deref().and_then(|response| response.status);
+        let own = own.and_then(|status| StatusCode::from_u16(status).ok());
+        let status = own.unwrap_or_else(|| status_of(error.kind));
+        let detail = error.detail.as_deref().unwrap_or_default();
+        let mut problem = Problem::new(status);
+        if own.is_none() && status.is_server_error() {
+            tracing::error!(%method, path, id, %error, detail, "a request failed");
+        } else if error.internal {
+            tracing::debug!(%method, path, id, %error, detail, "a resource of a program refused");
+        } else if !error.message.is_empty() {
+            problem = problem.because(error.message);
         }
-        let problem = Problem::new(status);
-        if error.message.is_empty() { problem } else { problem.because(error.message) }
+        if error.kind == Kind::InDoubt {
+            problem.more().is_in_doubt = true;
+        }
+        if !error.fields.is_empty() {
+            problem.more().fields = error.fields;
+        }
+        if let Some(response) = error.response {
+            let more = problem.more();
+            more.has_own_status = own.is_some();
+            more.headers = checked_headers(response.headers);
+        }
+        problem
+    }
+
+    /// In the form that the client accepts, with what the program said about the answer: a status
+    /// for errors, and the headers that are not about the content.
+    pub(crate) fn for_request(mut self, exchange: &HttpExchange) -> Self {
+        let wished = exchange.wishes.error_status();
+        let is_own = self.more.as_ref().is_some_and(|more| more.has_own_status);
+        if let Some(status) = wished
+            && !is_own
+            && self.status.is_client_error()
+        {
+            self.status = status;
+        }
+        let mut headers = exchange.wishes.take_headers();
+        headers.retain(|(name, _)| !OF_CONTENT.contains(name));
+        let id = exchange.observed.as_ref().and_then(|observed| observed.id());
+        let instance = id.map(str::to_string);
+        let form = ProblemForm::of(&exchange.headers);
+        let more = self.more();
+        headers.append(&mut more.headers);
+        (more.headers, more.instance) = (headers, instance);
+        (more.form, more.is_negotiated) = (form, true);
+        self
     }
 
     /// The answer. `headers` is an empty map, perhaps with room.
     pub(crate) fn respond(self, mut headers: HeaderMap, meter: &Rc<Meter>) -> Response<AnswerBody> {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        let more = self.more.map(|more| *more).unwrap_or_default();
+        headers.insert(header::CONTENT_TYPE, more.form.media_type());
         forbid_guessing(&mut headers, meter);
-        if let Some(verbs) = self.allowed {
+        if let Some(verbs) = more.allowed {
             headers.insert(header::ALLOW, allow(verbs));
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if more.is_negotiated {
+            headers.insert(header::VARY, HeaderValue::from_static("accept"));
+        }
+        for (name, value) in more.headers {
+            match name {
+                header::SET_COOKIE | header::WWW_AUTHENTICATE | header::VARY => {
+                    headers.append(name, value);
+                }
+                name => {
+                    headers.insert(name, value);
+                }
+            }
+        }
+        // Both headers have to be there (RFC 9110 sections 15.5.2 and 15.6.4).
+        if self.status == StatusCode::UNAUTHORIZED {
+            let challenge = headers.entry(header::WWW_AUTHENTICATE);
+            challenge.or_insert(HeaderValue::from_static("Bearer"));
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE && !more.is_in_doubt {
+            headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
         }
         if self.close {
             meter.linger.set(true);
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
-        let reason = self.status.canonical_reason().unwrap_or("Error");
-        let code = self.status.as_u16();
-        let text = match self.message {
-            Some(message) => format!("{code} {reason}: {message}"),
-            None => format!("{code} {reason}"),
-        };
+        let text = more.form.write(&ProblemText {
+            code: self.status.as_u16(),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            detail: self.message.as_deref(),
+            instance: more.instance.as_deref(),
+            fields: &more.fields,
+        });
         let mut response = Response::new(AnswerBody::whole(text.into(), meter));
         *response.status_mut() = self.status;
         *response.headers_mut() = headers;
         response
     }
+}
+
+/// The error of a resource that a program asked, as a client learns of it: that something is missing,
+/// busy or in conflict is the client's affair, too; that the program asked in a wrong way is not.
+fn error_inside(mut error: Error) -> Error {
+    use Kind::{Cancelled, Timeout, TooMany, Unavailable};
+    use Kind::{Conflict, Denied, Gone, InDoubt, NotFound, Precondition};
+    match error.kind {
+        NotFound | Gone | Conflict | Denied | Precondition => {}
+        Timeout | Unavailable | Cancelled | InDoubt => {}
+        TooMany => error.kind = Unavailable,
+        _ => error.kind = Kind::Failed,
+    }
+    error.fields.clear();
+    error.response = None;
+    error
+}
+
+/// Headers of a program about content that is not sent when there is an error instead.
+const OF_CONTENT: [HeaderName; 11] = [
+    header::CONTENT_TYPE,
+    header::CONTENT_ENCODING,
+    header::CONTENT_LANGUAGE,
+    header::CONTENT_LOCATION,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_RANGE,
+    header::ACCEPT_RANGES,
+    header::ETAG,
+    header::LAST_MODIFIED,
+    header::CACHE_CONTROL,
+    header::EXPIRES,
+];
+
+/// The headers of an error, without those that the server decides or that are malformed.
+fn checked_headers(headers: Vec<(String, String)>) -> Vec<(HeaderName, HeaderValue)> {
+    let pair = |(name, value): (String, String)| {
+        let (name, value) = (HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?);
+        (!is_framing(&name) && !OF_CONTENT.contains(&name)).then_some((name, value))
+    };
+    headers.into_iter().filter_map(pair).collect()
 }
 
 /// No browser is to guess what an answer is (the Fetch standard, section 3.6). The heads of HTTP/1.1
@@ -102,21 +224,9 @@ pub(crate) fn forbid_guessing(headers: &mut HeaderMap, meter: &Meter) {
     }
 }
 
-/// The status of each kind of error.
+/// The status of a kind of error.
 fn status_of(kind: Kind) -> StatusCode {
-    match kind {
-        Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::NotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Kind::Denied => StatusCode::FORBIDDEN,
-        Kind::Invalid => StatusCode::BAD_REQUEST,
-        Kind::Unsupported => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Kind::Conflict => StatusCode::CONFLICT,
-        Kind::Precondition => StatusCode::PRECONDITION_FAILED,
-        Kind::Timeout => StatusCode::GATEWAY_TIMEOUT,
-        Kind::Unavailable | Kind::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::Failed => StatusCode::INTERNAL_SERVER_ERROR,
-    }
+    StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 /// The `Allow` header of a set of verbs.

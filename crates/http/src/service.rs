@@ -3,7 +3,7 @@
 use crate::body::AnswerBody;
 use crate::exchange::HttpExchange;
 use crate::forwarded;
-use crate::head;
+use crate::head::{self, Head};
 use crate::meter::Meter;
 use crate::observe::{Observer, Watch};
 use crate::options::Limits;
@@ -19,7 +19,7 @@ use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
 use hyper::{Method, Request, Response, StatusCode};
-use runnel_store::{Store, Verb, Verbs};
+use runnel_store::{Reference, Store, Verb, Verbs};
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -98,33 +98,19 @@ impl Requests {
             false => self.meter.clone(),
         };
         self.begin(exchange, body, &meter)
-            .unwrap_or_else(|problem| Reply::ready(problem.respond(HeaderMap::new(), &meter)))
     }
 
-    fn begin(
-        &self,
-        mut exchange: Rc<HttpExchange>,
-        body: RequestBody,
-        meter: &Rc<Meter>,
-    ) -> Result<Reply, Problem> {
-        let HttpExchange { method, uri, version, headers, .. } = &*exchange;
-        if self.multiplexed {
-            head::check_section(headers, &self.limits)?;
-        }
-        let head = head::check(method, uri, *version, headers)?;
-        self.check_source(&exchange)?;
-        let task = Task::of(&exchange.method)?;
+    fn begin(&self, mut exchange: Rc<HttpExchange>, body: RequestBody, meter: &Rc<Meter>) -> Reply {
+        let (head, task, reference) = match self.admit(&mut exchange) {
+            Ok(admitted) => admitted,
+            Err(problem) => {
+                let problem = problem.for_request(&exchange);
+                return Reply::ready(problem.respond(HeaderMap::new(), meter));
+            }
+        };
         if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
-            return Ok(Reply::ready(about_the_server(meter)));
+            return Reply::ready(about_the_server(meter));
         }
-        if let Some(authority) = exchange.uri.authority()
-            && let Ok(host) = HeaderValue::from_str(authority.as_str())
-            && let Some(exchange) = Rc::get_mut(&mut exchange)
-        {
-            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
-            exchange.headers.insert(header::HOST, host);
-        }
-        let reference = target::reference(&exchange.uri, self.limits.target)?;
         let turn = Turn {
             root: self.root.borrow().clone(),
             reference,
@@ -133,7 +119,7 @@ impl Requests {
             limits: self.limits.clone(),
             meter: meter.clone(),
         };
-        Ok(match task {
+        match task {
             Task::Trace => {
                 let verbs = turn.verbs();
                 Reply::ready(turn.problem(Problem::not_allowed(verbs)))
@@ -143,7 +129,30 @@ impl Requests {
                 self.once_sent(body, turn, ask, meter)
             }
             Task::Ask(ask) => ask.of(turn),
-        })
+        }
+    }
+
+    /// Checks the head of a request: what it asks for, and where.
+    fn admit(&self, exchange: &mut Rc<HttpExchange>) -> Result<(Head, Task, Reference), Problem> {
+        let HttpExchange { method, uri, version, headers, .. } = &**exchange;
+        if self.multiplexed {
+            head::check_section(headers, &self.limits)?;
+        }
+        let head = head::check(method, uri, *version, headers)?;
+        self.check_source(exchange)?;
+        let task = Task::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
+            return Ok((head, task, Reference::default()));
+        }
+        if let Some(authority) = exchange.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+            && let Some(exchange) = Rc::get_mut(exchange)
+        {
+            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
+            exchange.headers.insert(header::HOST, host);
+        }
+        let reference = target::reference(&exchange.uri, self.limits.target)?;
+        Ok((head, task, reference))
     }
 
     /// Whether the request names a host that is answered, and does not write for a page of another

@@ -3,13 +3,14 @@
 use crate::problem::Problem;
 use hyper::{StatusCode, Uri};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use runnel_store::{Reference, Text};
+use runnel_store::{Reference, Text, is_escape};
 
 /// The reference that a request's target names: its path without escapes and dot segments, its
 /// query as it came.
 ///
 /// - Escapes are undone once. An escaped slash stays written as `%2F`, since undone it would
-///   become a separator: `/a%2Fb` has one segment. A path that came with `%252F` looks the same.
+///   become a separator: `/a%2Fb` has one segment. So does an escaped `%` that would begin
+///   an escape, so that `/a%252Fb` differs from it ([`runnel_store::encode_segment`]).
 /// - `.` and `..` segments (escaped ones too) are resolved before a store sees them and never
 ///   lead above the root (RFC 3986 section 5.2.4).
 /// - A malformed escape, an escaped NUL and escapes that are not UTF-8 are 400.
@@ -55,7 +56,7 @@ fn has_dots(path: &str) -> bool {
     path.as_bytes().windows(2).any(|two| two == b"/.")
 }
 
-/// Undoes the escapes of a path, but for that of the slash.
+/// Undoes the escapes of a path, but for those that [`runnel_store::encode_segment`] makes.
 fn unescape(path: &str) -> Result<String, Problem> {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -72,12 +73,29 @@ fn unescape(path: &str) -> Result<String, Problem> {
         };
         match (high * 16 + low) as u8 {
             0 => return Err(Problem::bad("the path contains a NUL")),
-            b'/' => plain.extend_from_slice(b"%2F"),
+            // No byte of a path is a NUL: it stands for a slash until the escapes are made.
+            b'/' => plain.push(0),
             byte => plain.push(byte),
         }
         at += 3;
     }
+    if plain.iter().any(|byte| matches!(byte, 0 | b'%')) {
+        plain = escaped_again(&plain);
+    }
     String::from_utf8(plain).map_err(|_| Problem::bad("the path is not UTF-8"))
+}
+
+/// Bytes without escapes, with those that a segment of a reference needs; a NUL is a slash.
+fn escaped_again(plain: &[u8]) -> Vec<u8> {
+    let mut escaped = Vec::with_capacity(plain.len() + 8);
+    for (at, &byte) in plain.iter().enumerate() {
+        match byte {
+            0 => escaped.extend_from_slice(b"%2F"),
+            b'%' if is_escape(&plain[at..]) => escaped.extend_from_slice(b"%25"),
+            byte => escaped.push(byte),
+        }
+    }
+    escaped
 }
 
 /// Removes `.` and `..` segments (RFC 3986 section 5.2.4).
@@ -127,27 +145,19 @@ const NAME: &AsciiSet = &PATH.add(b'/').add(b'%');
 /// other `%` is one too.
 pub(crate) fn escape_path(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
-    let mut pieces = path.split('%');
-    escaped.extend(utf8_percent_encode(pieces.next().unwrap_or_default(), PATH));
-    for piece in pieces {
-        escaped.push_str(if starts_with_escape(piece) { "%" } else { "%25" });
-        escaped.extend(utf8_percent_encode(piece, PATH));
+    let mut rest = path;
+    while let Some(at) = rest.find('%') {
+        escaped.extend(utf8_percent_encode(&rest[..at], PATH));
+        escaped.push_str(if is_escape(&rest.as_bytes()[at..]) { "%" } else { "%25" });
+        rest = &rest[at + 1..];
     }
+    escaped.extend(utf8_percent_encode(rest, PATH));
     escaped
 }
 
-/// Whether two hexadecimal digits come first that stand for something else than a letter or digit.
-fn starts_with_escape(piece: &str) -> bool {
-    let digits = piece.as_bytes().get(..2).and_then(|two| std::str::from_utf8(two).ok());
-    digits
-        .filter(|two| two.bytes().all(|byte| byte.is_ascii_hexdigit()))
-        .and_then(|two| u8::from_str_radix(two, 16).ok())
-        .is_some_and(|byte| !byte.is_ascii_alphanumeric())
-}
-
-/// One name of a path, as a link wants it.
+/// One name of a listing, as a link wants it.
 pub(crate) fn escape_name(name: &str) -> String {
-    utf8_percent_encode(name, NAME).to_string()
+    utf8_percent_encode(&runnel_store::decode_segment(name), NAME).to_string()
 }
 
 #[cfg(test)]
@@ -166,6 +176,9 @@ mod tests {
         assert_eq!(path("/na%C3%AFve").unwrap(), "/naïve");
         assert_eq!(path("/%2541").unwrap(), "/%41");
         assert_eq!(path("/a%2fb").unwrap(), "/a%2Fb");
+        assert_eq!(path("/a%252Fb").unwrap(), "/a%252Fb");
+        assert_eq!(path("/%25%32%30").unwrap(), "/%2520");
+        assert_eq!(path("/50%25").unwrap(), "/50%");
     }
 
     #[test]
@@ -209,12 +222,15 @@ mod tests {
 
     #[test]
     fn escaping_is_the_inverse() {
-        for plain in ["/a b", "/naïve", "/50%", "/a%2Fb", "/a%41", "/q?#x", "/[{}]", "/ü%", "/%ü"]
-        {
+        for plain in [
+            "/a b", "/naïve", "/50%", "/a%2Fb", "/a%41", "/a%252Fb", "/a%2520", "/q?#x", "/[{}]",
+            "/ü%", "/%ü",
+        ] {
             let escaped = escape_path(plain);
             assert_eq!(path(&escaped).unwrap(), plain, "{escaped}");
         }
         assert_eq!(escape_path("/S%C3%A3o%20Paulo%7e"), "/S%C3%A3o%20Paulo%7e");
         assert_eq!(escape_name("a/b%"), "a%2Fb%25");
+        assert_eq!(escape_name("a%2Fb%2520%41"), "a%2Fb%2520%2541");
     }
 }

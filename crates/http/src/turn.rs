@@ -17,8 +17,8 @@ use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy, PortContent,
-    Reference, Result, Store, Verbs,
+    Body, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy,
+    PortContent, Reference, Result, Store, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -60,6 +60,7 @@ impl Turn {
             },
             deadline: self.meter.now().checked_add(self.limits.request_time),
             exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
+            from_client: Some(ClientContent::default()),
             ..Context::default()
         }
     }
@@ -163,14 +164,14 @@ impl Turn {
             Body::Text(text) => {
                 let kind = match given {
                     Some(given) => media::content_type(given, true),
-                    None => media::HTML,
+                    None => self.text_type(),
                 };
                 return self.send(status, kind, facts, Outgoing::Bytes(text.into_bytes()));
             }
             Body::Stream(stream, length) => (media::OCTETS, Outgoing::Stream(stream, length)),
             Body::Value(value) => {
                 let (kind, bytes) = media::of_value(value);
-                (kind.unwrap_or(media::HTML), Outgoing::Bytes(bytes))
+                (kind.unwrap_or_else(|| self.text_type()), Outgoing::Bytes(bytes))
             }
             Body::Lazy(lazy) => {
                 if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
@@ -182,6 +183,11 @@ impl Turn {
         };
         let kind = given.map_or(kind, |given| media::content_type(given, false));
         self.send(status, kind, facts, outgoing)
+    }
+
+    /// The type of text and numbers that have no media type of their own.
+    fn text_type(&self) -> HeaderValue {
+        if self.limits.html_text { media::HTML } else { media::PLAIN }
     }
 
     /// Content as it is, or the part of it that was asked for.
@@ -378,12 +384,16 @@ impl Turn {
     /// An answer that is not what was asked for.
     pub(crate) fn problem(self, problem: Problem) -> Response<AnswerBody> {
         let meter = self.meter.clone();
-        problem.respond(self.spare_headers(), &meter)
+        problem.for_request(&self.exchange).respond(self.spare_headers(), &meter)
     }
 
     /// An error of the store.
-    pub(crate) fn failed(self, error: Error) -> Response<AnswerBody> {
-        let problem = if error.kind == Kind::NotAllowed {
+    pub(crate) fn failed(self, mut error: Error) -> Response<AnswerBody> {
+        if error.internal && self.exchange.sent_fields(&error.fields) {
+            error.internal = false;
+            error.message.clear();
+        }
+        let problem = if error.kind == Kind::NotAllowed && !error.internal {
             Problem::not_allowed(self.verbs())
         } else {
             let id = self.exchange.observed.as_ref().and_then(|observed| observed.id());

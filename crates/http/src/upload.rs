@@ -17,8 +17,6 @@ use tokio::time::Sleep;
 
 /// Bodies up to this size are collected before the store is asked.
 const SMALL: u64 = 64 * 1024;
-/// Forms are collected up to this size, so that a program can ask for their fields.
-const FORM: u64 = 1024 * 1024;
 
 /// A request's body.
 pub(crate) enum Upload {
@@ -69,16 +67,17 @@ pub(crate) fn too_large() -> Problem {
 }
 
 /// Takes the body of a request. Reading it is what makes the connection send `100 Continue`, so whatever
-/// can be refused without the body is refused before this.
+/// can be refused without the body is refused before this. A form is collected up to `form` bytes, so
+/// that a program can ask for its fields.
 pub(crate) async fn take(
     body: RequestBody,
     head: &Head,
-    is_form: bool,
+    form: Option<u64>,
     limits: &Limits,
 ) -> std::result::Result<(Upload, Rc<Progress>), Problem> {
-    let room = if is_form { FORM } else { SMALL };
+    let room = form.unwrap_or(SMALL);
     let length = if head.chunked { None } else { Some(head.length.unwrap_or(0)) };
-    if length.is_some_and(|length| length > limits.body || (is_form && length > room)) {
+    if length.is_some_and(|length| length > limits.body) {
         return Err(too_large());
     }
     let mut reader = Reader::new(body, limits);
@@ -93,9 +92,6 @@ pub(crate) async fn take(
             Err(_) => return Err(progress.problem().unwrap_or_else(too_large)),
         }
         if start.length() > room {
-            if is_form {
-                return Err(too_large());
-            }
             let first = stream::iter([Ok(start.take())]);
             return Ok((Upload::Stream(Box::pin(first.chain(reader)), length), progress));
         }

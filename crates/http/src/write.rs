@@ -13,7 +13,7 @@ use crate::{form, media};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
-use runnel_store::{Body, Condition, Content, Context, Error, Kind, Outcome, Verb};
+use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind, Outcome, Verb};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -65,17 +65,18 @@ impl Turn {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.body = Some(bytes.clone());
         }
-        let context = Context { known: None, ..self.context() };
-        let (body, media_type) = media::text_or_bytes(bytes, media_type, true);
+        let sent = ClientContent { text: Some(bytes.clone()), ..ClientContent::default() };
+        let context = Context { known: None, from_client: Some(sent), ..self.context() };
+        let (body, media_type) = media::text_or_bytes(bytes, media_type);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, meter) = (self.patience(None), self.meter.clone());
         InTime::new(patience, meter, self.written(verb, content, context))
     }
 
-    async fn take_and_write(self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
+    async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
         let media_type = self.media_type();
-        let is_form = media_type.as_deref().is_some_and(form::is_form);
-        let (upload, progress) = match upload::take(body, &self.head, is_form, &self.limits).await {
+        let room = media_type.as_deref().and_then(form::room);
+        let (upload, progress) = match upload::take(body, &self.head, room, &self.limits).await {
             Ok(taken) => taken,
             Err(problem) => return self.problem(problem),
         };
@@ -86,7 +87,11 @@ impl Turn {
             }
             Upload::Stream(stream, length) => (stream, length),
         };
-        let context = Context { exchange: self.context().exchange, ..Context::default() };
+        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+            exchange.is_streamed = true;
+        }
+        let Context { exchange, from_client, .. } = self.context();
+        let context = Context { exchange, from_client, ..Context::default() };
         let body = Body::Stream(stream, length);
         let content = Content { body, media_type, ..Content::default() };
         let meter = self.meter.clone();

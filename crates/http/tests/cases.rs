@@ -10,7 +10,7 @@ use futures_util::{StreamExt, stream};
 use helper::run;
 use runnel_http::{Limits, Options, serve};
 use runnel_store::{
-    Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Posted, Reference, Result,
+    Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Outcome, Reference, Result,
     Store, Value, Verb, Verbs, json,
 };
 use std::cell::Cell;
@@ -39,10 +39,11 @@ impl Fixture {
             "/boom" => panic!("boom"),
             "/html" => {
                 let name = exchange.query("name").unwrap_or_default();
-                format!(
+                let page = format!(
                     "<p>{}</p>",
                     name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-                )
+                );
+                return Ok(Some(Content::text(page).with_media_type("text/html")));
             }
             "/set-header" => {
                 exchange.set_header("X-V", &exchange.query("v").unwrap_or_default())?;
@@ -132,12 +133,14 @@ impl Store for Fixture {
         }
     }
 
-    fn put(&self, _: &Reference, _: Content, _: &Context) -> Answer<bool> {
-        Answer::ok(false)
+    fn put(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
+        Answer::ok(Outcome::changed())
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
-        let Some(exchange) = context.exchange.clone() else { return Answer::ok(Posted::default()) };
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let Some(exchange) = context.exchange.clone() else {
+            return Answer::ok(Outcome::changed());
+        };
         if reference.path() == "/json" {
             let json = content.media_type.as_deref() == Some("application/json");
             return match json {
@@ -149,7 +152,7 @@ impl Store for Fixture {
         Answer::later(async move {
             // A body that was too large to be collected is read here.
             content.read(usize::MAX).await?;
-            Ok(Posted { reference: None, content: Some(echo(&reference, &*exchange)) })
+            Ok(Outcome::changed().with_content(echo(&reference, &*exchange)))
         })
     }
 
@@ -161,6 +164,8 @@ impl Store for Fixture {
             _ => reading,
         }
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "routes of the cases".to_string()

@@ -9,7 +9,7 @@ use futures_util::{StreamExt, stream};
 use helper::{Fake, run, site, soon, start};
 use runnel_http::{ClientOptions, Server, client};
 use runnel_store::{
-    Answer, Body, Content, Context, EntityTag, Error, Kind, Posted, Reference, Store, Value,
+    Answer, Body, Content, Context, EntityTag, Error, Kind, Outcome, Reference, Store, Value,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -47,7 +47,7 @@ fn verbs_go_out_and_come_back() {
         let (web, plain) = (web(), Context::default());
         let hi = at(&server, "/hi");
         let read = web.get(&hi, &plain).await.unwrap().unwrap();
-        assert_eq!(read.media_type.as_deref(), Some("text/html"));
+        assert_eq!(read.media_type.as_deref(), Some("text/plain"));
         let tag = read.entity_tag.clone().unwrap();
         assert!(matches!(&read.body, Body::Text(text) if &**text == "Hello World!"));
         assert!(web.get(&at(&server, "/nope"), &plain).await.unwrap().is_none());
@@ -58,12 +58,12 @@ fn verbs_go_out_and_come_back() {
         assert_eq!(unchanged.entity_tag, Some(tag));
 
         let new = at(&server, "/a b/ü?");
-        assert!(web.put(&new, Content::text("one"), &plain).await.unwrap());
-        assert!(!web.put(&new, Content::text("two"), &plain).await.unwrap());
+        assert!(web.put(&new, Content::text("one"), &plain).await.unwrap().is_created());
+        assert!(!web.put(&new, Content::text("two"), &plain).await.unwrap().is_created());
         assert_eq!(text_of(web.get(&new, &plain).await.unwrap().unwrap()).await, "two");
         web.merge(&new, Content::text("three"), &plain).await.unwrap();
-        assert!(web.delete(&new, &plain).await.unwrap());
-        assert!(!web.delete(&new, &plain).await.unwrap());
+        assert!(web.delete(&new, &plain).await.unwrap().is_something());
+        assert!(!web.delete(&new, &plain).await.unwrap().is_something());
 
         let record = Value::Record(vec![("a".into(), Value::Int(1))]);
         web.put(&hi, Content::value(record), &plain).await.unwrap();
@@ -81,7 +81,7 @@ fn a_post_has_a_place_and_content() {
     run(async {
         let store = Fake::default().post(|_, content, _| {
             let reference = Some(Reference::from_path("tasks/a b"));
-            Answer::ok(Posted { reference, content: Some(content) })
+            Answer::ok(Outcome { reference, content: Some(content), ..Outcome::created() })
         });
         let server = start(Rc::new(store)).await;
         let posted = web()
@@ -202,7 +202,7 @@ fn redirects_are_followed() {
         })
         .post(move |reference, _, context| {
             post(reference, context, "POST");
-            Answer::ok(Posted::default())
+            Answer::ok(Outcome::changed())
         });
         let store: Rc<dyn Store> = Rc::new(store);
         let server = start(store.clone()).await;
@@ -272,7 +272,7 @@ fn a_get_on_a_dead_connection_is_sent_again() {
         }
         let error =
             soon("the answer", web.post(&place, Content::text("x"), &plain)).await.err().unwrap();
-        assert_eq!((error.kind, error.temporary), (Kind::Unavailable, true));
+        assert_eq!((error.kind, error.temporary), (Kind::InDoubt, false));
     });
 }
 

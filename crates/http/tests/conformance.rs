@@ -9,7 +9,7 @@ use helper::{run, start};
 use runnel_http::{ClientOptions, client};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, Conditions, Content, Context, Entry, Memory, Posted, Reference, Relative, Store,
+    Answer, Conditions, Content, Context, Entry, Memory, Outcome, Reference, Relative, Store,
 };
 use std::rc::Rc;
 
@@ -25,19 +25,19 @@ impl Store for Remote {
         self.web.get(reference, context)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.web.put(reference, content, context)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.web.post(reference, content, context)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.web.merge(reference, content, context)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.web.delete(reference, context)
     }
 
@@ -48,6 +48,8 @@ impl Store for Remote {
     fn conditions(&self, reference: &Reference) -> Conditions {
         self.web.conditions(reference)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "remote memory".to_string()
@@ -62,17 +64,19 @@ impl Store for Unlisted {
         self.0.get(reference, context)
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.0.put(reference, content, context)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.0.delete(reference, context)
     }
 
     fn conditions(&self, reference: &Reference) -> Conditions {
         self.0.conditions(reference)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         self.0.describe()

@@ -11,7 +11,7 @@ use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use runnel_http::{Certificate, Limits, Options, Server, serve};
-use runnel_store::{Answer, Body, Content, Posted, Store};
+use runnel_store::{Answer, Body, Content, Outcome, Store};
 use std::cell::Cell;
 use std::future::Future;
 use std::process::Command;
@@ -218,7 +218,7 @@ fn a_large_upload_and_a_large_answer_pass_in_pieces() {
             Answer::later(async move {
                 let bytes = content.read(32 * 1024 * 1024).await?;
                 let content = Some(Content::text(bytes.len().to_string()));
-                Ok(Posted { content, ..Posted::default() })
+                Ok(Outcome { content, ..Outcome::changed() })
             })
         });
         let server = start(Rc::new(store)).await;

@@ -7,7 +7,7 @@ mod helper;
 use futures_util::{StreamExt, stream};
 use helper::{Fake, Peer, run, start, start_with};
 use runnel_http::Limits;
-use runnel_store::{Answer, Body, Content, Posted, Store, Verb, Verbs};
+use runnel_store::{Answer, Body, Content, Outcome, Store, Verb, Verbs};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn store() -> Rc<dyn Store> {
                     Ok(true)
                 })
             })
-            .post(|_, content, _| Answer::ok(Posted { reference: None, content: Some(content) })),
+            .post(|_, content, _| Answer::ok(Outcome::changed().with_content(content))),
     )
 }
 

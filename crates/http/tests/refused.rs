@@ -89,8 +89,8 @@ fn a_body_that_looks_like_a_bad_head_is_a_body() {
         for _ in 0..3 {
             peer.send(whole.as_str()).await;
             peer.send(chunks.as_str()).await;
-            assert_eq!(soon("whole", peer.receive()).await.status, 200);
-            assert_eq!(soon("in chunks", peer.receive()).await.status, 200);
+            assert_eq!(soon("whole", peer.receive()).await.status, 204);
+            assert_eq!(soon("in chunks", peer.receive()).await.status, 204);
         }
     });
 }

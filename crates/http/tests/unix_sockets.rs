@@ -42,14 +42,14 @@ fn a_server_behind_a_socket_is_a_store() {
         let server = start(memory.clone()).await;
         hand_on(&socket, server.address());
         let (store, context) = (store(&socket), Context::default());
-        assert!(store.put(&at("a"), Content::text("hello"), &context).await.unwrap());
+        assert!(store.put(&at("a"), Content::text("hello"), &context).await.unwrap().is_created());
         let large = "x".repeat(3 << 20);
         store.put(&at("large"), Content::text(large.clone()), &context).await.unwrap();
         let found = store.get(&at("a"), &context).await.unwrap().unwrap();
         assert_eq!(found.read(1 << 20).await.unwrap(), "hello");
         let found = store.get(&at("large"), &context).await.unwrap().unwrap();
         assert_eq!(found.read(4 << 20).await.unwrap(), large);
-        assert!(store.delete(&at("a"), &context).await.unwrap());
+        assert!(store.delete(&at("a"), &context).await.unwrap().is_something());
         let inside = Reference::from_path("a");
         assert!(memory.get(&inside, &context).await.unwrap().is_none());
     });

@@ -201,10 +201,10 @@ fn what_may_be_repeated_is_sent_again_on_a_connection_that_had_died() {
         let store = client(ClientOptions::default());
         for _ in 0..3 {
             let put = store.put(&at(port), Content::text("x"), &Context::default()).await;
-            assert!(!put.unwrap());
+            assert!(!put.unwrap().is_created());
         }
         let posted = store.post(&at(port), Content::text("x"), &Context::default()).await;
-        assert_eq!(posted.err().unwrap().kind, Kind::Unavailable);
+        assert_eq!(posted.err().unwrap().kind, Kind::InDoubt);
     });
 }
 
@@ -253,7 +253,7 @@ fn what_may_be_repeated_is_sent_once_more_on_a_new_connection() {
         }
         let (port, requests) = closing_at_first(1).await;
         let merged = patient().merge(&at(port), Content::text("x"), &context).await;
-        assert_eq!(merged.err().unwrap().kind, Kind::Unavailable);
+        assert_eq!(merged.err().unwrap().kind, Kind::InDoubt);
         assert_eq!(requests.get(), 1);
     });
 }

@@ -4,9 +4,10 @@
 
 mod helper;
 
-use helper::{Fake, Peer, ask, get, run, send, site, start};
+use helper::{Fake, Peer, ask, get, run, send, site, start, start_with};
+use runnel_http::Limits;
 use runnel_store::{
-    Answer, Body, Content, Context, Error, Form, Kind, Lazy, Posted, Reference, Result, Value,
+    Answer, Body, Content, Context, Error, Form, Kind, Lazy, Outcome, Reference, Result, Value,
     Verb, Verbs,
 };
 use std::any::Any;
@@ -14,14 +15,18 @@ use std::borrow::Cow;
 use std::rc::Rc;
 
 #[test]
-fn text_is_a_page() {
+fn text_is_plain() {
     run(async {
         let server = start(site(&[("/hi", "Hello World!")]).await).await;
         let response = get(&server, "/hi").await;
         assert_eq!((response.status, response.text()), (200, "Hello World!"));
-        assert_eq!(response.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(response.header("content-type"), Some("text/plain; charset=utf-8"));
         assert_eq!(response.header("x-content-type-options"), Some("nosniff"));
         assert!(response.header("date").is_some());
+        let limits = Limits { html_text: true, ..Limits::default() };
+        let pages = start_with(site(&[("/hi", "<p>")]).await, limits).await;
+        let page = get(&pages, "/hi").await;
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
         let missing = get(&server, "/nope").await;
         assert_eq!((missing.status, missing.text()), (404, "404 Not Found"));
         assert_eq!(missing.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -52,12 +57,12 @@ fn what_is_put_can_be_read_changed_and_deleted() {
     run(async {
         let server = start(site(&[]).await).await;
         let created = send(&server, "PUT", "/a%20b", "", "one").await;
-        assert_eq!((created.status, created.text()), (201, "/a%20b"));
-        assert_eq!(send(&server, "PUT", "/a%20b", "", "two").await.status, 200);
+        assert_eq!((created.status, created.text()), (201, ""));
+        assert_eq!(send(&server, "PUT", "/a%20b", "", "two").await.status, 204);
         let read = get(&server, "/a%20b").await;
         assert_eq!(
             (read.text(), read.header("content-type")),
-            ("two", Some("text/html; charset=utf-8"))
+            ("two", Some("application/octet-stream"))
         );
         let json = "Content-Type: application/json\r\n";
         assert_eq!(send(&server, "PUT", "/r", json, r#"{"a":1}"#).await.status, 201);
@@ -78,13 +83,17 @@ fn what_is_put_can_be_read_changed_and_deleted() {
 fn a_post_answers_what_came_of_it() {
     run(async {
         let store = Fake::default().post(|reference, content, _| {
-            let Body::Text(text) = content.body else { panic!("text was posted") };
+            let Body::Bytes(text) = content.body else { panic!("bytes were posted") };
             let place = Some(Reference::from_path("tasks/a b"));
             Answer::ok(match reference.path() {
-                "/place" => Posted { reference: place, content: None },
-                "/both" => Posted { reference: place, content: Some(Content::text(text)) },
-                "/content" => Posted { reference: None, content: Some(Content::text(text)) },
-                _ => Posted::default(),
+                "/place" => Outcome { reference: place, ..Outcome::created() },
+                "/both" => Outcome {
+                    reference: place,
+                    content: Some(Content::bytes(text)),
+                    ..Outcome::created()
+                },
+                "/content" => Outcome::changed().with_content(Content::bytes(text)),
+                _ => Outcome::changed(),
             })
         });
         let server = start(Rc::new(store)).await;
@@ -154,8 +163,8 @@ fn each_kind_of_content_has_its_type() {
             ("/bytes", "application/octet-stream", &b"\x00\xff"[..]),
             ("/png", "image/png", b"\x00\xff"),
             ("/css", "text/css; charset=utf-8", b"b{}"),
-            ("/number", "text/html; charset=utf-8", b"7"),
-            ("/text", "text/html; charset=utf-8", b"t"),
+            ("/number", "text/plain; charset=utf-8", b"7"),
+            ("/text", "text/plain; charset=utf-8", b"t"),
             ("/record", "application/json", br#"{"a":true}"#),
             ("/list", "application/json", b"[null]"),
             ("/odd", "application/octet-stream", b"\x00\xff"),
@@ -376,13 +385,13 @@ fn a_form_has_fields() {
     run(async {
         let store = Fake::default().post(|_, _, context: &Context| {
             let exchange = context.exchange.as_ref().unwrap();
-            let fields = format!("{:?} {:?}", exchange.form("a"), exchange.body());
-            Answer::ok(Posted { reference: None, content: Some(Content::text(fields)) })
+            let fields = format!("{:?} {:?}", exchange.form("a").unwrap(), exchange.body());
+            Answer::ok(Outcome::changed().with_content(Content::text(fields)))
         });
         let server = start(Rc::new(store)).await;
         let fields = "Content-Type: application/x-www-form-urlencoded\r\n";
         let response = send(&server, "POST", "/", fields, "a=1+2&b=3").await;
-        assert_eq!(response.text(), r#"Some("1 2") Some("a=1+2&b=3")"#);
+        assert_eq!(response.text(), r#"Some(Text("1 2")) Some("a=1+2&b=3")"#);
     });
 }
 

@@ -18,7 +18,7 @@ fn settings(what: &str) -> Settings {
         access_log: (all || what == "log").then_some(LogFormat::Json),
         log_target: LogTarget::File(LOG.into()),
         request_ids: what == "ids",
-        traces: None,
+        ..Settings::default()
     }
 }
 

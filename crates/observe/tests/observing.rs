@@ -273,6 +273,8 @@ impl Store for Check {
         }
     }
 
+    runnel_store::without!(links);
+
     fn describe(&self) -> String {
         "check".into()
     }

@@ -5,7 +5,7 @@ mod support;
 
 use runnel_http::{ClientOptions, Options};
 use runnel_observe::{Settings, TraceSettings};
-use runnel_store::{Answer, Content, Context, Error, Kind, Posted, Reference, Store, Value, json};
+use runnel_store::{Answer, Content, Context, Error, Kind, Outcome, Reference, Store, Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -31,7 +31,7 @@ impl Store for Collector {
         Answer::ok(None)
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         assert_eq!(reference.path(), "/v1/traces");
         if self.refuses.get() > 0 {
             self.refuses.set(self.refuses.get() - 1);
@@ -42,9 +42,11 @@ impl Store for Collector {
         Answer::later(async move {
             let bytes = content.read(16 << 20).await?;
             posts.borrow_mut().push(json::parse(&bytes)?);
-            Ok(Posted { reference: None, content: Some(Content::text("{}")) })
+            Ok(Outcome::changed().with_content(Content::text("{}")))
         })
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "collector".into()
@@ -81,6 +83,8 @@ impl Store for Front {
         let place = format!("//127.0.0.1:{}/told?token=hunter2", self.upstream.get());
         self.client.get(&Reference::parse(&place).with_scheme("http"), context)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "front".into()

@@ -5,7 +5,7 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use runnel_store::{Answer, Content, Context, Records, Reference, Store, Value};
+use runnel_store::{Answer, Content, Context, Records, Reference, Store, Tables, Value};
 use std::rc::Rc;
 use std::time::Instant;
 use support::Lab;
@@ -21,6 +21,18 @@ impl Store for Sink {
         Answer::ok(None)
     }
 
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "sink".into()
+    }
+}
+
+impl Tables for Sink {
     fn insert(&self, _: &Reference, mut records: Box<dyn Records>, _: &Context) -> Answer<u64> {
         let fields = records.fields().len() as u64;
         let (send, mut take) = tokio::sync::mpsc::channel::<Vec<Value>>(1);
@@ -40,9 +52,7 @@ impl Store for Sink {
         })
     }
 
-    fn describe(&self) -> String {
-        "sink".into()
-    }
+    runnel_store::without!(run, migrate, define, begin);
 }
 
 fn main() {

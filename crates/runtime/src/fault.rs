@@ -2,7 +2,7 @@
 
 use crate::isolate::Isolate;
 use crate::raw::{Stack, Type};
-use runnel_store::{Error, Kind};
+use runnel_store::{Error, ErrorResponse, FieldProblem, Kind, Value};
 use std::fmt;
 use std::os::raw::c_int;
 
@@ -26,6 +26,15 @@ pub struct Fault {
     pub hint: Option<String>,
     /// Where it was raised and who called, innermost first.
     pub trace: Vec<Place>,
+    /// What caused it, for the log: a driver's message.
+    pub detail: Option<String>,
+    /// The fields of the content that are wrong.
+    pub fields: Vec<FieldProblem>,
+    /// What the program says about the HTTP response.
+    pub response: Option<Box<ErrorResponse>>,
+    /// A resource that the program asked raised it, or a limit of the program itself: clients must
+    /// not read its message.
+    pub internal: bool,
     /// The program asked to end with this value (`^` in the script itself, `exit:`).
     pub exit: Option<i32>,
 }
@@ -38,6 +47,10 @@ impl Fault {
             message: message.into(),
             hint: None,
             trace: Vec::new(),
+            detail: None,
+            fields: Vec::new(),
+            response: None,
+            internal: false,
             exit: None,
         }
     }
@@ -59,21 +72,38 @@ impl Fault {
         stack.field(index, "_exit");
         let exit = (stack.kind(-1) == Type::Number).then(|| stack.number(-1) as i32);
         stack.pop(1);
-        let _ = isolate;
+        let kind = text("i_kind").unwrap_or_else(|| "failed".into());
+        let internal = match text("_side").as_deref() {
+            Some("store") => true,
+            Some(_) => false,
+            // A limit of the language, such as the digits of a number, is no limit on a request.
+            None => kind == Kind::TooLarge.name(),
+        };
         Fault {
-            kind: text("i_kind").unwrap_or_else(|| "failed".into()),
+            kind,
             message: text("i_message").unwrap_or_else(|| "an error without a message".into()),
             hint: text("i_hint"),
             trace: read_trace(stack, index),
+            detail: text("i_detail"),
+            fields: read_fields(isolate, stack, index),
+            response: read_response(isolate, stack, index),
+            internal,
             exit,
         }
     }
 
     /// As the error of a verb: the program's message, with the trace as detail for the log.
     pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
-        let kind = KINDS.into_iter().find(|kind| kind.name() == self.kind).unwrap_or(Kind::Failed);
-        let detail = isolate.explain(&self);
-        Error::new(kind, self.message).with_detail(detail)
+        let kind = Kind::of_name(&self.kind).unwrap_or(Kind::Failed);
+        let mut detail = isolate.explain(&self);
+        if let Some(cause) = &self.detail {
+            detail.push_str("\n  ");
+            detail.push_str(cause);
+        }
+        let mut error = Error::new(kind, self.message).with_detail(detail);
+        (error.fields, error.response) = (self.fields, self.response);
+        error.internal = self.internal;
+        error
     }
 }
 
@@ -83,20 +113,46 @@ impl fmt::Display for Fault {
     }
 }
 
-const KINDS: [Kind; 12] = [
-    Kind::NotFound,
-    Kind::NotAllowed,
-    Kind::Denied,
-    Kind::Invalid,
-    Kind::Unsupported,
-    Kind::TooLarge,
-    Kind::Conflict,
-    Kind::Precondition,
-    Kind::Timeout,
-    Kind::Unavailable,
-    Kind::Cancelled,
-    Kind::Failed,
-];
+/// A field of an Error object as plain data.
+fn read_plain(isolate: &Isolate, stack: Stack, index: c_int, name: &str) -> Option<Value> {
+    stack.field(index, name);
+    let value = match stack.kind(-1) {
+        Type::Nil => None,
+        _ => crate::value::read_value(isolate, stack, -1).ok(),
+    };
+    stack.pop(1);
+    value
+}
+
+fn read_fields(isolate: &Isolate, stack: Stack, index: c_int) -> Vec<FieldProblem> {
+    let Some(Value::List(items)) = read_plain(isolate, stack, index, "i_fields") else {
+        return Vec::new();
+    };
+    let text =
+        |item: &Value, name| item.get(name).and_then(Value::as_str).unwrap_or("").to_string();
+    let field =
+        |item| FieldProblem { pointer: text(item, "pointer"), message: text(item, "message") };
+    items.iter().map(field).collect()
+}
+
+fn read_response(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Box<ErrorResponse>> {
+    let status = read_plain(isolate, stack, index, "i_status");
+    let status = status.and_then(|value| value.as_f64()).map(|status| status as u16);
+    let headers = match read_plain(isolate, stack, index, "i_headers") {
+        Some(Value::Record(pairs)) => pairs
+            .into_iter()
+            .map(|(name, value)| match value {
+                Value::Text(text) => (name, text),
+                other => {
+                    let text = runnel_store::json::text(&other);
+                    (name, String::from_utf8_lossy(&text).into_owned())
+                }
+            })
+            .collect(),
+        _ => Vec::new(),
+    };
+    (status.is_some() || !headers.is_empty()).then(|| Box::new(ErrorResponse { status, headers }))
+}
 
 fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
     let mut places: Vec<Place> = Vec::new();
@@ -137,6 +193,28 @@ pub(crate) fn push_error(isolate: &Isolate, stack: Stack, error: &Error) {
     if let Some(detail) = &error.detail {
         stack.push_bytes(detail.as_bytes());
         stack.set_field(table, "i_detail");
+    }
+    if !error.fields.is_empty() {
+        let field = |field: &FieldProblem| {
+            let text = |text: &str| Value::Text(text.to_string());
+            Value::Record(vec![
+                ("pointer".to_string(), text(&field.pointer)),
+                ("message".to_string(), text(&field.message)),
+            ])
+        };
+        let fields = Value::List(error.fields.iter().map(field).collect());
+        crate::value::push_value(isolate, stack, &fields);
+        stack.set_field(table, "i_fields");
+    }
+    if let Some(response) = &error.response {
+        if let Some(status) = response.status {
+            stack.push_number(status.into());
+            stack.set_field(table, "i_status");
+        }
+        let pair = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));
+        let headers = Value::Record(response.headers.iter().map(pair).collect());
+        crate::value::push_value(isolate, stack, &headers);
+        stack.set_field(table, "i_headers");
     }
     stack.push_boolean(error.temporary);
     stack.set_field(table, "_temporary");

@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 58] = files![
+const FILES: [(&str, &str); 60] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -41,12 +41,14 @@ const FILES: [(&str, &str); 58] = files![
     "secrets.lua",
     "time.lua",
     "mutable_text.lua",
+    "contract.lua",
     "json.lua",
     "json_parse.lua",
     "stream.lua",
     "filter.lua",
     "pipeline.lua",
     "fiber.lua",
+    "segment.lua",
     "scheme.lua",
     "reference.lua",
     "path.lua",

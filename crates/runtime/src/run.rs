@@ -95,13 +95,16 @@ impl Isolate {
         })
     }
 
-    /// Checks a source without running it.
+    /// Checks a source without running it; answers the warnings.
     ///
     /// # Errors
     /// The diagnostics when it does not compile.
     pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        self.compile_source(source, name).map(|(slot, _, warnings)| {
+        self.compile_source(source, name).map(|(slot, _, mut warnings)| {
             self.stack().release(slot);
+            warnings
+                .extend(runnel_compile::warnings(&runnel_syntax::parse(source).program, source));
+            warnings.sort_by_key(|one| one.label.span.start);
             warnings
         })
     }

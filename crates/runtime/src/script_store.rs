@@ -5,9 +5,10 @@ use crate::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
+use crate::value::Origin;
 use runnel_store::{
-    Answer, Body, Changes, Content, Context as Call, Entry, Error, Outcome, Reference, Store,
-    Value, Verb, Verbs, Watchers,
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
+    Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
 };
 use std::future::Future;
 use std::os::raw::c_int;
@@ -77,7 +78,17 @@ impl ScriptStore {
                 Some(query) => stack.push_bytes(query.as_bytes()),
                 None => stack.push_nil(),
             }
-            crate::value::push_content(isolate, stack, value);
+            let origin = match call.from_client {
+                Some(_) => Origin::Client,
+                None => Origin::Program,
+            };
+            match value {
+                // Whether bytes happen to be UTF-8 makes no difference to a program.
+                Some(Content { body: Body::Bytes(bytes), .. }) => {
+                    crate::value::push_data(isolate, stack, &bytes);
+                }
+                value => crate::value::push_content_of(isolate, stack, value, origin),
+            }
             5
         };
         let mut fiber = Fiber::new(isolate, call.clone(), push, take);
@@ -95,7 +106,10 @@ impl ScriptStore {
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
         if !matches!(content.body, Body::Stream(..)) {
-            return self.run(verb, reference, Some(content), call, take);
+            return match typed(content) {
+                Ok(content) => self.run(verb, reference, Some(content), call, take),
+                Err(error) => error.on(verb, reference).into(),
+            };
         }
         let this = ScriptStore {
             isolate: self.isolate.clone(),
@@ -106,15 +120,34 @@ impl ScriptStore {
             },
             name: self.name.clone(),
         };
-        let (reference, call) = (reference.clone(), call.clone());
+        let (reference, mut call) = (reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
             let bytes = content.read(LARGEST_BODY).await?;
+            if let Some(from_client) = &mut call.from_client {
+                from_client.text = Some(bytes.clone());
+            }
             let mut content = Content::bytes(bytes);
             content.media_type = media_type;
+            let content = typed(content)?;
             this.run(verb, &reference, Some(content), &call, take).await
         })
     }
+}
+
+/// Content in the one form that its media type has for a handler: text, or bytes.
+fn typed(mut content: Content) -> Result<Content> {
+    if content.media_type.as_deref().is_some_and(is_text_type)
+        && let Body::Bytes(bytes) = content.body
+    {
+        let text = Text::from_utf8(bytes).map_err(|_| {
+            let media_type = content.media_type.as_deref().unwrap_or_default();
+            let message = format!("the content is {media_type} and not valid UTF-8");
+            Error::new(Kind::Invalid, message)
+        })?;
+        content.body = Body::Text(text);
+    }
+    Ok(content)
 }
 
 /// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.

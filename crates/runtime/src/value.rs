@@ -62,6 +62,19 @@ pub(crate) fn table_kind(stack: Stack, index: c_int) -> TableKind {
 
 /// Pushes plain data as the program sees it.
 pub(crate) fn push_value(isolate: &Isolate, stack: Stack, value: &Value) {
+    push_data_of(isolate, stack, value, Origin::Program);
+}
+
+/// Who made a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    Program,
+    /// A client of a server: its arrays and dictionaries carry the mark `_sent`.
+    Client,
+}
+
+/// Pushes plain data of an origin.
+pub(crate) fn push_data_of(isolate: &Isolate, stack: Stack, value: &Value, origin: Origin) {
     if !stack.reserve(12) {
         stack.push_nil();
         return;
@@ -82,25 +95,33 @@ pub(crate) fn push_value(isolate: &Isolate, stack: Stack, value: &Value) {
             stack.new_table(items.len(), 0);
             let table = stack.top();
             for (position, item) in items.iter().enumerate() {
-                push_item(isolate, stack, item);
+                push_item(isolate, stack, item, origin);
                 stack.set_element(table, position + 1);
             }
+            set_origin(stack, table, origin);
             stack.push_kept(isolate.slots().array);
             stack.set_metatable(table);
         }
-        Value::Record(fields) => push_record(isolate, stack, fields),
+        Value::Record(fields) => push_record(isolate, stack, fields, origin),
     }
 }
 
-fn push_item(isolate: &Isolate, stack: Stack, item: &Value) {
+fn set_origin(stack: Stack, table: c_int, origin: Origin) {
+    if origin == Origin::Client {
+        stack.push_boolean(true);
+        stack.set_field(table, "_sent");
+    }
+}
+
+fn push_item(isolate: &Isolate, stack: Stack, item: &Value, origin: Origin) {
     match item {
         // Inside collections nil has an object of its own.
         Value::Nil => stack.push_kept(isolate.slots().null),
-        item => push_value(isolate, stack, item),
+        item => push_data_of(isolate, stack, item, origin),
     }
 }
 
-fn push_record(isolate: &Isolate, stack: Stack, fields: &[(String, Value)]) {
+fn push_record(isolate: &Isolate, stack: Stack, fields: &[(String, Value)], origin: Origin) {
     stack.new_table(0, 3);
     let table = stack.top();
     stack.new_table(fields.len(), 0);
@@ -110,13 +131,14 @@ fn push_record(isolate: &Isolate, stack: Stack, fields: &[(String, Value)]) {
         stack.push_bytes(name.as_bytes());
         stack.push_copy(-1);
         stack.set_element(keys, position + 1);
-        push_item(isolate, stack, value);
+        push_item(isolate, stack, value, origin);
         stack.set_raw(map);
     }
     stack.set_field(table, "_map");
     stack.set_field(table, "_keys");
     stack.push_number(fields.len() as f64);
     stack.set_field(table, "_n");
+    set_origin(stack, table, origin);
     stack.push_kept(isolate.slots().dictionary);
     stack.set_metatable(table);
 }
@@ -133,7 +155,7 @@ pub(crate) fn push_big(isolate: &Isolate, stack: Stack, value: &num_bigint::BigI
     stack.set_metatable(table);
 }
 
-fn push_data(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
+pub(crate) fn push_data(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
     stack.push_kept(isolate.slots().make_data);
     stack.push_bytes(bytes);
     if !stack.protected_call(1, 1) {
@@ -152,6 +174,16 @@ pub(crate) fn push_bytes(isolate: &Isolate, stack: Stack, bytes: &[u8]) {
 
 /// Pushes what a store answered. A stream must have been read before.
 pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Content>) {
+    push_content_of(isolate, stack, content, Origin::Program);
+}
+
+/// Pushes content of an origin.
+pub(crate) fn push_content_of(
+    isolate: &Isolate,
+    stack: Stack,
+    content: Option<Content>,
+    origin: Origin,
+) {
     let Some(content) = content else { return stack.push_nil() };
     let class = content.class;
     match content.body {
@@ -170,7 +202,7 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
             }
         }
         Body::Value(value) => {
-            push_value(isolate, stack, &value);
+            push_data_of(isolate, stack, &value, origin);
             if let Some(class) = class {
                 stack.push_kept(isolate.slots().instantiate);
                 stack.push_copy(-2);
@@ -193,7 +225,7 @@ pub(crate) fn push_content(isolate: &Isolate, stack: Stack, content: Option<Cont
                     && lazy.is_settled()
                     && let Answer::Ready(Ok(value)) = lazy.value()
                 {
-                    return push_value(isolate, stack, &value);
+                    return push_data_of(isolate, stack, &value, origin);
                 }
                 stack.push_kept(isolate.slots().make_lazy);
                 stack.push_native(Rc::new(NativeLazy { lazy, tag: content.entity_tag }));
@@ -215,6 +247,11 @@ pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
     match &content.body {
         Body::Lazy(lazy) if !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() => {
             isolate.hold_answer(Content { class: None, ..content });
+            stack.push_answer();
+        }
+        // With what is known about it: its media type, its validators.
+        Body::Stream(..) | Body::Bytes(_) | Body::Text(_) => {
+            isolate.hold_answer(content);
             stack.push_answer();
         }
         _ => push_content(isolate, stack, Some(content)),
@@ -260,6 +297,17 @@ fn native_of(stack: Stack, index: c_int) -> Option<Rc<dyn Any>> {
         }
         _ => None,
     }
+}
+
+/// Whether a value carries the mark of a client.
+pub(crate) fn is_sent(stack: Stack, index: c_int) -> bool {
+    if stack.kind(index) != Type::Table {
+        return false;
+    }
+    stack.field(index, "_sent");
+    let sent = stack.kind(-1) != Type::Nil;
+    stack.pop(1);
+    sent
 }
 
 /// The content that a value of the program is for a store.

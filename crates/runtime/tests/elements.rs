@@ -250,7 +250,7 @@ fn many_renders_at_once_do_not_mix() {
     let lab = Lab::new();
     let source = "((1 to: 200) asArray concurrently collect: { :n | \
          p := #p[ 'a', n, { runLoop runFor: 0.001. #b[ n ] }, 'z' ]. \
-         p asHTML = \"<p>a{n}<b>{n}</b>z</p>\" }) select: { :good | good }";
+         p stringValue = \"<p>a{n}<b>{n}</b>z</p>\" }) select: { :good | good }";
     assert_eq!(lab.value(&format!("({source}) count")), "200");
 }
 

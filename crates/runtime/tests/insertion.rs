@@ -4,7 +4,7 @@
 
 mod support;
 
-use runnel_store::{Answer, Content, Context, Records, Reference, Store, Value};
+use runnel_store::{Answer, Content, Context, Records, Reference, Store, Tables, Value};
 use std::cell::RefCell;
 use std::rc::Rc;
 use support::{Lab, explained};
@@ -21,6 +21,18 @@ impl Store for Kept {
         Answer::ok(None)
     }
 
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "kept".into()
+    }
+}
+
+impl Tables for Kept {
     fn insert(&self, _: &Reference, mut records: Box<dyn Records>, _: &Context) -> Answer<u64> {
         let names = records.fields().to_vec();
         let (fields, values) = (self.fields.clone(), self.values.clone());
@@ -36,9 +48,7 @@ impl Store for Kept {
         })
     }
 
-    fn describe(&self) -> String {
-        "kept".into()
-    }
+    runnel_store::without!(run, migrate, define, begin);
 }
 
 const CLASSES: &str = "class Row { var <int> id. var title. var value. } \

@@ -310,7 +310,8 @@ raises("typeError", function() return send(abc, "collect:", 3) end, "expects a b
 
 local d = K.dictionary({ "a", "b" }, { a = 1, b = A { 1, 2 } }, 2)
 reads(d, "{a:1,b:[1,2]}")
-raises("nilValue", function() return K.literalDictionary({ "a", "b" }, { 1, nil }, 2) end, "'b'")
+reads(K.literalDictionary({ "a", "b" }, { 1, nil }, 2), "{a:1,b:nil}")
+reads(K.dictionary({ "a", "b" }, { a = 1 }, 2), "{a:1,b:nil}")
 reads(K.literalDictionary({ "a", "b", "a" }, { 1, 2, 3 }, 3), "{a:3,b:2}")
 check(K.at(d, "a"), 1)
 check(K.at(d, "z"), nil)
@@ -330,6 +331,10 @@ do
   check(t:keys():last(), 1)
   check(t:keys():first(), 2)
   t:at_put_(1, nil)
+  check(t:includesKey_(1), true)
+  check(t:at_(1), nil)
+  check(t:count(), 51)
+  t:removeKey_(1)
   check(t:includesKey_(1), false)
   check(#t:keys(), 50)
   local seen = 0

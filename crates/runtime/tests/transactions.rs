@@ -4,7 +4,9 @@
 
 mod support;
 
-use runnel_store::{Answer, Content, Context, Error, Kind, Records, Reference, Store, Transaction};
+use runnel_store::{
+    Answer, Content, Context, Error, Kind, Outcome, Records, Reference, Store, Tables, Transaction,
+};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -76,12 +78,24 @@ impl Store for Recorder {
         }
     }
 
-    fn put(&self, reference: &Reference, _: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, _: Content, context: &Context) -> Answer<Outcome> {
         let line = format!("put {} {}", reference.relative_path(), within(context));
         self.log.borrow_mut().push(line);
-        Answer::ok(true)
+        Answer::ok(Outcome::created())
     }
 
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "recorder".into()
+    }
+}
+
+impl Tables for Recorder {
     fn begin(&self, _: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         let number = self.begun.get() + 1;
         self.begun.set(number);
@@ -122,9 +136,7 @@ impl Store for Recorder {
         })
     }
 
-    fn describe(&self) -> String {
-        "recorder".into()
-    }
+    runnel_store::without!(run, migrate, define);
 }
 
 fn lab() -> (Lab, Log) {

@@ -62,8 +62,8 @@ fn a_server_that_checks_signatures_takes_ours() {
             assert_eq!(get(&store, name).await, Some(name.into()));
         }
         let large = Content::bytes(vec![7; runnel_s3::PART + 1]);
-        assert!(store.put(&at("large"), large, &none()).await.unwrap());
-        assert!(store.delete(&at("large"), &none()).await.unwrap());
+        assert!(store.put(&at("large"), large, &none()).await.unwrap().is_created());
+        assert!(store.delete(&at("large"), &none()).await.unwrap().is_something());
         let wrong = open("wrong");
         for error in [
             wrong.get(&at("plain"), &none()).await.err().unwrap(),

@@ -43,7 +43,7 @@ fn what_is_large_goes_in_parts_and_comes_as_a_stream() {
         ];
         for (path, content) in contents {
             let content = content.with_media_type("video/mp4");
-            assert!(store.put(&at(path), content, &none()).await.unwrap());
+            assert!(store.put(&at(path), content, &none()).await.unwrap().is_created());
             let found = store.get(&at(path), &none()).await.unwrap().unwrap();
             assert_eq!(found.media_type.as_deref(), Some("video/mp4"));
             let size = if path.contains("exact") { 2 * PART } else { bytes.len() };
@@ -162,7 +162,10 @@ fn names_can_have_any_characters() {
         assert_eq!(support::names(&*store, "odd").await, Some(expected));
         assert_eq!(support::names(&*store, "odd/ü").await, Some(vec!["日本".into()]));
         for name in names {
-            assert!(store.delete(&at(&format!("odd/{name}")), &none()).await.unwrap(), "{name}");
+            assert!(
+                store.delete(&at(&format!("odd/{name}")), &none()).await.unwrap().is_something(),
+                "{name}"
+            );
         }
         assert_eq!(support::names(&*store, "odd").await, None);
     });
@@ -224,8 +227,8 @@ fn buckets_are_made_listed_and_removed() {
         let scheme = s3_scheme(options(endpoint));
         let context = none();
         let empty = || Content::default();
-        assert!(scheme.put(&at("made-here"), empty(), &context).await.unwrap());
-        assert!(!scheme.put(&at("made-here/"), empty(), &context).await.unwrap());
+        assert!(scheme.put(&at("made-here"), empty(), &context).await.unwrap().is_created());
+        assert!(!scheme.put(&at("made-here/"), empty(), &context).await.unwrap().is_created());
         let listed = scheme.list(&at(""), &context).await.unwrap().unwrap();
         assert!(listed.iter().any(|entry| entry.name == "made-here" && entry.collection));
         assert_eq!(support::names(&*scheme, "made-here").await, Some(vec![]));
@@ -237,9 +240,9 @@ fn buckets_are_made_listed_and_removed() {
         put(&*scheme, "made-here/x", "y").await;
         let held = scheme.delete(&at("made-here"), &context).await.unwrap_err();
         assert_eq!(held.to_string(), "delete made-here: the bucket made-here is not empty");
-        assert!(scheme.delete(&at("made-here/x"), &context).await.unwrap());
-        assert!(scheme.delete(&at("made-here"), &context).await.unwrap());
-        assert!(!scheme.delete(&at("made-here"), &context).await.unwrap());
+        assert!(scheme.delete(&at("made-here/x"), &context).await.unwrap().is_something());
+        assert!(scheme.delete(&at("made-here"), &context).await.unwrap().is_something());
+        assert!(!scheme.delete(&at("made-here"), &context).await.unwrap().is_something());
         let missing = scheme.put(&at("not-there/x"), Content::text("y"), &context).await;
         let missing = missing.unwrap_err();
         assert_eq!(missing.kind, Kind::NotFound);

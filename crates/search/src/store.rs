@@ -217,7 +217,7 @@ impl SearchStore {
     /// The member and the identifier that a path names.
     fn document_at(&self, reference: &Reference) -> Result<Option<(&Member, Id)>> {
         let Some((member, rest)) = self.place(reference)? else { return Ok(None) };
-        Ok(member.keys.of_path(rest.relative_path()).map(|id| (member, id)))
+        Ok(member.keys.of_path(&rest.key()).map(|id| (member, id)))
     }
 
     /// The only index, for verbs on all of it.
@@ -279,7 +279,7 @@ impl Store for SearchStore {
         let at = match self.document_at(reference) {
             Ok(Some((member, id))) => Ok((member.clone(), id)),
             Ok(None) => match self.place(reference) {
-                Ok(Some((member, rest))) => Err(member.keys.wrong(rest.relative_path())),
+                Ok(Some((member, rest))) => Err(member.keys.wrong(&rest.key())),
                 _ => Err(Error::not_allowed(Verb::Put, reference)),
             },
             Err(error) => Err(error),

@@ -405,8 +405,8 @@ impl Exchange for Asked {
     fn cookie(&self, _: &str) -> Option<String> {
         None
     }
-    fn form(&self, _: &str) -> Option<String> {
-        None
+    fn form(&self, _: &str) -> Result<Option<Value>> {
+        Ok(None)
     }
     fn body(&self) -> Option<Text> {
         None

@@ -6,7 +6,7 @@ use runnel_search::{SearchScheme, SearchStore};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, Body, COLLECT_LIMIT, Changes, Condition, Conditions, Content, Context, Entry, Form,
-    Kind, Posted, Query, Reference, Result, Store, Value, Verb, Verbs, json,
+    Kind, Outcome, Query, Reference, Result, Store, Value, Verb, Verbs, json,
 };
 use std::rc::Rc;
 
@@ -43,7 +43,7 @@ async fn text(store: &dyn Store, reference: &str) -> Result<String> {
     Ok(String::from_utf8(content.encode(Form::Json).await?.to_vec()).unwrap())
 }
 
-async fn post(store: &dyn Store, media_type: &'static str, body: &str) -> Result<Posted> {
+async fn post(store: &dyn Store, media_type: &'static str, body: &str) -> Result<Outcome> {
     let content = Content::text(body).with_media_type(media_type);
     store.post(&Reference::default(), content, &now()).await
 }
@@ -72,7 +72,7 @@ impl Store for Cells {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if matches!(content.body, Body::Value(Value::Nil)) {
             return self.0.put(reference, content, context);
         }
@@ -84,7 +84,7 @@ impl Store for Cells {
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.0.delete(reference, context)
     }
 
@@ -107,6 +107,8 @@ impl Store for Cells {
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         self.0.watch(reference, context)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         self.0.describe()
@@ -213,7 +215,7 @@ fn documents_are_written_under_their_identifiers() {
         let at = |path: &str| Reference::from_path(path.to_owned());
         let emma =
             Content::text(r#"{"title":"Emma","n":1.50}"#).with_media_type("application/json");
-        assert!(store.put(&at("7"), emma, &now()).await.unwrap());
+        assert!(store.put(&at("7"), emma, &now()).await.unwrap().is_created());
         // As it was put, to the last digit.
         assert_eq!(text(&store, "7").await.unwrap(), r#"{"title":"Emma","n":1.50}"#);
         let year = Content::value(Value::record([("year", Value::Int(1815))]));
@@ -231,8 +233,8 @@ fn documents_are_written_under_their_identifiers() {
         let absent = Context { only_if: Some(Condition::Absent), ..now() };
         let again = store.put(&at("7"), Content::text("{}"), &absent).await.unwrap_err();
         assert_eq!(again.kind, Kind::Precondition);
-        assert!(store.delete(&at("7"), &now()).await.unwrap());
-        assert!(!store.delete(&at("7"), &now()).await.unwrap());
+        assert!(store.delete(&at("7"), &now()).await.unwrap().is_something());
+        assert!(!store.delete(&at("7"), &now()).await.unwrap().is_something());
         assert!(text(&store, "?query=emma").await.unwrap().starts_with(r#"{"allocations":[],"#));
         let posted = post(&store, "application/json", r#"{"id":9,"title":"Emma"}"#).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "9");

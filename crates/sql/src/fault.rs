@@ -1,6 +1,6 @@
 //! Failures inside this crate: plain data, so that they can cross threads.
 
-use runnel_store::{Error, Kind};
+use runnel_store::{Error, FieldProblem, Kind};
 
 /// A failure on its way to the caller. [`Error`] may hold a cause that belongs to one thread;
 /// this one is plain data, because the writer and the pool answer from theirs.
@@ -11,7 +11,14 @@ pub(crate) struct Fault {
     /// What the database said, for the log.
     pub(crate) detail: Option<String>,
     pub(crate) cause: Cause,
+    /// The fields of the content that are wrong, where they are known.
+    pub(crate) fields: Vec<FieldProblem>,
 }
+
+/// What is wrong with a field that the table has no column for.
+pub(crate) const UNKNOWN_FIELD: &str = "is no field here";
+/// What is wrong with a field that the database computes.
+pub(crate) const COMPUTED_FIELD: &str = "is computed and cannot be set";
 
 /// What the crate itself reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +41,13 @@ pub(crate) enum Cause {
 
 impl Fault {
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Fault { kind, message: message.into(), detail: None, cause: Cause::Other }
+        Fault {
+            kind,
+            message: message.into(),
+            detail: None,
+            cause: Cause::Other,
+            fields: Vec::new(),
+        }
     }
 
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
@@ -60,6 +73,31 @@ impl Fault {
         self
     }
 
+    /// Names the field of the record that is wrong, and how.
+    pub(crate) fn of_field(mut self, name: &str, message: impl Into<String>) -> Self {
+        let pointer = if name.is_empty() { String::new() } else { runnel_store::pointer_of(name) };
+        self.fields.push(FieldProblem { pointer, message: message.into() });
+        self
+    }
+
+    /// The fault of a write that was sent: where the connection ended before the reply, nobody knows
+    /// whether it was done.
+    pub(crate) fn in_doubt(mut self) -> Self {
+        if self.cause == Cause::Closed {
+            self.kind = Kind::InDoubt;
+            self.message.push_str("; whether the write was done is not known");
+        }
+        self
+    }
+
+    /// What is wrong with a record is the client's fault where the client sent it.
+    pub(crate) fn of_content(mut self, client: bool) -> Self {
+        if client && matches!(self.kind, Kind::Invalid | Kind::Unsupported) {
+            self.kind = Kind::Unprocessable;
+        }
+        self
+    }
+
     pub(crate) fn is_busy(&self) -> bool {
         self.cause == Cause::Busy
     }
@@ -73,6 +111,7 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind, fault.message);
         error.detail = fault.detail;
+        error.fields = fault.fields;
         error.temporary |= fault.cause == Cause::Again;
         error
     }

@@ -13,6 +13,7 @@
 //!
 //! Reading order: `sqlite`, `postgres`.
 
+mod admission;
 mod columns;
 mod content;
 mod csv;

@@ -21,6 +21,7 @@ mod keys;
 mod migrate;
 mod options;
 mod place;
+mod plan;
 mod pool;
 mod queue;
 mod reader;

@@ -5,7 +5,7 @@ mod common;
 
 use common::*;
 use futures_util::FutureExt;
-use runnel_store::{Answer, Context, Error, Kind, Records, Store, Value};
+use runnel_store::{Answer, Context, Error, Kind, Records, Store, Tables, Value, Verb};
 use std::rc::Rc;
 
 /// Batches of rows with numbers, and what comes after them.
@@ -58,7 +58,12 @@ impl Records for Numbers {
 
 async fn count(store: &dyn Store) -> String {
     let sql = "select count(*) as n, sum(id) as s from tasks";
-    let rows = store.run(&reference(""), sql, vec![], &now()).await.unwrap();
+    let rows = store
+        .tables_for(Verb::Query, &reference(""))
+        .unwrap()
+        .run(&reference(""), sql, vec![], &now())
+        .await
+        .unwrap();
     text(rows, runnel_store::Form::Json).await
 }
 
@@ -69,12 +74,12 @@ fn batches_become_rows() {
         let database = place.open();
         let tasks = tasks(&database).await;
         let root = reference("");
-        let stored = Store::insert(&tasks, &root, Numbers::new(20, 500, End::Well), &now()).await;
+        let stored = Tables::insert(&tasks, &root, Numbers::new(20, 500, End::Well), &now()).await;
         assert_eq!(stored.unwrap(), 10_000);
         assert_eq!(count(&*database).await, r#"[{"n":10000,"s":50005000}]"#);
         let row = get(&tasks, "8").await.unwrap();
         assert_eq!(row, r#"{"id":8,"done":true,"title":"t8"}"#);
-        let none = Store::insert(&tasks, &root, Numbers::new(0, 1, End::Well), &now()).await;
+        let none = Tables::insert(&tasks, &root, Numbers::new(0, 1, End::Well), &now()).await;
         assert_eq!(none.unwrap(), 0);
     });
 }
@@ -86,14 +91,14 @@ fn what_ends_badly_leaves_nothing() {
         let database = place.open();
         let tasks = tasks(&database).await;
         let root = reference("");
-        let broken = Store::insert(&tasks, &root, Numbers::new(5, 100, End::Error), &now()).await;
+        let broken = Tables::insert(&tasks, &root, Numbers::new(5, 100, End::Error), &now()).await;
         assert!(refused(broken).1.contains("broken"));
-        let twice = Store::insert(&tasks, &root, Numbers::new(5, 100, End::Twice), &now()).await;
+        let twice = Tables::insert(&tasks, &root, Numbers::new(5, 100, End::Twice), &now()).await;
         let (kind, message) = refused(twice);
         assert_eq!((kind, message.contains("record 501")), (Kind::Conflict, true), "{message}");
         // Dropped in the middle, when the writer has some of it.
         let mut dropped = Box::pin(
-            Store::insert(
+            Tables::insert(
                 &*database,
                 &reference("tasks"),
                 Numbers::new(5, 100, End::Never),
@@ -105,7 +110,7 @@ fn what_ends_badly_leaves_nothing() {
         assert!(tokio::time::timeout(limit, &mut dropped).await.is_err());
         drop(dropped);
         assert_eq!(count(&*database).await, r#"[{"n":0,"s":null}]"#);
-        let posted = tasks.insert(&root, Numbers::new(1, 1, End::Well), &now()).await;
+        let posted = Tables::insert(&tasks, &root, Numbers::new(1, 1, End::Well), &now()).await;
         assert_eq!(posted.unwrap(), 1);
     });
 }
@@ -117,11 +122,11 @@ fn insertions_belong_to_transactions() {
         let database = place.open();
         let tasks = tasks(&database).await;
         let root = reference("");
-        let transaction = Store::begin(&tasks, &root, &now()).await.unwrap();
+        let transaction = Tables::begin(&tasks, &root, &now()).await.unwrap();
         let inside = Context { transaction: Some(transaction.clone()), ..Context::default() };
-        let broken = Store::insert(&tasks, &root, Numbers::new(5, 100, End::Error), &inside).await;
+        let broken = Tables::insert(&tasks, &root, Numbers::new(5, 100, End::Error), &inside).await;
         assert!(broken.is_err());
-        let stored = Store::insert(&tasks, &root, Numbers::new(2, 100, End::Well), &inside).await;
+        let stored = Tables::insert(&tasks, &root, Numbers::new(2, 100, End::Well), &inside).await;
         assert_eq!(stored.unwrap(), 200);
         assert_eq!(count(&*database).await, r#"[{"n":0,"s":null}]"#);
         transaction.commit().await.unwrap();
@@ -157,7 +162,7 @@ fn batches_store_what_rows_would_and_name_the_same_record() {
         let insert = |table: &'static str, values: Vec<Vec<Value>>| {
             let records = Box::new(Given(vec!["n", "x"], values));
             let database = database.clone();
-            async move { Store::insert(&*database, &reference(table), records, &now()).await }
+            async move { Tables::insert(&*database, &reference(table), records, &now()).await }
         };
         let rows = |numbers: &[i64], x: Value| -> Vec<Value> {
             numbers.iter().flat_map(|n| [Value::Int(*n), x.clone()]).collect()
@@ -166,7 +171,7 @@ fn batches_store_what_rows_would_and_name_the_same_record() {
         let both = vec![rows(&[i64::MIN, i64::MAX], large), rows(&[0], Value::Nil)];
         assert_eq!(insert("plain", both).await.unwrap(), 3);
         let sql = "select sum(n) as n, max(octet_length(x)) as x from plain";
-        let sums = Store::run(&*database, &reference(""), sql, vec![], &now()).await.unwrap();
+        let sums = Tables::run(&*database, &reference(""), sql, vec![], &now()).await.unwrap();
         assert_eq!(text(sums, runnel_store::Form::Json).await, r#"[{"n":-1,"x":15000}]"#);
         assert_eq!(insert("told", vec![rows(&[1, 2, 3], Value::Nil)]).await.unwrap(), 3);
         assert_eq!(get(&*database, "seen?sort=-n&limit=1").await.unwrap(), r#"[{"n":3}]"#);

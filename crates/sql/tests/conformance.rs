@@ -9,7 +9,7 @@ use common::*;
 use runnel_sql::{Database, Options, Table};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Posted, Query, Reference, Store,
+    Answer, COLLECT_LIMIT, Changes, Content, Context, Entry, Outcome, Query, Reference, Store,
     Value, Verbs,
 };
 use std::rc::Rc;
@@ -36,7 +36,7 @@ impl Store for Cells {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (table, reference, context) = (self.0.clone(), reference.clone(), context.clone());
         if matches!(content.body, runnel_store::Body::Value(Value::Nil)) {
             return Store::put(&table, &reference, content, &context);
@@ -47,11 +47,11 @@ impl Store for Cells {
         })
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         Store::post(&self.0, reference, content, context)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         Store::delete(&self.0, reference, context)
     }
 
@@ -74,6 +74,8 @@ impl Store for Cells {
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         Store::watch(&self.0, reference, context)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         format!("cells of {}", self.0.describe())

@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use runnel_store::{Field, FieldType, Index, Kind, Shape, Store};
+use runnel_store::{Field, FieldType, Index, Kind, Shape, Store, Tables};
 
 fn index(fields: &[&str], unique: bool) -> Index {
     Index { fields: fields.iter().map(|name| name.to_string()).collect(), unique }

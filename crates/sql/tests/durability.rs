@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options};
-use runnel_store::{Answer, Context, Form, Records, Store, Value};
+use runnel_store::{Answer, Context, Form, Records, Store, Tables, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};

@@ -5,12 +5,17 @@ mod common;
 
 use common::*;
 use runnel_sql::{Database, Options, Synchronous, Table};
-use runnel_store::{Context, Kind, Query, Store, Transaction, Value};
+use runnel_store::{Context, Kind, Query, Store, Tables, Transaction, Value, Verb};
 use std::rc::Rc;
 use std::time::Duration;
 
 async fn begin(store: &dyn Store, around: &Context) -> (Rc<dyn Transaction>, Context) {
-    let transaction = store.begin(&reference(""), around).await.unwrap();
+    let transaction = store
+        .tables_for(Verb::Begin, &reference(""))
+        .unwrap()
+        .begin(&reference(""), around)
+        .await
+        .unwrap();
     let context = Context { transaction: Some(transaction.clone()), ..Context::default() };
     (transaction, context)
 }
@@ -35,7 +40,7 @@ fn its_own_writes_are_seen_inside_and_nobody_elses_before_the_end() {
         let (transaction, inside) = begin(&tasks, &now()).await;
         post(&tasks, "b", &inside).await;
         let gone = Store::delete(&tasks, &reference("1"), &inside).await.unwrap();
-        assert!(gone);
+        assert!(gone.is_something());
         assert_eq!(titles(&tasks, &inside).await, r#"[{"title":"b"}]"#);
         assert_eq!(titles(&tasks, &now()).await, r#"[{"title":"a"}]"#);
         let query = Query { count: true, ..Query::default() };
@@ -46,7 +51,7 @@ fn its_own_writes_are_seen_inside_and_nobody_elses_before_the_end() {
         let keys = Store::list(&tasks, &reference(""), &inside).await.unwrap().unwrap();
         assert_eq!(keys.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["2"]);
         let sql = "select title from tasks";
-        let rows = Store::run(&*database, &reference(""), sql, vec![], &inside).await.unwrap();
+        let rows = Tables::run(&*database, &reference(""), sql, vec![], &inside).await.unwrap();
         assert_eq!(text(rows, runnel_store::Form::Json).await, r#"[{"title":"b"}]"#);
         transaction.commit().await.unwrap();
         assert_eq!(titles(&tasks, &now()).await, r#"[{"title":"b"}]"#);
@@ -69,7 +74,7 @@ fn dropping_and_rolling_back_leave_nothing() {
         post(&tasks, "b", &inside).await;
         transaction.roll_back().await.unwrap();
         // A begin that nobody waits for any more holds nobody up.
-        drop(Store::begin(&tasks, &reference(""), &now()));
+        drop(Tables::begin(&tasks, &reference(""), &now()));
         post(&tasks, "c", &now()).await;
         assert_eq!(titles(&tasks, &now()).await, r#"[{"title":"c"}]"#);
     });
@@ -122,14 +127,14 @@ fn tables_made_inside_are_there_inside() {
         let (transaction, inside) = begin(&*database, &now()).await;
         let root = reference("");
         let create = "create table notes (id integer primary key, text text)";
-        Store::run(&*database, &root, create, vec![], &inside).await.unwrap();
+        Tables::run(&*database, &root, create, vec![], &inside).await.unwrap();
         let note = content(r#"{"text":"x"}"#);
         Store::post(&*database, &reference("notes"), note, &inside).await.unwrap();
         let names = Store::get(&*database, &root, &inside).await.unwrap().unwrap();
         assert_eq!(text(names, runnel_store::Form::Json).await, r#"["notes"]"#);
         assert_eq!(get(&*database, "").await.unwrap(), "[]");
         for refused_one in ["commit", "begin immediate", "savepoint x", "pragma user_version = 3"] {
-            let run = Store::run(&*database, &root, refused_one, vec![], &inside).await;
+            let run = Tables::run(&*database, &root, refused_one, vec![], &inside).await;
             assert_eq!(refused(run).0, Kind::NotAllowed, "{refused_one}");
         }
         transaction.commit().await.unwrap();

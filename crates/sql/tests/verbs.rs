@@ -6,7 +6,8 @@ mod common;
 use common::*;
 use runnel_sql::{Database, Options};
 use runnel_store::{
-    Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Value, Verb,
+    Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Tables,
+    Value, Verb,
 };
 
 #[test]
@@ -23,7 +24,13 @@ fn from_class_to_rows() {
         let made = posted.content.unwrap();
         assert_eq!(made.class.as_deref(), Some("Task"));
         assert_eq!(text(made, Form::Json).await, r#"{"id":1,"done":null,"title":"clean"}"#);
-        assert!(tasks.put(&reference("7"), content(r#"{"done":true}"#), &now()).await.unwrap());
+        assert!(
+            tasks
+                .put(&reference("7"), content(r#"{"done":true}"#), &now())
+                .await
+                .unwrap()
+                .is_created()
+        );
         assert_eq!(
             get(&tasks, "").await.unwrap(),
             r#"[{"id":1,"done":null,"title":"clean"},{"id":7,"done":true,"title":null}]"#
@@ -42,11 +49,11 @@ fn put_replaces_and_merge_changes() {
         let tasks = tasks(&place.open()).await;
         let one = reference("1");
         let whole = || content(r#"{"id":1,"done":false,"title":"a"}"#);
-        assert!(tasks.put(&one, whole(), &now()).await.unwrap());
+        assert!(tasks.put(&one, whole(), &now()).await.unwrap().is_created());
         tasks.merge(&one, content(r#"{"done":true}"#), &now()).await.unwrap();
         assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":true,"title":"a"}"#);
         tasks.merge(&one, content("{}"), &now()).await.unwrap();
-        assert!(!tasks.put(&one, content(r#"{"title":"b"}"#), &now()).await.unwrap());
+        assert!(!tasks.put(&one, content(r#"{"title":"b"}"#), &now()).await.unwrap().is_created());
         assert_eq!(get(&tasks, "1").await.unwrap(), r#"{"id":1,"done":null,"title":"b"}"#);
         for missing in ["2", "x"] {
             let answer = tasks.merge(&reference(missing), content("{}"), &now()).await;
@@ -66,16 +73,22 @@ fn deleting() {
         let place = Place::new();
         let tasks = tasks(&place.open()).await;
         let put = tasks.put(&reference("1"), content("{}"), &now());
-        assert!(put.await.unwrap());
-        assert!(!tasks.delete(&reference("2"), &now()).await.unwrap());
-        assert!(!tasks.delete(&reference("one"), &now()).await.unwrap());
-        assert!(tasks.delete(&reference("1"), &now()).await.unwrap());
-        assert!(!tasks.delete(&reference("1"), &now()).await.unwrap());
+        assert!(put.await.unwrap().is_created());
+        assert!(!tasks.delete(&reference("2"), &now()).await.unwrap().is_something());
+        assert!(!tasks.delete(&reference("one"), &now()).await.unwrap().is_something());
+        assert!(tasks.delete(&reference("1"), &now()).await.unwrap().is_something());
+        assert!(!tasks.delete(&reference("1"), &now()).await.unwrap().is_something());
         let (kind, message) = refused(tasks.delete(&reference(""), &now()).await);
         assert_eq!(kind, Kind::NotAllowed);
         assert!(message.contains("all rows"), "{message}");
         tasks.put(&reference("1"), content("{}"), &now()).await.unwrap();
-        assert!(!tasks.put(&reference("1"), Content::value(Value::Nil), &now()).await.unwrap());
+        assert!(
+            !tasks
+                .put(&reference("1"), Content::value(Value::Nil), &now())
+                .await
+                .unwrap()
+                .is_created()
+        );
         assert_eq!(get(&tasks, "1").await, None);
     });
 }
@@ -276,10 +289,10 @@ fn tables_of_other_programs() {
             r#"[{"id":2,"done":true,"title":"b"}]"#
         );
         let put = |path, json| database.put(&reference(path), content(json), &now());
-        assert!(put("words/a/b c", "{}").await.unwrap());
+        assert!(put("words/a/b c", "{}").await.unwrap().is_created());
         assert_eq!(get(&*database, "words/a/b c").await.unwrap(), r#"{"word":"a/b c","n":3}"#);
         put("words/a/b c", r#"{"n":5}"#).await.unwrap();
-        assert!(!put("words/a/b c", "{}").await.unwrap());
+        assert!(!put("words/a/b c", "{}").await.unwrap().is_created());
         assert_eq!(get(&*database, "words/a/b c").await.unwrap(), r#"{"word":"a/b c","n":3}"#);
         let post = |path, json| database.post(&reference(path), content(json), &now());
         assert_eq!(

@@ -6,7 +6,9 @@ mod common;
 use common::*;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options, WRITE_QUEUE};
-use runnel_store::{Answer, Body, Context, Count, Counters, Form, Kind, Level, Store, Value};
+use runnel_store::{
+    Answer, Body, Context, Count, Counters, Form, Kind, Level, Store, Tables, Value,
+};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -6,7 +6,7 @@ mod common;
 use common::*;
 use futures_util::StreamExt;
 use runnel_sql::{Database, Options, WATCHED_ROWS};
-use runnel_store::{ChangeKind, Changes, Context, Store};
+use runnel_store::{ChangeKind, Changes, Context, Store, Tables};
 
 async fn next(changes: &mut Changes) -> String {
     let limit = std::time::Duration::from_secs(20);

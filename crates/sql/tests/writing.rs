@@ -7,7 +7,7 @@ use common::*;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options, Table, WRITE_QUEUE};
-use runnel_store::{Answer, Kind, Posted, Store, Value};
+use runnel_store::{Answer, Kind, Outcome, Store, Value};
 use std::time::{Duration, Instant};
 
 /// Holds the writer back by another program's lock, so that what is asked meanwhile waits
@@ -26,7 +26,7 @@ impl Held {
     }
 }
 
-fn post(tasks: &Table, json: &str) -> Answer<Posted> {
+fn post(tasks: &Table, json: &str) -> Answer<Outcome> {
     tasks.post(&reference(""), content(json), &now())
 }
 

@@ -13,7 +13,7 @@ mod write;
 
 use crate::{
     Answer, Body, Changes, Conditions, Confinement, Content, Context, Entry, Error, Kind, Outcome,
-    Reference, Result, Store, Value, Verb, Verbs,
+    Reference, Result, Store, Value, Verb, Verbs, decode_segment,
 };
 use kept::{Kept, Moment};
 use place::{Fault, Root};
@@ -239,7 +239,7 @@ fn content(root: Arc<Root>, fetched: Fetched, reference: &Reference) -> Answer<O
         let at = on.clone();
         let entries = blocking(move || read::entries(&root, &at)).await?;
         let entries = entries.map_err(|fault| fault.into_error(Verb::Get, &on))?;
-        let name = |entry: Entry| Value::Text(entry.name);
+        let name = |entry: Entry| Value::Text(decode_segment(&entry.name).into_owned());
         let list = |entries: Vec<_>| entries.into_iter().map(name).collect();
         Ok(entries.map(|entries| Content::value(Value::List(list(entries)))))
     })

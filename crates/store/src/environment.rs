@@ -4,6 +4,7 @@ use crate::{
     Answer, Body, ChangeKind, Changes, Content, Context, Entry, Error, Kind, Outcome, Reference,
     Result, Store, Value, Verb, Verbs, Watchers,
 };
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -78,7 +79,7 @@ impl Environment {
 #[deny(clippy::missing_trait_methods)]
 impl Store for Environment {
     fn get(&self, reference: &Reference, _: &Context) -> Answer<Option<Content>> {
-        let name = reference.relative_path();
+        let name = &*reference.key();
         if name.is_empty() {
             let names = self.names().into_iter().map(Value::Text).collect();
             return Answer::ok(Some(Content::value(Value::List(names))));
@@ -97,7 +98,7 @@ impl Store for Environment {
             return error.into();
         }
         let name = match checked_name(reference) {
-            Ok(name) => name.to_string(),
+            Ok(name) => name.into_owned(),
             Err(error) => return Answer::from(error).on(Verb::Put, reference),
         };
         let this = self.clone();
@@ -113,7 +114,7 @@ impl Store for Environment {
         if let Err(error) = context.unconditional(Verb::Delete, reference) {
             return error.into();
         }
-        let name = reference.relative_path();
+        let name = &*reference.key();
         let existed = is_name(name) && self.value(name).is_some() && self.set(name, None);
         Answer::ok(Outcome::deleted(existed))
     }
@@ -150,9 +151,9 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
 
-fn checked_name(reference: &Reference) -> Result<&str> {
-    let name = reference.relative_path();
-    if is_name(name) {
+fn checked_name(reference: &Reference) -> Result<Cow<'_, str>> {
+    let name = reference.key();
+    if is_name(&name) {
         return Ok(name);
     }
     let message = "a variable needs a name, without `=` and zero bytes";

@@ -7,54 +7,136 @@ use std::rc::Rc;
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The kinds of failure. The list is closed: a server maps each to a status, a program matches on
-/// [`Kind::name`].
+/// The kinds of failure. The list is closed: a program matches on [`Kind::name`], a server answers
+/// [`Kind::status`], and a client reads it back with [`Kind::of_status`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// Nothing is there and the verb needs something (a get of a missing reference is no error).
+    /// The resource does not exist and the verb needs it (a get of a missing reference is no error).
     NotFound,
     /// The store does not do this verb on this reference.
     NotAllowed,
+    /// Authentication is missing or failed.
+    Unauthorized,
+    /// The request is refused until a payment is made.
+    PaymentRequired,
     /// The reference leads outside what the store may touch, or rights are missing.
     Denied,
     /// The content or the reference is malformed.
     Invalid,
+    /// The content is well formed, and its values are not what the resource takes.
+    Unprocessable,
     /// The content is of a kind that the store does not take.
     Unsupported,
     /// The content, the path or the answer is larger than a limit.
     TooLarge,
+    /// The caller sends more requests than a limit allows.
+    TooMany,
     /// The state of the store forbids it now (a directory in the place of a file, a unique key).
     Conflict,
+    /// The resource existed and was removed for good.
+    Gone,
     /// A condition of the caller (an entity tag) does not hold.
     Precondition,
+    /// Refused for legal reasons.
+    Legal,
     /// It took longer than the deadline.
     Timeout,
+    /// A write was sent and its reply was lost: it may or may not have been done, so that trying
+    /// again may do it twice.
+    InDoubt,
     /// The other side is down, full or unreachable.
     Unavailable,
-    /// The caller went away.
+    /// The caller closed the connection or gave up.
     Cancelled,
     /// Anything else: a fault of the program or the system.
     Failed,
 }
 
+/// Every kind with its name in programs and its status in HTTP (RFC 9110, RFC 6585, RFC 7725). The
+/// first kind of a status is the one that a client reads from it.
+const KINDS: [(Kind, &str, u16); 19] = [
+    (Kind::Invalid, "invalid", 400),
+    (Kind::Unauthorized, "unauthorized", 401),
+    (Kind::PaymentRequired, "paymentRequired", 402),
+    (Kind::Denied, "denied", 403),
+    (Kind::NotFound, "notFound", 404),
+    (Kind::NotAllowed, "notAllowed", 405),
+    (Kind::Conflict, "conflict", 409),
+    (Kind::Gone, "gone", 410),
+    (Kind::Precondition, "precondition", 412),
+    (Kind::TooLarge, "tooLarge", 413),
+    (Kind::Unsupported, "unsupported", 415),
+    (Kind::Unprocessable, "unprocessable", 422),
+    (Kind::TooMany, "tooMany", 429),
+    (Kind::Legal, "legal", 451),
+    (Kind::Failed, "failed", 500),
+    (Kind::Unavailable, "unavailable", 503),
+    (Kind::Cancelled, "cancelled", 503),
+    (Kind::Timeout, "timeout", 504),
+    (Kind::InDoubt, "inDoubt", 504),
+];
+
 impl Kind {
+    fn row(self) -> (&'static str, u16) {
+        let row = KINDS.iter().find(|(kind, ..)| *kind == self);
+        row.map_or(("failed", 500), |(_, name, status)| (name, *status))
+    }
+
+    /// Every kind, in the order of statuses.
+    pub fn all() -> impl Iterator<Item = Kind> {
+        KINDS.iter().map(|(kind, ..)| *kind)
+    }
+
     /// The name that programs and logs use, such as `notFound`.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::NotFound => "notFound",
-            Kind::NotAllowed => "notAllowed",
-            Kind::Denied => "denied",
-            Kind::Invalid => "invalid",
-            Kind::Unsupported => "unsupported",
-            Kind::TooLarge => "tooLarge",
-            Kind::Conflict => "conflict",
-            Kind::Precondition => "precondition",
-            Kind::Timeout => "timeout",
-            Kind::Unavailable => "unavailable",
-            Kind::Cancelled => "cancelled",
-            Kind::Failed => "failed",
+        self.row().0
+    }
+
+    /// The kind of a name.
+    pub fn of_name(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|(_, other, _)| *other == name).map(|(kind, ..)| *kind)
+    }
+
+    /// The status with which a server answers it.
+    pub fn status(self) -> u16 {
+        self.row().1
+    }
+
+    /// The kind of a status that means no success, as a client reads it.
+    pub fn of_status(status: u16) -> Kind {
+        let same = KINDS.iter().find(|(.., other)| *other == status);
+        match (same, status) {
+            (Some((kind, ..)), _) => *kind,
+            (None, 407) => Kind::Unauthorized,
+            (None, 501) => Kind::NotAllowed,
+            (None, 406) => Kind::Unsupported,
+            (None, 408) => Kind::Timeout,
+            (None, 423) => Kind::Conflict,
+            (None, 428) => Kind::Precondition,
+            (None, 414 | 431) => Kind::TooLarge,
+            (None, 425 | 502) => Kind::Unavailable,
+            (None, 400..=499) => Kind::Invalid,
+            (None, _) => Kind::Failed,
         }
     }
+}
+
+/// A field of the content that is not as the resource wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// Where it is in the content: a JSON pointer (RFC 6901) such as `/address/street`.
+    pub pointer: String,
+    /// One sentence for people.
+    pub message: String,
+}
+
+/// What a program says about the HTTP response of an error of its own.
+#[derive(Clone, Debug, Default)]
+pub struct ErrorResponse {
+    /// The status instead of that of the kind, between 400 and 599.
+    pub status: Option<u16>,
+    /// Headers, such as `WWW-Authenticate`.
+    pub headers: Vec<(String, String)>,
 }
 
 /// One failure of one verb.
@@ -70,6 +152,12 @@ pub struct Error {
     pub reference: Option<String>,
     /// Whether the same call may well succeed a little later: what `retry` looks at.
     pub temporary: bool,
+    /// Raised inside a program by a resource of its own: a server keeps the message to its log.
+    pub internal: bool,
+    /// The fields of the content that are wrong, where they are known.
+    pub fields: Vec<FieldProblem>,
+    /// Status and headers of the response, where a program chose them.
+    pub response: Option<Box<ErrorResponse>>,
     /// Detail for the log only (a trace, a driver's message): never sent to a client.
     pub detail: Option<String>,
     /// The cause, where there is one.
@@ -77,14 +165,17 @@ pub struct Error {
 }
 
 impl Error {
-    /// A failure of a kind. Timeouts and unavailability count as temporary.
+    /// A failure of a kind. Timeouts, unavailability and rate limits count as temporary.
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
         Error {
             kind,
             message: message.into(),
             verb: None,
             reference: None,
-            temporary: matches!(kind, Kind::Timeout | Kind::Unavailable),
+            temporary: matches!(kind, Kind::Timeout | Kind::Unavailable | Kind::TooMany),
+            internal: false,
+            fields: Vec::new(),
+            response: None,
             detail: None,
             source: None,
         }
@@ -106,6 +197,12 @@ impl Error {
     /// Adds the cause.
     pub fn with_source(mut self, source: impl std::error::Error + 'static) -> Self {
         self.source = Some(Rc::new(source));
+        self
+    }
+
+    /// Adds a field that is wrong, at a JSON pointer.
+    pub fn with_field(mut self, pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        self.fields.push(FieldProblem { pointer: pointer.into(), message: message.into() });
         self
     }
 

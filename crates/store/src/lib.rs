@@ -20,6 +20,7 @@ mod combine;
 mod compare;
 mod condition;
 mod content;
+mod contract;
 mod copy;
 mod counters;
 mod csv;
@@ -31,6 +32,7 @@ mod file_part;
 mod graph;
 mod gzip;
 mod keys;
+mod media_type;
 mod memory;
 mod outcome;
 mod port;
@@ -39,6 +41,7 @@ mod query_run;
 mod records;
 mod reference;
 mod seekable;
+mod segment;
 mod slots;
 mod store;
 mod table_text;
@@ -62,6 +65,10 @@ pub use combine::{
 };
 pub use condition::{Condition, Conditions};
 pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy, Metadata};
+pub use contract::{
+    Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,
+    unprocessable,
+};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -70,11 +77,12 @@ pub use csv::parse as parse_csv;
 pub use disk::{Disk, WATCHED_DIRECTORIES};
 pub use encode::COLLECT_LIMIT;
 pub use environment::Environment;
-pub use error::{Error, Kind, Result};
+pub use error::{Error, ErrorResponse, FieldProblem, Kind, Result};
 pub use file_part::FilePart;
 pub use graph::{GRAPH_NODES, Graph, GraphEdge, GraphNode, draw_graph, graph_svg};
 pub use gzip::{gzip, gzip_stream};
 pub use keys::{Key, KeyPage, KeyRange, LISTED_DEPTH, LISTED_KEYS, list_keys};
+pub use media_type::{charset, is_text_type};
 pub use memory::{Memory, NAMED_MEMORIES};
 pub use outcome::{Effect, Outcome};
 pub use port::{Message, Messages, Port, PortContent};
@@ -83,8 +91,11 @@ pub use query_run::run_query;
 pub use records::{RECORDS_BATCH, Records};
 pub use reference::Reference;
 pub use seekable::{Chunks, Seekable};
+pub use segment::{decode_segment, encode_segment, is_escape};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};
-pub use store::{Calling, Confinement, Context, Entry, Exchange, Store, Verb, Verbs};
+pub use store::{
+    Calling, ClientContent, Confinement, Context, Entry, Exchange, Store, Verb, Verbs,
+};
 pub use table_text::{TABLE_RECORD, TableFormat, TableText};
 pub use tables::Tables;
 pub use text::Text;

@@ -23,7 +23,8 @@ pub const NAMED_MEMORIES: usize = 4096;
 ///
 /// All flavours keep content at any path, whether or not something lies below it: `hi` and
 /// `hi/answer` can both be there. What is put is kept as it is, with its media type and class;
-/// only streams are read into memory first, up to a limit. Every change makes a new strong entity
+/// only streams are read into memory first, up to a limit. Text and bytes without a media type get
+/// the one that the extension of their key stands for. Every change makes a new strong entity
 /// tag (not for lazy content, which can answer something else each time), and a get by a caller
 /// who knows the tag answers [`Body::Empty`].
 ///

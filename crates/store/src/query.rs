@@ -94,7 +94,7 @@ impl Shape {
 impl Field {
     /// A field that refers to no other collection.
     pub fn new(name: impl Into<String>, kind: FieldType) -> Self {
-        Field { name: name.into(), kind, references: None }
+        Field { name: name.into(), kind, references: None, required: false, readonly: false }
     }
 }
 
@@ -108,6 +108,10 @@ pub struct Field {
     /// The name of the class whose elements it refers to by their keys, where it is declared with
     /// one: a foreign key. Its type is then that of the key.
     pub references: Option<String>,
+    /// Whether every element has a value for it.
+    pub required: bool,
+    /// Whether clients cannot set it; a program can.
+    pub readonly: bool,
 }
 
 /// The types that a field can be declared with.

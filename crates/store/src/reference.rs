@@ -1,11 +1,15 @@
 //! References: `scheme:path?query`.
 
 use crate::Text;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The name of a thing in a store. The path is what was written after the scheme, unescaped:
 /// `/tmp/x`, `//host/x`, `bucket/key`, or empty. Stores that are not hierarchical at the root
 /// treat `/a` and `a` as the same: see [`Reference::relative_path`].
+///
+/// Text becomes one segment of a path by [`crate::encode_segment`]. A store that hands segments to
+/// something else (names of files, keys of rows) gets the text back by [`crate::decode_segment`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Reference {
     scheme: Option<Text>,
@@ -64,6 +68,11 @@ impl Reference {
     /// The query, where there is one, still escaped.
     pub fn query(&self) -> Option<&str> {
         self.query.as_deref()
+    }
+
+    /// The path without leading slashes and without escapes, for stores whose keys are one text.
+    pub fn key(&self) -> Cow<'_, str> {
+        crate::decode_segment(self.relative_path())
     }
 
     /// The parts of the path between slashes; empty parts are left out.

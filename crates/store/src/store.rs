@@ -221,6 +221,24 @@ pub struct Context {
     pub exchange: Option<Rc<dyn Exchange>>,
     /// The innermost transaction that the caller is in.
     pub transaction: Option<Rc<dyn Transaction>>,
+    /// Set where the content of a write came from a client of a server.
+    pub from_client: Option<ClientContent>,
+}
+
+/// Content that a client sent: it obeys the class of its table.
+#[derive(Clone, Debug, Default)]
+pub struct ClientContent {
+    /// The fields that the program has set in it, which may be any of the class.
+    pub granted: Option<Rc<[String]>>,
+    /// The text that the client sent, where it was read at once.
+    pub text: Option<bytes::Bytes>,
+}
+
+impl ClientContent {
+    /// The fields that the program has set.
+    pub fn granted(&self) -> &[String] {
+        self.granted.as_deref().unwrap_or_default()
+    }
 }
 
 impl Context {
@@ -261,8 +279,14 @@ pub trait Exchange {
     }
     /// A cookie of the request.
     fn cookie(&self, name: &str) -> Option<String>;
-    /// A field of a form body, unescaped.
-    fn form(&self, name: &str) -> Option<String>;
+    /// The first field of a name in a form body: text, or for a file a record of `name`,
+    /// `mediaType` and `data`. All fields, as a record with a list for a name that stands more than
+    /// once, where the name is empty.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`](crate::Kind::Invalid) for a malformed form,
+    /// [`Kind::TooLarge`](crate::Kind::TooLarge) for one above the limits of forms.
+    fn form(&self, name: &str) -> crate::Result<Option<crate::Value>>;
     /// The body of the request as it came.
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.

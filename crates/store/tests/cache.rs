@@ -3,8 +3,8 @@
 
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, Body, Cache, Changes, Content, Context, Entry, Error, Kind, Memory, Reference, Store,
-    Value, Verb,
+    Answer, Body, Cache, Changes, Content, Context, Entry, Error, Kind, Memory, Outcome, Reference,
+    Store, Value, Verb,
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -55,7 +55,7 @@ impl Store for Slow {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let put = self.memory().put(reference, content, context);
         Answer::later(async move {
             yield_now().await;
@@ -63,7 +63,7 @@ impl Store for Slow {
         })
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.memory().delete(reference, context)
     }
 
@@ -78,6 +78,8 @@ impl Store for Slow {
         self.memory().watch(reference, context)
     }
 
+    runnel_store::without!(links);
+
     fn describe(&self) -> String {
         "slow".to_string()
     }
@@ -89,7 +91,8 @@ async fn get(store: &dyn Store, path: &str) -> Option<Value> {
 }
 
 async fn put(store: &dyn Store, path: &str, text: &str) -> bool {
-    store.put(&at(path), Content::value(text.into()), &Context::default()).await.unwrap()
+    let put = store.put(&at(path), Content::value(text.into()), &Context::default());
+    put.await.unwrap().is_created()
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -208,9 +211,10 @@ async fn queries_are_kept_apart_and_forgotten_with_their_path() {
             self.0.set(self.0.get() + 1);
             Answer::ok(Some(Content::text(format!("{reference} {}", self.0.get()))))
         }
-        fn put(&self, _: &Reference, _: Content, _: &Context) -> Answer<bool> {
-            Answer::ok(false)
+        fn put(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
+            Answer::ok(Outcome::changed())
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "echo".to_string()
         }
@@ -331,6 +335,7 @@ async fn streams_go_to_each_who_asks() {
                 Ok(Some(Content { body, ..Content::default() }))
             })
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "streams".to_string()
         }

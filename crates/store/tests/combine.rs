@@ -5,7 +5,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use runnel_store::{
     Answer, Body, Cache, Content, Context, EntityTag, Entry, Error, Json, Kind, Log, Map, Memory,
-    Posted, Query, ReadOnly, Reference, Relative, Result, Route, Sequence, Store, Value, Verb,
+    Outcome, Query, ReadOnly, Reference, Relative, Result, Route, Sequence, Store, Value, Verb,
     Verbs, draw_graph,
 };
 use std::cell::{Cell, RefCell};
@@ -56,10 +56,11 @@ impl Store for Echo {
         self.asked.borrow_mut().push(reference.to_string());
         Answer::ok(None)
     }
-    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, _: &Context) -> Answer<Outcome> {
         let reference = Some(reference.join("7"));
-        Answer::ok(Posted { reference, content: Some(content) })
+        Answer::ok(Outcome { reference, content: Some(content), ..Outcome::created() })
     }
+    runnel_store::without!(links);
     fn describe(&self) -> String {
         "echo".to_string()
     }
@@ -105,7 +106,7 @@ async fn json_up_serves_values_as_json_and_parses_what_is_written() {
     let store = Json::up(source.clone()).with_class("Task");
     let context = Context::default();
     let body = Content::bytes(r#"{"id":1,"big":123456789012345678901}"#);
-    assert!(now(store.put(&at("a"), body, &context)).unwrap());
+    assert!(now(store.put(&at("a"), body, &context)).unwrap().is_created());
     let kept = now(source.get(&at("a"), &context)).unwrap().unwrap();
     assert_eq!(kept.class.as_deref(), Some("Task"));
     let record =
@@ -127,7 +128,7 @@ async fn json_up_serves_values_as_json_and_parses_what_is_written() {
     let inner = Value::List(vec![Value::List(vec![1.into()])]);
     assert_eq!(get(&*source, "list").await, Some(inner));
     assert_eq!(names(&store, "").await, ["a", "list"]);
-    assert!(now(store.delete(&at("a"), &context)).unwrap());
+    assert!(now(store.delete(&at("a"), &context)).unwrap().is_something());
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -277,7 +278,7 @@ async fn route_chooses_by_the_first_part_of_the_path() {
     assert_eq!(get(&store, "other/a").await, None);
     let refused = store.put(&at("other/a"), Content::text("x"), &context).await;
     assert_eq!(failed(refused).kind, Kind::NotAllowed);
-    assert!(!store.delete(&at("other/a"), &context).await.unwrap());
+    assert!(!store.delete(&at("other/a"), &context).await.unwrap().is_something());
     store.otherwise(rest.clone());
     put(&store, "other/a", 3).await;
     put(&*rest, "tasks", 4).await;
@@ -329,7 +330,7 @@ async fn sequence_reads_from_the_first_that_has_it() {
     let count = Query { count: true, ..Query::default() };
     let counted = store.query(&at("b/c"), &count, &context).await.unwrap();
     assert!(matches!(counted.body, Body::Value(Value::Int(1))));
-    assert!(store.delete(&at("a"), &context).await.unwrap());
+    assert!(store.delete(&at("a"), &context).await.unwrap().is_something());
     assert_eq!(get(&store, "a").await, Some(1.into()));
     let none = Sequence::new(vec![]);
     assert_eq!(get(&none, "a").await, None);
@@ -360,7 +361,7 @@ impl Store for Slow {
             found.await
         })
     }
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (memory, reference, context) =
             (self.memory.clone(), reference.clone(), context.clone());
         Answer::later(async move {
@@ -368,12 +369,13 @@ impl Store for Slow {
             memory.put(&reference, content, &context).await
         })
     }
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         self.memory.delete(reference, context)
     }
     fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
         self.memory.list(reference, context)
     }
+    runnel_store::without!(links);
     fn describe(&self) -> String {
         "slow".to_string()
     }
@@ -417,7 +419,7 @@ async fn cache_forgets_what_is_written_and_everything_above() {
     assert_eq!(get(&store, "c").await, Some(1.into()));
     now(store.invalidate(&at("c"))).unwrap();
     assert_eq!(get(&store, "c").await, Some(2.into()));
-    assert!(store.delete(&at("c"), &Context::default()).await.unwrap());
+    assert!(store.delete(&at("c"), &Context::default()).await.unwrap().is_something());
     assert_eq!(get(&store, "c").await, None);
 }
 
@@ -432,7 +434,7 @@ async fn a_read_that_overlaps_a_write_is_not_kept() {
     let reading = store.get(&at("a"), &context);
     let writing = store.put(&at("a"), Content::value("new".into()), &context);
     let (read, written) = tokio::join!(reading, writing);
-    assert!(!written.unwrap());
+    assert!(!written.unwrap().is_created());
     assert!(matches!(read.unwrap().unwrap().body, Body::Value(Value::Text(text)) if text == "old"));
     assert_eq!(get(&store, "a").await, Some("new".into()));
     // A write that is given up may have happened: nothing read in the meantime is kept.
@@ -454,6 +456,7 @@ async fn cache_passes_what_it_cannot_keep() {
             let body = Body::Stream(Box::pin(stream::iter([Ok("abc".into())])), length);
             Answer::ok(Some(Content { body, ..Content::default() }))
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "streams".to_string()
         }

@@ -5,7 +5,7 @@ use futures_util::{StreamExt, stream};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, Body, Cache, Change, ChangeKind, Changes, Conditions, Content, Context, Disk,
-    EntityTag, Entry, Error, Json, Kind, Log, Map, Memory, Polling, Posted, Query, Reference,
+    EntityTag, Entry, Error, Json, Kind, Log, Map, Memory, Outcome, Polling, Query, Reference,
     Relative, Route, Sequence, Store, Value, Verb, Verbs,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -115,10 +115,15 @@ fn without_listing() {
         fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
             self.0.get(reference, context)
         }
-        fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        fn put(
+            &self,
+            reference: &Reference,
+            content: Content,
+            context: &Context,
+        ) -> Answer<Outcome> {
             self.0.put(reference, content, context)
         }
-        fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
             self.0.delete(reference, context)
         }
         fn verbs(&self, _: &Reference) -> Verbs {
@@ -127,6 +132,7 @@ fn without_listing() {
         fn conditions(&self, reference: &Reference) -> Conditions {
             self.0.conditions(reference)
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "unlisted".to_string()
         }
@@ -188,7 +194,12 @@ fn polling() {
         fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
             self.0.get(reference, context)
         }
-        fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+        fn put(
+            &self,
+            reference: &Reference,
+            content: Content,
+            context: &Context,
+        ) -> Answer<Outcome> {
             self.0.put(reference, content, context)
         }
         fn post(
@@ -196,13 +207,18 @@ fn polling() {
             reference: &Reference,
             content: Content,
             context: &Context,
-        ) -> Answer<Posted> {
+        ) -> Answer<Outcome> {
             self.0.post(reference, content, context)
         }
-        fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+        fn merge(
+            &self,
+            reference: &Reference,
+            content: Content,
+            context: &Context,
+        ) -> Answer<Outcome> {
             self.0.merge(reference, content, context)
         }
-        fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
             self.0.delete(reference, context)
         }
         fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
@@ -219,6 +235,7 @@ fn polling() {
         fn conditions(&self, reference: &Reference) -> Conditions {
             self.0.conditions(reference)
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "silent".to_string()
         }
@@ -307,7 +324,7 @@ impl Store for Broken {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
         match (self.wrong, content.body) {
             (Wrong::IgnoresConditions, body) => {
@@ -337,9 +354,10 @@ impl Store for Broken {
                     memory.put(&on, Content::value(text.into()), &context).await
                 })
             }
-            (Wrong::AlwaysCreates, body) => {
-                self.memory.put(reference, Content { body, ..content }, &context).map(|_| true)
-            }
+            (Wrong::AlwaysCreates, body) => self
+                .memory
+                .put(reference, Content { body, ..content }, &context)
+                .map(|_| Outcome::created()),
             (Wrong::NilIsKept, Body::Value(Value::Nil)) => {
                 self.memory.put(reference, Content::default(), &context)
             }
@@ -354,15 +372,15 @@ impl Store for Broken {
                     whole.extend_from_slice(&chunk?);
                     memory.put(&on, Content::bytes(whole.clone()), &context).await?;
                 }
-                Ok(true)
+                Ok(Outcome::created())
             }),
             (_, body) => self.memory.put(reference, Content { body, ..content }, &context),
         }
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if self.wrong == Wrong::PostReplaces {
-            return self.memory.put(reference, content, context).map(|_| Posted::default());
+            return self.memory.put(reference, content, context).map(|_| Outcome::changed());
         }
         if self.wrong == Wrong::LosesAPost {
             let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
@@ -375,28 +393,28 @@ impl Store for Broken {
                 tokio::task::yield_now().await;
                 elements.push(content.into_value(1 << 20).await?);
                 memory.put(&on, Content::value(Value::List(elements)), &context).await?;
-                Ok(Posted::default())
+                Ok(Outcome::changed())
             });
         }
         self.memory.post(reference, content, context)
     }
 
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<()> {
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         if self.wrong == Wrong::MergeReplaces {
             let found = self.memory.get(reference, context);
             let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
             return found.and_then(move |found| match found {
-                Some(_) => memory.put(&on, content, &context).map(|_| ()),
+                Some(_) => memory.put(&on, content, &context),
                 None => Error::new(Kind::NotFound, "missing").into(),
             });
         }
         if self.wrong == Wrong::MergeCreates {
-            return self.memory.put(reference, content, context).map(|_| ());
+            return self.memory.put(reference, content, context);
         }
         self.memory.merge(reference, content, context)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (memory, on, context) = (self.memory.clone(), reference.clone(), context.clone());
         let wrong = self.wrong;
         self.memory.list(reference, &context).and_then(move |below| {
@@ -405,9 +423,13 @@ impl Store for Broken {
                     drop(memory.delete(&on.join(&entry.name), &context));
                 }
             }
-            memory.delete(&on, &context).and_then(move |was_there| match (wrong, was_there) {
-                (Wrong::MissingDeleteFails, false) => Error::new(Kind::NotFound, "missing").into(),
-                (_, was_there) => Answer::ok(was_there),
+            memory.delete(&on, &context).and_then(move |outcome| {
+                match (wrong, outcome.is_something()) {
+                    (Wrong::MissingDeleteFails, false) => {
+                        Error::new(Kind::NotFound, "missing").into()
+                    }
+                    _ => Answer::ok(outcome),
+                }
             })
         })
     }
@@ -457,6 +479,8 @@ impl Store for Broken {
     fn conditions(&self, reference: &Reference) -> Conditions {
         self.memory.conditions(reference)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         format!("{:?}", self.wrong)

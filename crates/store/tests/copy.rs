@@ -156,6 +156,8 @@ impl Store for Failing {
         self.memory.list(reference, context)
     }
 
+    runnel_store::without!(links);
+
     fn describe(&self) -> String {
         "failing".to_string()
     }
@@ -212,6 +214,7 @@ async fn values_and_streams_keep_what_they_are() {
         fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
             self.0.list(reference, context)
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "streams".to_string()
         }

@@ -48,11 +48,11 @@ fn text(disk: &Disk, path: &str) -> Result<Option<String>> {
 }
 
 fn put(disk: &Disk, path: &str, content: Content) -> Result<bool> {
-    run(disk.put(&at(path), content, &Context::default()))
+    run(disk.put(&at(path), content, &Context::default())).map(|put| put.is_created())
 }
 
 fn delete(disk: &Disk, path: &str) -> Result<bool> {
-    run(disk.delete(&at(path), &Context::default()))
+    run(disk.delete(&at(path), &Context::default())).map(|gone| gone.is_something())
 }
 
 fn kind<T>(result: Result<T>) -> Kind {
@@ -314,7 +314,7 @@ fn unconfined_paths_are_absolute_or_relative_to_the_current_directory() {
 fn works_without_a_runtime() {
     let (_folder, disk) = folder();
     let put = disk.put(&at("a"), Content::text("a"), &Context::default());
-    assert!(drive(put).unwrap());
+    assert!(drive(put).unwrap().is_created());
 }
 
 fn drive<T>(mut answer: Answer<T>) -> Result<T> {

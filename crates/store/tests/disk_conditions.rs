@@ -23,8 +23,8 @@ async fn create(folder: &Path) {
     let own = std::process::id().to_string();
     for number in 0..FILES {
         match disk.put(&at(number), Content::text(own.clone()), &context).await {
-            Ok(created) => {
-                assert!(created);
+            Ok(put) => {
+                assert!(put.is_created());
                 let mut out = std::io::stdout().lock();
                 writeln!(out, "\ncreated {number} {own}").unwrap();
             }

@@ -18,7 +18,8 @@ fn get(store: &Environment, name: &str) -> Option<Value> {
 }
 
 fn put(store: &Environment, name: &str, content: Content) -> Result<bool> {
-    now(store.put(&Reference::from_path(name), content, &Context::default()))
+    let put = store.put(&Reference::from_path(name), content, &Context::default());
+    now(put).map(|put| put.is_created())
 }
 
 fn names(store: &Environment) -> Vec<String> {
@@ -53,7 +54,10 @@ fn listing_and_deleting() {
     assert!(listed.contains(&"CARGO_PKG_NAME".to_string()));
     let all = Value::List(listed.into_iter().map(Value::Text).collect());
     assert_eq!(get(&store, ""), Some(all));
-    let delete = |name: &str| now(store.delete(&Reference::from_path(name), &Context::default()));
+    let delete = |name: &str| {
+        let gone = store.delete(&Reference::from_path(name), &Context::default());
+        now(gone).map(|gone| gone.is_something())
+    };
     assert!(delete("RUNNEL_A").unwrap() && delete("CARGO_PKG_NAME").unwrap());
     assert!(!delete("RUNNEL_A").unwrap() && !delete("no such").unwrap());
     assert!(!names(&store).contains(&"CARGO_PKG_NAME".to_string()));

@@ -22,7 +22,8 @@ fn at(path: &str) -> Reference {
 }
 
 fn put(store: &Memory, path: &str, value: impl Into<Value>) -> bool {
-    now(store.put(&at(path), Content::value(value.into()), &Context::default())).unwrap()
+    let put = store.put(&at(path), Content::value(value.into()), &Context::default());
+    now(put).unwrap().is_created()
 }
 
 fn value(store: &Memory, path: &str) -> Option<Value> {
@@ -75,7 +76,7 @@ fn inner_nodes_carry_content_and_children() {
     assert_eq!(names(&store, "hi/"), entries(&[("answer", false)]));
     assert_eq!(names(&store, "deep"), entries(&[("er", true)]));
     assert_eq!(names(&store, "none"), None);
-    assert!(now(store.delete(&at("hi"), &Context::default())).unwrap());
+    assert!(now(store.delete(&at("hi"), &Context::default())).unwrap().is_something());
     assert_eq!(value(&store, "hi/answer"), Some(42.into()));
     assert_eq!(names(&Memory::site(), "/"), entries(&[]));
 }
@@ -87,7 +88,9 @@ fn nil_deletes_and_empty_content_is_kept() {
     assert!(!put(&store, "a", Value::Nil));
     assert!(now(store.get(&at("a"), &Context::default())).unwrap().is_none());
     assert!(!put(&store, "a", Value::Nil));
-    assert!(now(store.put(&at("a"), Content::default(), &Context::default())).unwrap());
+    assert!(
+        now(store.put(&at("a"), Content::default(), &Context::default())).unwrap().is_created()
+    );
     let content = now(store.get(&at("a"), &Context::default())).unwrap().unwrap();
     assert!(matches!(content.body, Body::Empty));
 }
@@ -171,7 +174,7 @@ async fn streams_are_taken_as_a_whole_or_not_at_all() {
     };
     let context = Context::default();
     let good = content(vec![Ok("ab".into()), Ok("cd".into())]).with_media_type("text/plain");
-    assert!(store.put(&at("a"), good, &context).await.unwrap());
+    assert!(store.put(&at("a"), good, &context).await.unwrap().is_created());
     let large = content(vec![Ok("abc".into()), Ok("de".into())]);
     let error = store.put(&at("a"), large, &context).await.unwrap_err();
     assert_eq!((error.kind, error.reference.as_deref()), (Kind::TooLarge, Some("a")));

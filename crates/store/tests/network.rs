@@ -3,7 +3,7 @@
 
 use futures_util::future::join_all;
 use runnel_store::{
-    Answer, Content, Context, Error, Kind, Limit, LimitOptions, Memory, Posted, Reference, Retry,
+    Answer, Content, Context, Error, Kind, Limit, LimitOptions, Memory, Outcome, Reference, Retry,
     RetryOptions, Store, Timeout, Value, WriteBack, WriteBackOptions, flush_all,
 };
 use std::cell::{Cell, RefCell};
@@ -75,20 +75,22 @@ impl Store for Line {
         self.call(format!("get {on}"), move |memory| memory.get(&on, &context))
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (on, context) = (reference.clone(), context.clone());
         self.call(format!("put {on}"), move |memory| memory.put(&on, content, &context))
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (on, context) = (reference.clone(), context.clone());
         self.call(format!("post {on}"), move |memory| memory.post(&on, content, &context))
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         let (on, context) = (reference.clone(), context.clone());
         self.call(format!("delete {on}"), move |memory| memory.delete(&on, &context))
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "far".to_string()
@@ -110,7 +112,9 @@ async fn get(store: &dyn Store, path: &str) -> Option<Value> {
 }
 
 fn put(store: &dyn Store, path: &str, text: &str) -> Answer<bool> {
-    store.put(&at(path), Content::value(text.into()), &Context::default())
+    store
+        .put(&at(path), Content::value(text.into()), &Context::default())
+        .map(|put| put.is_created())
 }
 
 #[tokio::test(flavor = "current_thread", start_paused = true)]
@@ -225,7 +229,7 @@ async fn pending_writes_are_seen_joined_and_done_in_order() {
         for (path, text) in [("a", "1"), ("b", "1"), ("a", "2"), ("c", "1"), ("a", "3")] {
             assert!(matches!(put(&store, path, text), Answer::Ready(Ok(_))));
         }
-        assert!(store.delete(&at("b"), &Context::default()).await.unwrap());
+        assert!(store.delete(&at("b"), &Context::default()).await.unwrap().is_something());
         assert_eq!(get(&store, "a").await, Some("3".into()));
         assert_eq!(get(&store, "b").await, None);
         assert!(far.log.borrow().is_empty());

@@ -4,9 +4,10 @@
 use futures_util::stream;
 use runnel_store::{
     Answer, Cache, Changes, Compressed, Condition, Conditions, Content, Context, Csv, Ensure,
-    Error, Extension, Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Polling, ReadOnly,
-    Records, Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence, Shape,
-    Store, TextCodec, Timeout, Transaction, Value, Verb, WriteBack, WriteBackOptions,
+    Error, Extension, Json, Kind, Limit, LimitOptions, Log, Map, Memory, Merge, Outcome, Polling,
+    ReadOnly, Records, Reference, Relative, Rename, Result, Retry, RetryOptions, Route, Sequence,
+    Shape, Store, Tables, TextCodec, Timeout, Transaction, Value, Verb, WriteBack,
+    WriteBackOptions,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -43,11 +44,29 @@ impl Store for Probe {
     fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
         Answer::ok(None)
     }
-    fn put(&self, reference: &Reference, _: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, _: Content, context: &Context) -> Answer<Outcome> {
         let condition = if context.only_if.is_some() { "put if" } else { "put" };
         self.arrived(condition, reference);
-        Answer::ok(true)
+        Answer::ok(Outcome::created())
     }
+    fn watch(&self, on: &Reference, _: &Context) -> Answer<Changes> {
+        self.arrived("watch", on);
+        Answer::ok(Box::pin(stream::pending()))
+    }
+    fn conditions(&self, _: &Reference) -> Conditions {
+        Conditions::Tags
+    }
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    runnel_store::without!(links);
+    fn describe(&self) -> String {
+        "probe".to_string()
+    }
+}
+
+impl Tables for Probe {
     fn insert(&self, on: &Reference, _: Box<dyn Records>, _: &Context) -> Answer<u64> {
         self.arrived("insert", on);
         Answer::ok(0)
@@ -69,19 +88,9 @@ impl Store for Probe {
         self.arrived("define", on);
         Answer::ok(Rc::new(Memory::site()))
     }
-    fn watch(&self, on: &Reference, _: &Context) -> Answer<Changes> {
-        self.arrived("watch", on);
-        Answer::ok(Box::pin(stream::pending()))
-    }
     fn begin(&self, on: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
         self.arrived("begin", on);
         Answer::ok(Rc::new(Nothing))
-    }
-    fn conditions(&self, _: &Reference) -> Conditions {
-        Conditions::Tags
-    }
-    fn describe(&self) -> String {
-        "probe".to_string()
     }
 }
 
@@ -104,17 +113,18 @@ const VERBS: [&str; 7] = ["put if", "insert", "run", "migrate", "define", "watch
 
 async fn call(store: &dyn Store, verb: &str) -> Result<()> {
     let (on, context) = (Reference::from_path("a/b"), Context::default());
+    let tables = store.tables_for(Verb::Define, &on)?;
     match verb {
         "put if" => {
             let context = Context { only_if: Some(Condition::Absent), ..context };
             store.put(&on, Content::text("[]"), &context).await.map(drop)
         }
-        "insert" => store.insert(&on, Box::new(NoRecords), &context).await.map(drop),
-        "run" => store.run(&on, "SELECT 1", Vec::new(), &context).await.map(drop),
-        "migrate" => store.migrate(&on, Vec::new(), &context).await.map(drop),
-        "define" => store.define(&on, &shape()).await.map(drop),
+        "insert" => tables.insert(&on, Box::new(NoRecords), &context).await.map(drop),
+        "run" => tables.run(&on, "SELECT 1", Vec::new(), &context).await.map(drop),
+        "migrate" => tables.migrate(&on, Vec::new(), &context).await.map(drop),
+        "define" => tables.define(&on, &shape()).await.map(drop),
         "watch" => store.watch(&on, &context).await.map(drop),
-        _ => store.begin(&on, &context).await.map(drop),
+        _ => tables.begin(&on, &context).await.map(drop),
     }
 }
 

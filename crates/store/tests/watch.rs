@@ -4,8 +4,8 @@
 use futures_util::{FutureExt, StreamExt};
 use runnel_store::{
     Answer, ChangeKind, Changes, Content, Context, Disk, Environment, Error, Json, Kind, Lazy, Log,
-    Map, Memory, POLLED_DEPTH, Polling, ReadOnly, Reference, Relative, Result, Route, Sequence,
-    Store, Value, Verb, Verbs,
+    Map, Memory, Outcome, POLLED_DEPTH, Polling, ReadOnly, Reference, Relative, Result, Route,
+    Sequence, Store, Value, Verb, Verbs,
 };
 use std::cell::Cell;
 use std::rc::Rc;
@@ -200,6 +200,7 @@ fn a_route_says_which_store_cannot_tell() {
         fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
             Answer::ok(None)
         }
+        runnel_store::without!(links);
         fn describe(&self) -> String {
             "silent".to_string()
         }
@@ -296,7 +297,7 @@ impl Store for Asked {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         self.memory.get(reference, context)
     }
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         self.memory.put(reference, content, context)
     }
     fn list(
@@ -313,6 +314,7 @@ impl Store for Asked {
     fn verbs(&self, _: &Reference) -> Verbs {
         Verbs::NONE.with(Verb::Get).with(Verb::Put).with(Verb::List)
     }
+    runnel_store::without!(links);
     fn describe(&self) -> String {
         "asked".to_string()
     }

@@ -104,11 +104,13 @@ pub enum StatementKind {
     Error,
 }
 
-/// `var <type> a, b.` The names share the type.
+/// `var <type mark …> a, b.` The names share the type and its marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableDeclaration {
     /// The type such as `int`.
     pub kind: Option<Word>,
+    /// The marks behind the type, such as `required`.
+    pub marks: Vec<Word>,
     /// The names.
     pub names: Vec<Word>,
 }
@@ -402,8 +404,10 @@ pub struct Path {
 pub enum PathPart {
     /// Text as it is.
     Text(String),
-    /// `{expression}`
+    /// `{expression}`: one value, encoded for its place.
     Expression(Expression),
+    /// `{*expression}`: several segments.
+    Segments(Expression),
 }
 
 impl Path {
@@ -413,7 +417,7 @@ impl Path {
         for part in &self.parts {
             match part {
                 PathPart::Text(piece) => text.push_str(piece),
-                PathPart::Expression(_) => return None,
+                PathPart::Expression(_) | PathPart::Segments(_) => return None,
             }
         }
         Some(text)

@@ -112,7 +112,13 @@ impl Outline {
 
     fn variables(&mut self, variables: &VariableDeclaration) {
         self.text("var ");
-        self.optional_type(variables.kind.as_ref());
+        if let Some(kind) = &variables.kind {
+            let words: Vec<&str> = std::iter::once(kind)
+                .chain(&variables.marks)
+                .map(|word| word.text.as_str())
+                .collect();
+            self.text(&format!("<{}>", words.join(" ")));
+        }
         self.list(&variables.names, ", ", |out, name| out.text(&name.text));
     }
 
@@ -296,6 +302,10 @@ impl Outline {
             match part {
                 PathPart::Text(text) => self.quoted(text),
                 PathPart::Expression(expression) => self.braced(expression),
+                PathPart::Segments(expression) => {
+                    self.text("*");
+                    self.braced(expression);
+                }
             }
         }
         self.text(">");

@@ -27,6 +27,7 @@ fn a_period_never_becomes_part_of_a_path() {
     check("a b: ref:tasks: ; c: d:", "a b: ref:tasks:; c: d: .\n");
     check("doc:.", "doc:..\n");
     check("file:{x} .", "file:{x}.\n");
+    check("file:x/{*rest} .", "file:x/{*rest}.\n");
 }
 
 #[test]
@@ -133,6 +134,10 @@ fn definitions() {
     +make { self new. }
 }
 ",
+    );
+    check(
+        "class A{var <string  readonly   required >a,b.}",
+        "class A {\n    var <string readonly required> a, b.\n}\n",
     );
     check("filter up|{^object uppercase}", "filter up |{ ^object uppercase. }\n");
     check(

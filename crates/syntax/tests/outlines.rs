@@ -69,6 +69,7 @@ fn paths_run_to_their_end() {
     check("http://h/a?b=c // note", "<http: \"//h/a?b=c\">");
     check("(d:a[1])", "(((at <d: \"a\"> [1])))");
     check("doc:. foo", "(<doc: \".\"> foo)");
+    check("file:a/{*b c}/d", "<file: \"a/\" *{(b c)} \"/d\">");
     check("file:{a}/{b c}.txt", "<file: {a} \"/\" {(b c)} \".txt\">");
     check("ref:a", "&<: \"a\">");
     check("ref:https://h/", "&<https: \"//h/\">");
@@ -132,6 +133,8 @@ fn literals() {
 #[test]
 fn definitions() {
     check("class A: B { var <int> x, y. -m { 1 } }", "class A : B { var <int>x, y . -m { 1 } }");
+    check("class A { var <int required> x }", "class A { var <int required>x }");
+    check("var <int required> x", "var <int required>x");
     check("filter f |{ ^ object }", "filter f { |{ ^ object } }");
     check("protocol P { -m1. -m2: x\n+m3 }", "protocol P { -m1 . -m2: x . +m3 }");
     check("class V { -> x { 2 } -, y { 3 } }", "class V { -> x { 2 } . -, y { 3 } }");

@@ -213,6 +213,7 @@ async fn connect(server: Rc<Server>) -> Result<Rc<Wire>> {
 /// A fault of something that may have been done, and must not simply be done again.
 fn unknown(mut fault: Error, again: Again) -> Error {
     if again == Again::No && fault.kind == Kind::Unavailable {
+        fault.kind = Kind::InDoubt;
         fault.message.push_str("; whether it did this is not known");
         fault.temporary = false;
     }

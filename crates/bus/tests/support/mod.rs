@@ -62,7 +62,7 @@ pub(crate) async fn get(store: &dyn Store, path: &str) -> Option<Value> {
 
 pub(crate) async fn put(store: &dyn Store, path: &str, value: impl Into<Value>) -> bool {
     let content = Content::value(value.into());
-    store.put(&at(path), content, &Context::default()).await.unwrap()
+    store.put(&at(path), content, &Context::default()).await.unwrap().is_created()
 }
 
 pub(crate) async fn post(store: &dyn Store, path: &str, value: impl Into<Value>) {
@@ -76,7 +76,7 @@ pub(crate) async fn merge(store: &dyn Store, path: &str, value: impl Into<Value>
 }
 
 pub(crate) async fn delete(store: &dyn Store, path: &str) -> bool {
-    store.delete(&at(path), &Context::default()).await.unwrap()
+    store.delete(&at(path), &Context::default()).await.unwrap().is_something()
 }
 
 pub(crate) async fn watch(store: &dyn Store, path: &str) -> Changes {

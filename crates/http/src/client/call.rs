@@ -141,7 +141,16 @@ impl Call {
                     host.counters.add(Count::Retries, 1);
                     is_first = false;
                 }
-                Err(failure) => return Err(fault::of_wire(&failure, &self.target)),
+                Err(failure) => {
+                    let error = fault::of_wire(&failure, &self.target);
+                    let is_sent = fault::was_closed(&failure);
+                    let repeatable = ![Method::POST, Method::PATCH].contains(&self.method);
+                    return Err(if is_sent && !repeatable {
+                        fault::in_doubt(error)
+                    } else {
+                        error
+                    });
+                }
             }
         }
     }

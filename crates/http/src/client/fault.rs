@@ -7,19 +7,7 @@ use std::io;
 
 /// The error of a status that means no success.
 pub(super) fn of_status(status: StatusCode) -> Error {
-    let kind = match status.as_u16() {
-        404 | 410 => Kind::NotFound,
-        401 | 402 | 403 | 407 | 451 => Kind::Denied,
-        405 | 501 => Kind::NotAllowed,
-        406 | 415 => Kind::Unsupported,
-        408 | 504 => Kind::Timeout,
-        409 | 423 => Kind::Conflict,
-        412 | 428 => Kind::Precondition,
-        413 | 414 | 431 => Kind::TooLarge,
-        425 | 429 | 502 | 503 => Kind::Unavailable,
-        400..=499 => Kind::Invalid,
-        _ => Kind::Failed,
-    };
+    let kind = Kind::of_status(status.as_u16());
     let reason = status.canonical_reason().unwrap_or_default();
     let text = format!("the server answered {} {reason}", status.as_u16());
     Error::new(kind, text.trim_end())
@@ -72,6 +60,14 @@ pub(super) fn too_long(target: &Uri, what: &str) -> String {
     format!("{host} took too long to {what}")
 }
 
+/// The error of a write that was sent and that the server may have done, or not.
+pub(super) fn in_doubt(mut error: Error) -> Error {
+    error.kind = Kind::InDoubt;
+    error.temporary = false;
+    error.message.push_str("; whether it did the write is not known");
+    error
+}
+
 /// Whether the connection ended without an answer: the server may have seen the request or not.
 pub(super) fn was_closed(failure: &Failure) -> bool {
     !failure.is_connect()
@@ -94,13 +90,15 @@ mod tests {
     fn statuses_have_their_kinds() {
         for (status, kind, temporary) in [
             (400, Kind::Invalid, false),
-            (401, Kind::Denied, false),
+            (401, Kind::Unauthorized, false),
             (403, Kind::Denied, false),
             (404, Kind::NotFound, false),
             (409, Kind::Conflict, false),
             (412, Kind::Precondition, false),
             (418, Kind::Invalid, false),
-            (429, Kind::Unavailable, true),
+            (410, Kind::Gone, false),
+            (422, Kind::Unprocessable, false),
+            (429, Kind::TooMany, true),
             (500, Kind::Failed, false),
             (503, Kind::Unavailable, true),
             (504, Kind::Timeout, true),

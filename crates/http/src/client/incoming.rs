@@ -93,7 +93,7 @@ impl Reception {
             // Events come when they come.
             _ if is_endless => (Body::Stream(self.stream(None), None), media_type),
             _ => match self.collected(length).await? {
-                Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type, false),
+                Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type),
                 Collected::Stream(stream) => (Body::Stream(stream, length), media_type),
             },
         };

@@ -4,7 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 use runnel_http::{Limits, Options, Server, serve};
-use runnel_store::{Answer, Content, Context, Memory, Posted, Reference, Store, Verbs};
+use runnel_store::{Answer, Content, Context, Memory, Outcome, Reference, Store, Verbs};
 use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
@@ -51,7 +51,7 @@ pub async fn site(pages: &[(&str, &str)]) -> Rc<Memory> {
 
 type Getting = Box<dyn Fn(&Reference, &Context) -> Answer<Option<Content>>>;
 type Putting = Box<dyn Fn(&Reference, Content, &Context) -> Answer<bool>>;
-type Posting = Box<dyn Fn(&Reference, Content, &Context) -> Answer<Posted>>;
+type Posting = Box<dyn Fn(&Reference, Content, &Context) -> Answer<Outcome>>;
 
 /// A store made of closures.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Fake {
 
     pub fn post(
         mut self,
-        post: impl Fn(&Reference, Content, &Context) -> Answer<Posted> + 'static,
+        post: impl Fn(&Reference, Content, &Context) -> Answer<Outcome> + 'static,
     ) -> Fake {
         self.post = Some(Box::new(post));
         self
@@ -97,14 +97,14 @@ impl Store for Fake {
         }
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match &self.put {
-            Some(put) => put(reference, content, context),
+            Some(put) => put(reference, content, context).map(Outcome::put),
             None => runnel_store::Error::not_allowed(runnel_store::Verb::Put, reference).into(),
         }
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match &self.post {
             Some(post) => post(reference, content, context),
             None => runnel_store::Error::not_allowed(runnel_store::Verb::Post, reference).into(),
@@ -114,6 +114,8 @@ impl Store for Fake {
     fn verbs(&self, _: &Reference) -> Verbs {
         self.verbs.unwrap_or(Verbs::ALL)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         "closures".to_string()

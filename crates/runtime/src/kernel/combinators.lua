@@ -226,6 +226,12 @@ local Converter = nativeCombinator {
   name = "JSONConverter", kind = "json",
   aliases = { "MPWJSONConverterStore", "JSONConverterStore" },
   options = { up = take.flag, class = take.class, converterClass = take.class },
+  more = function(self, add)
+    local class = rawget(self, "i_class") or rawget(self, "i_converterClass")
+    if not K.isClass(class) then return end
+    K.followsClasses(self)
+    add("contract", K.contractOf(class))
+  end,
 }
 K.methods(Converter, { ["class"] = function(self) return K.classOf(self) end })
 
@@ -265,26 +271,4 @@ function K.copyList(list)
   local copy = {}
   for i = 1, #list do copy[i] = list[i] end
   return copy
-end
-
--- A record that was read for a class becomes an instance of it. Fields that the class does not
--- have are an error; they would be lost otherwise.
-function K.instantiate(record, name)
-  local class = K.classes[name]
-  if not class or type(record) ~= "table" then return record end
-  if K.isKind(record, K.classes.Array) then
-    for i = 1, #record do record[i] = K.instantiate(record[i], name) end
-    return record
-  end
-  if not K.isKind(record, K.classes.Dictionary) then return record end
-  local object = class:new()
-  local known = {}
-  for _, ivar in ipairs(class._ivars) do known[ivar] = true end
-  record:keysAndValuesDo_(function(key, value)
-    if not known[key] then
-      K.throw("invalid", string.format("%s has no field `%s`", name, K.str(key)))
-    end
-    object[K.ivarKey(key)] = value
-  end)
-  return object
 end

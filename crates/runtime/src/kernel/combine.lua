@@ -124,6 +124,20 @@ local function byPath(verb, rest)
   end
 end
 
+local function keepObject(_, object) return object end
+local mappedGet = byPath("get", function(self, reference)
+  local value = K.storeGet(below(self), pathOf(mapped(self, reference)))
+  if value == nil then return nil end
+  return self:mapRetrievedObject_forReference_(value, reference)
+end)
+-- For a client, content that is not mapped stays what it is: a file with its media type and its stream.
+K.answering[mappedGet] = function(self, reference)
+  if self.mapRetrievedObject_forReference_ ~= keepObject then return mappedGet(self, reference) end
+  local found, answer = K.tryPath(self, "get", (K.splitPath(pathOf(reference))), nil, reference, true)
+  if found then return answer end
+  return K.storeGet(below(self), pathOf(mapped(self, reference)), nil, true)
+end
+
 K.methods(Mapping, {
   ["setSource:"] = function(self, source)
     self.i_source = source ~= nil and noRing(self, K.asStore(source)) or nil
@@ -136,13 +150,9 @@ K.methods(Mapping, {
   end,
   ["mapReference:"] = function(_, reference) return reference end,
   ["reverseMapReference:"] = function(_, reference) return reference end,
-  ["mapRetrievedObject:forReference:"] = function(_, object) return object end,
+  ["mapRetrievedObject:forReference:"] = keepObject,
   ["mapObjectToStore:forReference:"] = function(_, object) return object end,
-  ["at:"] = byPath("get", function(self, reference)
-    local value = K.storeGet(below(self), pathOf(mapped(self, reference)))
-    if value == nil then return nil end
-    return self:mapRetrievedObject_forReference_(value, reference)
-  end),
+  ["at:"] = mappedGet,
   ["at:put:"] = byPath("put", function(self, reference, value)
     K.storePutAt(below(self), pathOf(mapped(self, reference)),
       self:mapObjectToStore_forReference_(value, reference))

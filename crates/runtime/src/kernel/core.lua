@@ -8,7 +8,7 @@
 --
 -- A class is a table: `_name`, `_super`, `_methods` (the metatable of its instances, flattened:
 -- it holds the inherited methods too), `_own` (what it defines itself), `_meta` (the same for
--- messages to the class), `_metaOwn`, `_subs`, `_ivars` (ordered names), `_types`.
+-- messages to the class), `_metaOwn`, `_subs`, `_ivars` (ordered names), `_types`, `_marks` (contract.lua).
 local K = ...
 local type, getmetatable, setmetatable, rawget, rawset, rawequal =
   type, getmetatable, setmetatable, rawget, rawset, rawequal
@@ -169,13 +169,22 @@ end
 
 -- Makes a class; `super` is a class or nil for the root. Registers it under its name.
 function K.newClass(name, super)
-  local class = { _name = name, _super = super, _own = {}, _metaOwn = {}, _subs = {}, _ivars = {}, _types = {} }
+  local class = {
+    _name = name, _super = super, _own = {}, _metaOwn = {}, _subs = {}, _ivars = {}, _types = {}, _marks = {},
+  }
   local methods, meta = { _class = class }, { }
   if super then
     flatten(methods, super._methods)
     flatten(meta, super._meta)
     for i, ivar in ipairs(super._ivars) do class._ivars[i] = ivar end
     for ivar, kind in pairs(super._types) do class._types[ivar] = kind end
+    for ivar, marks in pairs(super._marks) do class._marks[ivar] = marks end
+    -- Of its own: a variable that is declared below is none of the superclass.
+    if rawget(super, "_fits") then
+      class._fits = {}
+      for key, fit in pairs(super._fits) do class._fits[key] = fit end
+      methods._fits = class._fits
+    end
     super._subs[#super._subs + 1] = class
   end
   methods.__index, methods.__class = methods, class
@@ -273,10 +282,10 @@ K.alias("NSObject", Object)
 K.newClass("Class", Object)
 Error = K.newClass("Error", Object)
 K.alias("NSException", Error)
-for _, name in ipairs { "kind", "message", "reference", "detail" } do K.ivar(Error, name) end
+for _, name in ipairs { "kind", "message", "reference", "detail", "status", "headers", "fields" } do K.ivar(Error, name) end
 for _, key in ipairs {
   "_trace", "_temporary", "_native", "_uncatchable", "_isBig", "_equalsPlain", "_keyText", "_original",
-  "_over", "_program",
+  "_over", "_program", "_side",
 } do nilKeys[key] = true end
 
 -- Messages nobody understands --------------------------------------------------------------------

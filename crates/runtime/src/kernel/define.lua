@@ -1,6 +1,6 @@
 -- Definitions: what `class`, `scheme`, `filter` … mean at run time; loop bounds; templates.
 local K = ...
-local type, rawget, setmetatable = type, rawget, setmetatable
+local type, rawget, rawset, setmetatable = type, rawget, rawset, setmetatable
 local throw = K.throw
 local classes = K.classes
 local Object = classes.Object
@@ -25,7 +25,7 @@ K.classMethods(Protocol, {
     return class
   end,
 })
-K.nilKeys._followers, K.nilKeys._promised, K.nilKeys._plainName = true, true, true
+for _, key in ipairs { "_followers", "_promised", "_plainName", "_defined" } do K.nilKeys[key] = true end
 
 local roots = {
   class = "Object", extension = "Object", scheme = "Scheme", filter = "Filter", system = "System",
@@ -51,7 +51,9 @@ end
 
 -- Ends a definition.
 function K.defined(class)
+  rawset(class, "_defined", true)
   K.native.forgetPlans()
+  K.classesChanged()
   return class
 end
 

@@ -20,6 +20,7 @@ K.method(Dictionary, "_kind", K.kinds.dictionary)
 -- Absent in a dictionary that never lost a key.
 K.method(Dictionary, "_holes", 0)
 K.method(Dictionary, "_index", false)
+K.nilKeys._sent = true
 local methods = Dictionary._methods
 local HOLE = setmetatable({}, {})
 
@@ -198,6 +199,7 @@ local function filtered(self, block, wanted)
     if key == NULL then shown = nil end
     if yes(block(value, shown)) == wanted then put(out, key, stored) end
   end
+  out._sent = self._sent
   return out
 end
 
@@ -227,7 +229,11 @@ end
 local function collectValues(self, block)
   block = asBlock(block, "collectValues:")
   local out = K.newDictionary()
-  valuesDo(self, function(value, key) put(out, key == nil and NULL or key, block(value, key)) end)
+  valuesDo(self, function(value, key)
+    value = block(value, key)
+    put(out, key == nil and NULL or key, value)
+  end)
+  out._sent = self._sent
   return out
 end
 
@@ -239,6 +245,7 @@ local function addAll(self, other)
   end
   local keys, map = keysOf(other), other._map
   for i = 1, other._n do put(self, keys[i], map[keys[i]]) end
+  if other._sent then self._sent = true end -- what a client sent stays that (contract.lua)
   return self
 end
 

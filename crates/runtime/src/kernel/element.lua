@@ -267,7 +267,11 @@ end
 
 -- Messages ----------------------------------------------------------------------------------------
 
-K.methods(Element, { ["stringValue"] = html, ["description"] = html, ["asHTML"] = html })
+K.methods(Element, { ["stringValue"] = html, ["description"] = html })
+-- HTML as content of its own: what it answers is no longer text, and a server sends it as a page.
+K.method(Element, "asHTML", function(self)
+  return setmetatable({ _html = html(self), _media = rawget(self, "_media"), _whole = rawget(self, "_media") ~= nil }, methods)
+end)
 
 -- The markup of anything, as it would stand between tags.
 K.methods(K.classes.Object, {
@@ -276,7 +280,7 @@ K.methods(K.classes.Object, {
     buffer.live = true
     child(buffer, self)
     buffer.live = false
-    return finished(buffer)
+    return K.markup(finished(buffer))
   end,
   -- `self raw: '<b>x</b>'`: markup that is already safe.
   ["raw:"] = function(_, text) return Raw:text_(text) end,
@@ -294,7 +298,7 @@ K.classMethods(Raw, {
   ["fromArray:"] = joined,
 })
 local function rawText(self) return self._text end
-K.methods(Raw, { ["stringValue"] = rawText, ["description"] = rawText, ["asHTML"] = rawText })
+K.methods(Raw, { ["stringValue"] = rawText, ["description"] = rawText })
 
 -- `#Comment[ 'text' ]`: `--` cannot stand in a comment (section 13.1.6).
 local Comment = K.newClass("Comment", K.classes.Object)
@@ -304,7 +308,7 @@ K.classMethods(Comment, { ["fromArray:"] = function(class, list)
   return comment
 end })
 K.method(Comment, "_isRaw", true)
-K.methods(Comment, { ["stringValue"] = rawText, ["description"] = rawText, ["asHTML"] = rawText })
+K.methods(Comment, { ["stringValue"] = rawText, ["description"] = rawText })
 
 -- Components ---------------------------------------------------------------------------------------
 

@@ -152,10 +152,35 @@ K.methods(Block, {
   end,
 })
 
+-- What an error says to HTTP clients.
+local function errorStatus(status)
+  if type(status) == "number" and status >= 400 and status <= 599 and status % 1 == 0 then return status end
+  K.throw("typeError", "the status of an error must be a whole number from 400 to 599, not " .. K.str(status))
+end
+local function checked(headers)
+  if type(headers) == "table" and headers._isDictionary then return headers end
+  K.throw("typeError", "the headers of an error must be a dictionary, not " .. K.nameOf(headers))
+end
+local function problems(fields)
+  local list, n = {}, 0
+  checked(fields):keysAndValuesDo_(function(name, message)
+    local pointer = K.str(name)
+    -- RFC 6901: a pointer begins with a slash.
+    if string.byte(pointer, 1) ~= 47 then
+      pointer = "/" .. string.gsub(string.gsub(pointer, "~", "~0"), "/", "~1")
+    end
+    n = n + 1
+    list[n] = K.dictionary({ "pointer", "message" }, { pointer = pointer, message = K.str(message) }, 2)
+  end)
+  return K.array(list, n)
+end
+
 K.methods(Error, {
   ["description"] = function(self) return self.i_kind .. ": " .. tostring(self.i_message) end,
   ["signal"] = function(self)
     self._trace = K.traceback(1)
+    -- A message that the program wrote is for clients, unlike that of a store that it asked.
+    if rawget(self, "_side") == nil then self._side = "program" end
     error(self, 0)
   end,
   ["raise"] = function(self) return self:signal() end,
@@ -177,6 +202,23 @@ K.classMethods(Error, {
   end,
   ["kind:message:"] = function(class, kind, message)
     return setmetatable({ i_kind = kind, i_message = message }, class._methods)
+  end,
+  -- With headers of the HTTP response: a dictionary.
+  ["kind:message:headers:"] = function(class, kind, message, headers)
+    return setmetatable({ i_kind = kind, i_message = message, i_headers = checked(headers) }, class._methods)
+  end,
+  -- With what is wrong in the client's content: a dictionary from fields to messages.
+  ["kind:message:fields:"] = function(class, kind, message, fields)
+    return setmetatable({ i_kind = kind, i_message = message, i_fields = problems(fields) }, class._methods)
+  end,
+  -- With an HTTP status of its own.
+  ["status:message:"] = function(class, status, message)
+    return setmetatable({ i_kind = "error", i_message = message, i_status = errorStatus(status) }, class._methods)
+  end,
+  ["status:message:headers:"] = function(class, status, message, headers)
+    local err = class:status_message_(status, message)
+    err.i_headers = checked(headers)
+    return err
   end,
 })
 

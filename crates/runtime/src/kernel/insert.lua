@@ -25,8 +25,9 @@ end
 local function begin(self, first)
   if first == nil then throw("nilValue", "nil is no record to insert") end
   local class = self.table.i_class
+  self.sent = type(first) == "table" and first._sent or false
   local begun = native.insertBegin(self.table._native, "", nil, { first }, class and class:instanceVariables(), "id",
-    self.expected)
+    self.expected, self.sent)
   self.rows = rowsOfBatch(self.table, first)
   local fields = native.insertFields(begun)
   self.cells = K.cells(first, fields[1], fields[2], self.rows)
@@ -60,8 +61,15 @@ local function addObject(self, record)
   if n >= self.rows then flush(self) end
 end
 
+-- What a client sent obeys the class of the table, which is known of all records from the first on.
+local function refuseSent()
+  throw("invalid", "a record that a client sent stands behind one of the program",
+    { i_hint = "insert what clients sent by itself" })
+end
+
 local function add(self, record)
   if not self.native then begin(self, record) end
+  if not self.sent and type(record) == "table" and rawget(record, "_sent") then refuseSent() end
   local cells = self.cells
   if cells and self.n == 0 then
     local at = cells.at

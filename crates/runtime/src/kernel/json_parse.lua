@@ -189,11 +189,16 @@ function K.fromDictionary(class, dictionary)
     values[i] = value
   end
   local object = K.shaped(class, names, values, n)
-  if object then return object end
+  if object then
+    object._sent, object._sentKey = dictionary._sent, dictionary._sent
+    return object
+  end
   object = class:new()
+  object._sent, object._sentKey = dictionary._sent, dictionary._sent
   for i = 1, n do
     if map[names[i]] ~= nil then K.setDeclared(object, class, names[i], values[i]) end
   end
+  K.complete(object)
   return object
 end
 
@@ -201,6 +206,8 @@ local function parsed(self) return K.parseJSON(self) end
 for _, class in ipairs { K.classes.String, K.classes.MutableString, K.classes.Data } do
   K.methods(class, { ["fromJSON"] = parsed, ["parseJSON"] = parsed, ["asJSONValue"] = parsed })
 end
+-- A value that a converter parsed already answers itself.
+K.method(K.classes.Object, "parseJSON", function(self) return self end)
 K.classMethods(K.classes.Object, {
   ["fromDictionary:"] = function(class, dictionary)
     if type(dictionary) ~= "table" or not dictionary._isDictionary then

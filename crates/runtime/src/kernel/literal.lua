@@ -37,18 +37,26 @@ local function maker(class, keys, n)
   if n > MOST_KEYS or rawget(methods,
     "init") ~= K.classes.Object._methods.init then return false end
   if rawget(class._meta, "new") ~= K.classes.Object._meta.new then return false end
-  local names, fields, checks, anyNil = {}, {}, {}, takesNil(class)
+  local names, fields, checks, fits, anyNil = {}, {}, {}, {}, takesNil(class)
   for i = 1, n do
     local setter = rawget(methods, K.mangle(K.setterName(keys[i])))
     if not setter or not K.plainSetters[setter] then return false end
-    fields[i] = K.ivarKey(keys[i]) .. "=v[" .. i .. "]"
+    local key = K.ivarKey(keys[i])
+    local typed = rawget(class, "_fits")
+    fits[i] = typed and typed[key] or false
+    fields[i] = key .. (fits[i] and "=fits[" .. i .. "](v[" .. i .. "])" or "=v[" .. i .. "]")
     checks[i] = anyNil and "" or "if v[" .. i .. "]==nil then nilIn(class,names[" .. i .. "]) end"
     names[i] = keys[i]
   end
-  local source = "local setmetatable,methods,nilIn,class,names=... return function(v,strict) "
+  for _, name in ipairs(K.requiredOf(class)) do
+    local given = false
+    for i = 1, n do given = given or keys[i] == name end
+    if not given then return function() K.missingField(class, name) end end
+  end
+  local source = "local setmetatable,methods,nilIn,class,names,fits=... return function(v,strict) "
     .. "if strict then " .. table.concat(checks, " ") .. " end return setmetatable({" .. table.concat(fields, ",")
     .. "},methods) end"
-  return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names)
+  return loadstring(source, "=shape")(setmetatable, methods, nilIn, class, names, fits)
 end
 
 -- The node of the tree for these keys. Written out for the usual lengths: the tracer compiles a
@@ -119,7 +127,7 @@ function K.object(class, keys, values, n)
   if make then return K.connected(make(values, true)) end
   local object = class:new()
   K.fillObject(object, keys, values, n)
-  return K.connected(object)
+  return K.connected(K.complete(object))
 end
 
 -- Sets the keys of a literal on an object: by setter, instance variable, or `at:put:`.

@@ -17,6 +17,32 @@ for name, raw in pairs(K.rawNative) do
   K.native[name] = function(...) return settle(raw(...)) end
 end
 
+-- What asks a store. Its errors are the program's affair: a client does not read their messages.
+local function settleStore(state, value)
+  if state == nil then state, value = yield(WAITS) end
+  if state then return value end
+  if type(value) == "table" then value._side = "store" end
+  K.raise(value)
+end
+-- What reads the request: its errors are the client's, limits of forms among them.
+local exchange = K.rawNative.exchange
+if exchange then
+  function K.native.exchange(what, name)
+    local state, value = exchange(what, name)
+    if state then return value end
+    if type(value) == "table" then value._side = "request" end
+    K.raise(value)
+  end
+end
+for _, name in ipairs {
+  "get", "getAnswer", "put", "post", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
+  "query", "queryAnswer", "run", "define", "begin", "commit", "rollBack", "copy", "watch", "database",
+  "insertBegin", "insertFields", "insertBatch", "insertCells", "insertEnd", "insertColumns", "postFrom", "postRows",
+} do
+  local raw = K.rawNative[name]
+  if raw then K.native[name] = function(...) return settleStore(raw(...)) end end
+end
+
 -- Raises an Error object as it is, with a trace when it has none.
 function K.raise(err)
   if type(err) == "table" and rawget(err, "_trace") == nil then err._trace = K.traceback(2) end

@@ -234,6 +234,11 @@ K.methods(K.classes.Nil, {
     throw("expectation", "expected anything but nil")
   end,
   ["yourself"] = function() return nil end,
+  -- By name as written out: `nil perform: 'not'` is true.
+  ["perform:"] = perform, ["performSelector:"] = perform,
+  ["perform:with:"] = performWith, ["performSelector:withObject:"] = performWith,
+  ["perform:with:with:"] = performWithWith, ["performSelector:withObject:withObject:"] = performWithWith,
+  ["perform:withArguments:"] = performWithArguments,
 })
 
 -- Required values -------------------------------------------------------------------------------
@@ -264,6 +269,8 @@ K.methods(K.classes.Nil, { ["required"] = function() return K.required(nil, "a r
 local function article(name)
   return (find(name, "^[AEIOU]") and "an " or "a ") .. name
 end
+
+K.articleOf = article
 
 K.methods(Object, {
   ["init"] = function(self) return self end,

@@ -114,7 +114,7 @@ local function matches(entry, parts, count, path)
       n = n + 1
       values[n] = from and string.sub(path, from) or ""
     else
-      local value = convert(parts[i], segment[2])
+      local value = convert(K.decodeSegment(parts[i]), segment[2])
       if value == nil then return nil end
       n = n + 1
       values[n] = value

@@ -151,17 +151,26 @@ function K.serveOn(store, port)
   return server:start()
 end
 
+-- Starts the server that a program ends with: it must have something to serve. One that was
+-- started before and stopped stays so.
+local function startLast(server)
+  if rawget(server, "_wasStarted") then return end
+  if server.i_port == nil then server.i_port = K.predefined.servePort end
+  rootOf(server)
+  server:start()
+end
+
 -- A program that ends with a server, `#HTTPServer{ port: 8082 } → store`, means it to run, and one
--- that ends with a class of servers an instance of it. One that was started before and stopped
--- stays so. A server that was connected and never started gets a warning when nothing runs.
+-- that ends with a class of servers an instance of it.
 function entries.startServer(value)
   if type(value) == "table" then
-    if K.isClass(value) and K.isSubclass(value, Server) and value ~= Server then value = value:new() end
-    if not K.isClass(value) and value._isServer and not rawget(value, "_wasStarted") then value:start() end
+    if K.isClass(value) and K.isSubclass(value, Server) then value = value:new() end
+    if not K.isClass(value) and value._isServer then startLast(value) end
   end
   entries.warnUnstarted()
 end
 
+-- A server that was connected and never started gets a warning when nothing runs.
 function entries.warnUnstarted()
   if #servers > 0 then return end
   for _, server in ipairs(K.knownServers()) do
@@ -182,7 +191,7 @@ function entries.runResult(value)
     if isClass and K.isSubclass(value, Server) then value, isClass = value:new(), false end
     if isClass and K.isSubclass(value, K.classes.Store) then value, isClass = value:store(), false end
     if not isClass then
-      if value._isServer then value:start() return end
+      if value._isServer then return startLast(value) end
       if value._isStore then
         local server = Server:new()
         server.i_port = K.predefined.servePort
@@ -377,7 +386,33 @@ end
 
 local function trimmed(reference) return (string.gsub(K.pathOf(reference), "^/+", "")) end
 
-for _, what in ipairs { "query", "header", "cookie", "form" } do
+-- A file of a form (`multipart/form-data`).
+local FormFile = K.newClass("FormFile", K.classes.Object)
+for _, name in ipairs { "name", "mediaType", "data" } do K.ivar(FormFile, name) end
+K.methods(FormFile, {
+  ["size"] = function(self) return self.i_data:length() end,
+  ["description"] = function(self) return self.i_name end,
+})
+local function formValue(value)
+  if type(value) ~= "table" then return value end
+  if value._isArray then return value:collect_(formValue) end
+  local map = value._map
+  return setmetatable({ i_name = map.name, i_mediaType = map.mediaType, i_data = map.data }, FormFile._methods)
+end
+-- `form:photo`, `form:photo/data`, and `form:` for all fields.
+scheme("form", {
+  ["at:"] = function(_, reference)
+    local path = trimmed(reference)
+    local value = native.exchange("form", path)
+    if path == "" then return value and value:collectValues_(formValue) end
+    if value ~= nil then return formValue(value) end
+    local name, part = string.match(path, "^(.+)/(%a+)$")
+    if not name then return nil end
+    local file = formValue(native.exchange("form", name))
+    return type(file) == "table" and K.walk(file, part) or nil
+  end,
+})
+for _, what in ipairs { "query", "header", "cookie" } do
   scheme(what, { ["at:"] = function(_, reference) return native.exchange(what, trimmed(reference)) end })
 end
 scheme("body", {

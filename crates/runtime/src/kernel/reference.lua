@@ -102,7 +102,7 @@ end
 
 local function split(path)
   local parts = {}
-  for part in string.gmatch(path, "[^/]+") do parts[#parts + 1] = part end
+  for part in string.gmatch(path, "[^/]+") do parts[#parts + 1] = K.decodeSegment(part) end
   return parts
 end
 
@@ -159,11 +159,15 @@ K.methods(Reference, {
     local names = K.storeList(storeOf(self), self._path, self._scheme)
     if names == nil then return K.array({}, 0) end
     local list = {}
-    for i = 1, #names do list[i] = joined(self, names[i]) end
+    for i = 1, #names do list[i] = joined(self, (string.gsub(K.str(names[i]), "?", "%%3F"))) end
     return K.array(list, #names)
   end,
   ["childNames"] = function(self)
-    return K.storeList(storeOf(self), self._path, self._scheme) or K.array({}, 0)
+    local names = K.storeList(storeOf(self), self._path, self._scheme)
+    if names == nil then return K.array({}, 0) end
+    local list = {}
+    for i = 1, #names do list[i] = K.decodeSegment(K.str(names[i])) end
+    return K.array(list, #names)
   end,
   ["hasChildren"] = function(self)
     local names = K.storeList(storeOf(self), self._path, self._scheme)
@@ -175,7 +179,7 @@ K.methods(Reference, {
   ["identifierName"] = function(self) return self._path end,
   ["reference"] = function(self) return self end,
   ["schemeName"] = function(self) return self._scheme end,
-  ["name"] = function(self) return string.match(self._path, "([^/]*)/*$") end,
+  ["name"] = function(self) return K.decodeSegment(string.match(self._path, "([^/]*)/*$")) end,
   ["pathExtension"] = function(self) return string.match(self._path, "%.([^./]*)$") or "" end,
   ["pathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
   ["relativePathComponents"] = function(self) local parts = split(self._path) return K.array(parts, #parts) end,
@@ -191,7 +195,9 @@ K.methods(Reference, {
   ["description"] = function(self) return (self._scheme and self._scheme .. ":" or "") .. self._path end,
   ["asScheme"] = function(self)
     if isVariable(self) then return K.asStore(read(self)) end
-    return K.relativeStore(storeOf(self), self._path, self._scheme)
+    local store = K.relativeStore(storeOf(self), self._path, self._scheme)
+    if self._scheme == "sh" then store._commands = true end
+    return store
   end,
   ["asStore"] = function(self) return self:asScheme() end,
   ["store"] = function(self) return storeOf(self) end,
@@ -323,10 +329,43 @@ local function addInProgram(self, store, value)
   end)
 end
 
--- Adds where the store holds a number, by compare and swap; answers nil where it must be done again.
+-- Lists by store and path, and how often they may still be posted to without a look: reading a
+-- list costs as much as it is long, so the looks get rarer as it grows.
+local lists = setmetatable({}, { __mode = "k" })
+local MOST_LISTS = 1000 -- paths that are known of a store
+
+-- Posts to a list that is known: whether it still was one.
+local function postToList(self, inner, value)
+  local known = lists[inner]
+  local left = known and known.left[self._path]
+  if not left then return false end
+  known.left[self._path] = left > 1 and left - 1 or nil
+  local ok, answer = K.try(self.post_, self, value)
+  if ok then return true, answer end
+  -- A number is there now.
+  if answer.i_kind == "conflict" then return false end
+  error(answer, 0)
+end
+
+local function rememberList(inner, path, count)
+  local known = lists[inner]
+  if not known or known.count >= MOST_LISTS then
+    known = { count = 0, left = {} }
+    lists[inner] = known
+  end
+  known.count = known.count + 1
+  known.left[path] = count
+end
+
+-- Adds where the store holds a number, by compare and swap: whether it is done, and the sum.
 local function addOnce(self, inner, value)
+  local posted, answer = postToList(self, inner, value)
+  if posted then return true, answer end
   local held, tag = K.storeNumber(inner, self._path, self._scheme)
-  if held == nil then return true, self:post_(value) end
+  if held == nil then
+    if tag then rememberList(inner, self._path, tag) end
+    return true, self:post_(value)
+  end
   if tag == nil then
     throw("notAllowed", string.format("%s += %s: its store cannot add in one step", self:stringValue(), K.str(value)),
       { i_hint = string.format("`ref:%s post: …` posts the number", self:stringValue()) })

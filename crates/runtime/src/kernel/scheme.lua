@@ -20,11 +20,14 @@ end
 
 -- Paths -------------------------------------------------------------------------------------------
 
--- `path?query` in two; the query is nil when there is none.
+-- `path?query` in two, as stores take them; the query is nil when there is none. A path on its own
+-- need not escape a question mark.
 local function split(path)
+  local query
   local at = string.find(path, "?", 1, true)
-  if not at then return path, nil end
-  return string.sub(path, 1, at - 1), string.sub(path, at + 1)
+  if at then path, query = string.sub(path, 1, at - 1), string.sub(path, at + 1) end
+  if string.find(path, "%3F", 1, true) then path = string.gsub(path, "%%3F", "?") end
+  return path, query
 end
 K.splitPath = split
 
@@ -80,15 +83,30 @@ end
 K.nativeOf = nativeOf
 
 -- Native stores are asked by their verbs; stores of the program by messages with a reference.
-function K.storeGet(store, path, scheme)
+-- With `client`, what is read is the answer to a client: content stays what it is, and nothing may run
+-- between this and the end of the fiber.
+K.answering = {} -- an `at:` of the kernel → the same for a client
+function K.storeGet(store, path, scheme, client)
   local inner = nativeOf(store)
   if inner then
     local at, query = split(path)
+    if client then return native.getAnswer(inner, at, query, scheme) end
     local value = native.get(inner, at, query, scheme)
     if type(value) == "table" and value._isRows then K.rowsAt(value, inner, at, query, scheme) end
     return value
   end
+  local answering = client and type(store) == "table" and K.answering[store.at_]
+  if answering then return answering(store, K.pathReference(path, scheme)) end
   return store:at_(K.pathReference(path, scheme))
+end
+
+-- `store at: path` as the answer of a `get`.
+function K.answerAt(store, path, client)
+  if client and type(store) == "table" and not K.isClass(store) and store._isStore
+    and K.answering[store.at_] then
+    return K.storeGet(store, K.pathOf(path), type(path) == "table" and path._scheme or nil, client)
+  end
+  return store:at_(path)
 end
 
 -- A store of the program tells its watchers of what was written through it. Watchers that nobody
@@ -156,11 +174,12 @@ function K.storeTag(store, path, scheme)
   return native.entityTag(conditional(store), at, query, scheme)
 end
 
--- The number that a native store holds, or the text of one, and its tag; nil for anything else.
+-- The number that a native store holds, or the text of one, and its tag; for a list nil and how
+-- many elements it has; nil for anything else.
 function K.storeNumber(inner, path, scheme)
   local at, query = split(path)
   local found = native.heldNumber(inner, at, query, scheme)
-  if found == nil then return nil end
+  if type(found) ~= "table" then return nil, found end
   local tag = found[2]
   if tag == K.NULL then tag = nil end
   return found[1], tag
@@ -185,14 +204,17 @@ end
 
 function K.storeList(store, path, scheme)
   local inner = nativeOf(store)
-  if inner then return native.list(inner, path, nil, scheme) end
+  if inner then
+    local at, query = split(path)
+    return native.list(inner, at, query, scheme)
+  end
   return store:childrenOfReference_(K.pathReference(path, scheme))
 end
 
 -- `scheme:path` in generated code ------------------------------------------------------------------
 
-function K.fetch(name, path)
-  return K.storeGet(schemes[name] or schemeNamed(name), path, name)
+function K.fetch(name, path, client)
+  return K.storeGet(schemes[name] or schemeNamed(name), path, name, client)
 end
 
 function K.storePut(name, path, value)
@@ -201,9 +223,9 @@ function K.storePut(name, path, value)
 end
 
 -- A store in an instance variable, used as a scheme of its own name.
-function K.fetchFrom(store, name, path)
+function K.fetchFrom(store, name, path, client)
   if store == nil then throw("nilValue", string.format("`%s:` is not set: there is no store in it", name)) end
-  return K.storeGet(K.asStore(store), path)
+  return K.storeGet(K.asStore(store), path, nil, client)
 end
 
 function K.putInto(store, name, path, value)
@@ -225,7 +247,7 @@ local function ownStore(self, name)
   return schemeNamed(name)
 end
 
-function K.fetchIn(self, name, path) return K.storeGet(ownStore(self, name), path, name) end
+function K.fetchIn(self, name, path, client) return K.storeGet(ownStore(self, name), path, name, client) end
 function K.putIn(self, name, path, value)
   K.storePutAt(ownStore(self, name), path, value, name)
   return value
@@ -240,20 +262,20 @@ end
 -- Variables by name ---------------------------------------------------------------------------------
 
 -- Follows `a/b/c` from a value: keys, positions, properties, nested stores.
-function K.walk(value, path)
+function K.walk(value, path, client)
   local at = value
   for part in string.gmatch(path, "[^/]+") do
     if at == nil then return nil end
     if type(at) == "table" and not K.isClass(at) and at._isStore then
       local from = string.find(path, part, 1, true)
-      return K.storeGet(at, string.sub(path, from))
+      return K.storeGet(at, string.sub(path, from), nil, client)
     end
     if type(at) == "table" and K.hasPath(at) then
       local from = string.find(path, part, 1, true)
       local found, answer = K.tryPath(at, "get", string.sub(path, from))
       if found then return answer end
     end
-    at = K.property(at, part)
+    at = K.property(at, K.decodeSegment(part))
   end
   return at
 end
@@ -264,7 +286,7 @@ function K.walkPut(value, path, new)
   if parent then at = K.walk(value, parent) else last = path end
   if at == nil then throw("nilValue", string.format("there is nothing at `%s` to put `%s` into", parent or "", last)) end
   if type(at) == "table" and at._isStore then return K.storePutAt(at, last, new) end
-  return K.setProperty(at, last, new)
+  return K.setProperty(at, K.decodeSegment(last), new)
 end
 
 local function unknownName(name)
@@ -329,9 +351,9 @@ local function ownVariable(self, path)
   end
 end
 
-function K.thisGet(self, path)
+function K.thisGet(self, path, client)
   local field, rest = ownVariable(self, path)
-  if field then return K.walk(self[field], rest) end
+  if field then return K.walk(self[field], rest, client) end
   return K.walk(self, path)
 end
 function K.thisPut(self, path, value)

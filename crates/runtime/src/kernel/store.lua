@@ -102,8 +102,12 @@ end
 
 local NativeStore = K.newClass("NativeStore", Store)
 
+local function nativeGet(self, reference) return K.storeGet(self, pathOf(reference), reference._scheme) end
+K.answering[nativeGet] = function(self, reference)
+  return K.storeGet(self, pathOf(reference), reference._scheme, true)
+end
 K.methods(NativeStore, {
-  ["at:"] = function(self, reference) return K.storeGet(self, pathOf(reference), reference._scheme) end,
+  ["at:"] = nativeGet,
   ["at:put:"] = function(self, reference, value) return K.storePutAt(self, pathOf(reference), value) end,
   ["at:post:"] = function(self, reference, value) return K.storePost(self, pathOf(reference), value) end,
   ["merge:at:"] = function(self, value, reference) return K.storeMerge(self, pathOf(reference), value) end,
@@ -181,8 +185,13 @@ local function byPath(verb, rest)
 end
 
 local base = Store._own
+local schemeGet = byPath("get", base.at_)
+K.answering[schemeGet] = function(self, reference)
+  local _, answer = K.tryPath(self, "get", (K.splitPath(pathOf(reference))), nil, reference, true)
+  return answer
+end
 K.methods(Scheme, {
-  ["at:"] = byPath("get", base.at_),
+  ["at:"] = schemeGet,
   ["at:put:"] = byPath("put", base.at_put_),
   ["at:post:"] = byPath("post", base.at_post_),
   ["deleteAt:"] = byPath("delete", base.deleteAt_),
@@ -206,7 +215,7 @@ K.methods(DictionaryView, {
     local parent, last = string.match(path, "^(.*)/([^/]+)$")
     local holder = K.walk(self.i_dictionary, parent or "")
     if type(holder) ~= "table" or not holder._isDictionary then return false end
-    local key = last or path
+    local key = K.decodeSegment(last or path)
     if not holder:includesKey_(key) and tonumber(key) then key = tonumber(key) end
     local there = holder:includesKey_(key)
     if there then holder:removeObjectForKey_(key) end
@@ -239,7 +248,7 @@ end
 local otherwise = {
   get = function(object, path)
     if type(object) == "function" then return object(path) end
-    if object._isStore then return object:at_(K.pathReference(path)) end
+    if object._isStore then return K.storeGet(object, path, nil, true) end
     if object._isReference then return object:value() end
     local inner = string.gsub(path, "^/+", "")
     if inner == "" then return object end
@@ -269,7 +278,7 @@ local function placeBelow(object, path, answer)
   local key = K.placeOf(answer)
   if not key then return nil end
   local class = K.classOf(object)
-  local place = string.gsub(path, "/+$", "") .. "/" .. key
+  local place = string.gsub(path, "/+$", "") .. "/" .. K.encodeSegment(key)
   if not class or not class._subs then return nil end
   for _, verb in ipairs(K.pathVerbs(class, place)) do
     if verb == "get" then return place end
@@ -279,7 +288,9 @@ end
 
 -- Rust asks an object of the program for a verb. A reference as the answer of a read redirects.
 function K.serve(object, verb, path, query, value)
-  local reference = K.pathReference(query and path .. "?" .. query or path)
+  local written = path
+  if string.find(path, "?", 1, true) then written = string.gsub(path, "?", "%%3F") end
+  local reference = K.pathReference(query and written .. "?" .. query or written)
   if K.isObserved then K.tellPattern(object, verb, path) end
   local found, answer = K.tryPath(object, verb, path, value, reference, verb == "get")
   if not found then answer = otherwise[verb](object, path, value) end
@@ -289,6 +300,7 @@ function K.serve(object, verb, path, query, value)
     K.tellWatchers(object, "changed", path)
   end
   if verb == "list" then return answer end
+  if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
   if answer._isRows then return K.answerOf(answer) end

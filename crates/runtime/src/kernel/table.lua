@@ -27,10 +27,13 @@ local plans = setmetatable({}, { __mode = "k" })
 local function planOf(class)
   local plan = plans[class]
   if plan and plan.count == #class._ivars then return plan end
-  plan = { count = #class._ivars, keys = {}, dates = {} }
+  plan = { count = #class._ivars, keys = {}, dates = {}, nested = {} }
   for _, ivar in ipairs(class._ivars) do
     plan.keys[ivar] = K.ivarKey(ivar)
     if dates[class._types[ivar]] then plan.dates[ivar] = true end
+    local kind = class._types[ivar]
+    local inner = kind and K.classes[kind]
+    if inner and #inner._ivars > 0 and not K.isSubclass(inner, K.classes.Collection) then plan.nested[ivar] = inner end
   end
   plans[class] = plan
   return plan
@@ -38,8 +41,10 @@ end
 
 local NULL = K.NULL
 
-local function instance(record, class, plan)
+local instance
+function instance(record, class, plan)
   local object = class:new()
+  if record._sent then object._sent, object._sentKey = true, record._map.id end
   local names, map = K.keysOf(record), record._map
   for i = 1, record._n do
     local name = names[i]
@@ -48,6 +53,8 @@ local function instance(record, class, plan)
     local value = map[name]
     if value == NULL then value = nil end
     if plan.dates[name] then value = K.fieldValue(value, "date") end
+    local inner = plan.nested[name]
+    if inner and type(value) == "table" and value._isDictionary then value = instance(value, inner, planOf(inner)) end
     object[key] = value
   end
   return object
@@ -118,6 +125,7 @@ local function stored(self, object)
     return copy
   end
   local record = K.newDictionary()
+  record._sent = object._sent
   for _, ivar in ipairs(K.classOf(object)._ivars) do
     local value = rawget(object, K.ivarKey(ivar))
     if value ~= nil then record:at_put_(ivar, value) end
@@ -159,7 +167,9 @@ local function shapeOf(class)
   for i, name in ipairs(class._ivars) do
     local referred = K.referredClass(class, name)
     local kind = referred and (referred._types.id or "int") or class._types[name] or "any"
-    fields[i] = K.array { name, kind, referred and referred._name }
+    local marks = class._marks[name]
+    fields[i] = K.array { name, kind, marks and marks.required or false, marks and marks.readonly or false,
+      referred and referred._name }
   end
   addIndexes(indexes, class, "indexes", false)
   addIndexes(indexes, class, "unique", true)
@@ -188,8 +198,9 @@ end
 local function rows(self) return K.rowsOf(self._native, "", nil, self.i_class, {}) end
 
 local function path(id)
-  if type(id) == "table" then return K.pathOf(keyOf(id)) end
-  return K.str(id)
+  if type(id) == "table" then id = keyOf(id) end
+  if type(id) == "table" and id._isReference then return id._path end
+  return K.encodeSegment(K.str(id))
 end
 
 local function dated(self, row)
@@ -207,12 +218,16 @@ function K.placeOf(object) return places[object] end
 local created = setmetatable({}, { __mode = "k" })
 function K.wasCreated(object) return created[object] end
 
-local function insert(self, object)
-  if type(object) == "table" and object._isArray then
-    return native.post(self._native, "", nil, nil, K.storedAll(self, object))
-  end
-  local row = native.post(self._native, "", nil, nil, stored(self, object))
-  row = dated(self, row)
+-- Who made a record: `false` where the program may set each field in it, and nil where its mark
+-- tells. An instance that a converter made of content obeys its class already, except for the key.
+local function maker(self, object)
+  if type(object) ~= "table" or not object._sent or object._isDictionary then return nil end
+  if object._sentKey == nil and self.i_class and K.isKind(object, self.i_class) then return false end
+  return nil
+end
+
+local function inserted(self, record, granted)
+  local row = dated(self, native.post(self._native, "", nil, nil, record, granted))
   if type(row) == "table" and not row._isBig then
     local key = row._isDictionary and row:at_("id") or rawget(row, "i_id")
     if key ~= nil then places[row] = K.str(key) end
@@ -220,24 +235,66 @@ local function insert(self, object)
   return row
 end
 
+local function refuseArray(list)
+  throw(list._sent and "unprocessable" or "invalid", "insert: takes one record, not an Array",
+    { i_hint = "insertAll: inserts many" })
+end
+
+local function insert(self, object)
+  if object == nil then throw("unprocessable", "nil is no record to insert") end
+  if type(object) == "table" and object._isArray then refuseArray(object) end
+  return inserted(self, stored(self, object), maker(self, object))
+end
+
+-- The fields of a record as a dictionary of its own.
+local function fieldsOf(object)
+  if object._isDictionary then return object:mutableCopy() end
+  local record = K.newDictionary()
+  for _, ivar in ipairs(K.classOf(object)._ivars) do
+    local value = rawget(object, K.ivarKey(ivar))
+    if value ~= nil then record:at_put_(ivar, value) end
+  end
+  record._sent = object._sent
+  return record
+end
+
+-- `insert: newValue with: #{ author: user }`: the program sets these fields, whatever the other
+-- record says of them.
+local function insertWith(self, object, more)
+  if type(object) == "table" and object._isArray then refuseArray(object) end
+  if type(object) ~= "table" then throw("unprocessable", K.nameOf(object) .. " is no record to insert") end
+  if type(more) ~= "table" or not more._isDictionary then
+    throw("typeError", "insert:with: expects a dictionary of fields, got " .. K.nameOf(more))
+  end
+  local sent = object._sent and maker(self, object) == nil
+  local record, names = fieldsOf(object), {}
+  local keys = K.keysOf(more)
+  for i = 1, more._n do
+    names[i] = K.str(keys[i])
+    local value = more:at_(keys[i])
+    record:at_put_(names[i], value == nil and NULL or value)
+  end
+  return inserted(self, stored(self, record), sent and K.array(names) or false)
+end
+
 local function put(self, id, object)
   if object == nil then
     native.delete(self._native, path(id))
     return nil
   end
-  local new = native.put(self._native, path(id), nil, nil, stored(self, object))
+  local new = native.put(self._native, path(id), nil, nil, stored(self, object), maker(self, object))
   if new == true and type(object) == "table" then created[object] = true end
   return object
 end
 
 local function merge(self, id, object)
-  return native.merge(self._native, path(id), nil, nil, stored(self, object))
+  return native.merge(self._native, path(id), nil, nil, stored(self, object), maker(self, object))
 end
 
 K.methods(Table, {
   ["class"] = function(self) return K.classOf(self) end,
   ["select"] = rows, ["all"] = rows, ["rows"] = rows, ["asArray"] = function(self) return rows(self):asArray() end,
-  ["insert:"] = insert, ["add:"] = insert, ["writeObject:"] = function(self, object)
+  ["insert:"] = insert, ["add:"] = insert, ["insert:with:"] = insertWith, ["writeObject:"] = function(self, object)
     insert(self, object)
     return self
   end,

@@ -2,10 +2,10 @@
 
 use crate::combined::Controls;
 use runnel_store::{
-    Cache, Compressed, Csv, Ensure, Error, Extension, Json, Kind, Limit, LimitOptions, Links,
-    Memory, Merge, Polling, ReadOnly, Reference, Relative, Rename, Retry, RetryOptions, Route,
-    Sequence, StaticFiles, StaticOptions, Store, TextCodec, Timeout, Value, WriteBack,
-    WriteBackOptions,
+    Cache, Compressed, Contract, ContractClass, ContractField, ContractKind, Csv, Ensure, Error,
+    Extension, FieldType, Json, Kind, Limit, LimitOptions, Links, Memory, Merge, Polling, ReadOnly,
+    Reference, Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles, StaticOptions,
+    Store, TextCodec, Timeout, Value, WriteBack, WriteBackOptions,
 };
 use std::rc::Rc;
 use std::time::Duration;
@@ -255,8 +255,43 @@ fn json(source: Rc<dyn Store>, options: &Options) -> Json {
     let up = options.flag("up").unwrap_or(true);
     let converter = if up { Json::up(source) } else { Json::down(source) };
     let class = options.text("class").or_else(|| options.text("converterClass"));
-    match class {
+    let converter = match class {
         Some(class) => converter.with_class(class),
         None => converter,
+    };
+    match options.get("contract").and_then(Value::as_list) {
+        Some(classes) => converter.with_contract(contract(classes)),
+        None => converter,
     }
+}
+
+/// What the kernel says of classes: for each its name and its fields; a field is its name, its type,
+/// whether it is required, whether it is readonly, and the place of its class where it has one.
+fn contract(classes: &[Value]) -> Contract {
+    let text = |value: Option<&Value>| match value {
+        Some(Value::Text(text)) => text.clone(),
+        _ => String::new(),
+    };
+    let classes = classes.iter().filter_map(Value::as_list).map(|class| {
+        let fields = class.get(1).and_then(Value::as_list).unwrap_or_default();
+        let fields = fields.iter().filter_map(Value::as_list).map(|parts| {
+            let flag = |at: usize| parts.get(at) == Some(&Value::Bool(true));
+            let class = match parts.get(4) {
+                Some(Value::Int(place)) => usize::try_from(*place).ok(),
+                _ => None,
+            };
+            let kind = text(parts.get(1));
+            let plain = FieldType::named(&kind);
+            let kind = match (kind.as_str(), class, plain) {
+                ("list", ..) => ContractKind::List,
+                ("record", ..) => ContractKind::Record,
+                (_, Some(class), Some(key)) => ContractKind::Key(key, class),
+                (_, Some(class), None) => ContractKind::Object(class),
+                (_, None, plain) => ContractKind::Plain(plain.unwrap_or(FieldType::Any)),
+            };
+            ContractField { name: text(parts.first()), kind, required: flag(2), readonly: flag(3) }
+        });
+        ContractClass { name: text(class.first()), fields: fields.collect() }
+    });
+    Contract { classes: classes.collect() }
 }

@@ -6,20 +6,26 @@ use crate::native::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value, Verb};
 use std::rc::Rc;
 
-pub(crate) const NATIVES: [(&str, Native); 2] = [("define", define), ("migrate", migrate)];
+pub(crate) const NATIVES: [(&str, Native); 3] =
+    [("define", define), ("migrate", migrate), ("fieldType", field_type)];
 
 /// `(store, path, scheme or nil, class name, fields, indexes)`: a field is a list of its name, its
-/// type, and the class that it refers to where it does; an index is a list of whether it is unique
+/// type, whether it is required, whether it is readonly, and the class that it refers to where it
+/// does; an index is a list of whether it is unique
 /// and its fields.
 fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let fields = lists(attempt!(arguments.value(isolate, 5)))
         .into_iter()
         .map(|parts| {
-            let mut parts = parts.into_iter().map(text);
-            let name = parts.next().unwrap_or_default();
-            let kind = field_type(&parts.next().unwrap_or_default());
-            Field { references: parts.next(), ..Field::new(name, kind) }
+            let mut parts = parts.into_iter();
+            let name = parts.next().map(text).unwrap_or_default();
+            let kind = parts.next().map(text).unwrap_or_default();
+            let mut flag = || parts.next() == Some(Value::Bool(true));
+            let (required, readonly) = (flag(), flag());
+            let references = parts.next().map(text);
+            let kind = FieldType::named(&kind).unwrap_or(FieldType::Any);
+            Field { references, required, readonly, ..Field::new(name, kind) }
         })
         .collect();
     let mut shape = Shape::new(arguments.text(4), fields);
@@ -49,19 +55,6 @@ fn text(value: Value) -> String {
     }
 }
 
-fn field_type(name: &str) -> FieldType {
-    match name.to_ascii_lowercase().as_str() {
-        "int" | "integer" | "long" | "nsinteger" => FieldType::Int,
-        "float" | "double" | "number" => FieldType::Float,
-        "bool" | "boolean" => FieldType::Bool,
-        "string" | "text" | "nsstring" => FieldType::Text,
-        "data" | "bytes" | "nsdata" => FieldType::Bytes,
-        "decimal" | "nsdecimalnumber" => FieldType::Decimal,
-        "date" | "datetime" | "time" | "nsdate" => FieldType::Date,
-        _ => FieldType::Any,
-    }
-}
-
 /// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were
 /// applied now.
 fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
@@ -84,4 +77,10 @@ fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
     Reply::from((answer, Given::Names as fn(Vec<String>) -> Given))
+}
+
+/// `(type)`: the name of the type that a word in a program means; nil where it means none.
+fn field_type(_: &Isolate, arguments: Arguments) -> Reply {
+    let named = FieldType::named(&arguments.text(1));
+    Reply::Now(named.map_or(Given::Nil, |kind| Given::Text(kind.name().into())))
 }

@@ -8,8 +8,8 @@ use crate::native::{Arguments, Given, Native, Reply};
 use crate::progress::{Progress, Told};
 use crate::rows::Reader;
 use runnel_store::{
-    Answer, Body, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records, Reference, Store,
-    Value, Verb,
+    Answer, Body, ClientContent, Content, Error, Form, Kind, Lazy, RECORDS_BATCH, Records,
+    Reference, Store, Value, Verb,
 };
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -118,7 +118,7 @@ fn over() -> Error {
 }
 
 /// `(store, path, scheme or nil, array whose first element shows the fields, fields of the class or
-/// nil, key or nil, number of records or nil)`
+/// nil, key or nil, number of records or nil, whether a client sent them)`
 fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let to = reference_at(arguments, 2, 3);
@@ -133,8 +133,10 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let expected = (!arguments.is_nil(7)).then(|| arguments.number(7) as u64);
     let queue = Rc::new(RefCell::new(Queue::default()));
     let feed = Feed { fields: reader.fields(), queue: queue.clone(), expected };
+    let from_client = arguments.boolean(8).then(ClientContent::default);
+    let call = runnel_store::Context { from_client, ..inner_call(isolate) };
     let tables = attempt!(store.tables_for(Verb::Post, &to));
-    let outcome = later(tables.insert(&to, Box::new(feed), &inner_call(isolate)));
+    let outcome = later(tables.insert(&to, Box::new(feed), &call));
     Reply::Now(Given::Native(Rc::new(Insertion {
         reader,
         queue,

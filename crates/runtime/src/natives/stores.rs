@@ -6,8 +6,8 @@ use crate::raw::Type;
 use crate::script_store::ScriptStore;
 use futures_util::future::FutureExt;
 use runnel_store::{
-    Answer, Body, Condition, Content, Context as Call, EntityTag, Error, Kind, Outcome, Reference,
-    Store, Value,
+    Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
+    Outcome, Reference, Store, Value,
 };
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -17,8 +17,9 @@ const LARGEST_READ: usize = 64 * 1024 * 1024;
 /// Bytes of a text that stands for a number.
 const LONGEST_NUMBER: usize = 64;
 
-pub(crate) const NATIVES: [(&str, Native); 13] = [
+pub(crate) const NATIVES: [(&str, Native); 14] = [
     ("get", get),
+    ("getAnswer", get_answer),
     ("put", put),
     ("post", post),
     ("merge", merge),
@@ -78,7 +79,26 @@ pub(super) fn reference_at(arguments: Arguments, path: c_int, scheme: c_int) -> 
 /// Called from a program, not as part of serving a request's own verb: the known validator of the
 /// client is not the program's, and neither is its condition.
 pub(super) fn inner_call(isolate: &Isolate) -> Call {
-    Call { known: None, only_if: None, ..isolate.call() }
+    Call { known: None, only_if: None, from_client: None, ..isolate.call() }
+}
+
+/// The call of a write whose content is the argument at `value`. The argument at `granted` says who
+/// made it: the names of the fields that the program has set in what a client sent, `false` for
+/// content of the program, and nil where the mark of the content tells.
+fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_int) -> Call {
+    let stack = arguments.0;
+    let from_client = match arguments.value(isolate, granted) {
+        Ok(Value::List(names)) => {
+            let names = names.into_iter().filter_map(|name| match name {
+                Value::Text(name) => Some(name),
+                _ => None,
+            });
+            Some(ClientContent { granted: Some(names.collect()), text: None })
+        }
+        Ok(Value::Bool(_)) => None,
+        _ => crate::value::is_sent(stack, value).then(ClientContent::default),
+    };
+    Call { from_client, ..inner_call(isolate) }
 }
 
 macro_rules! attempt {
@@ -118,10 +138,19 @@ fn get(isolate: &Isolate, arguments: Arguments) -> Reply {
     given(store.get(&reference(arguments), &inner_call(isolate)))
 }
 
+/// What a handler reads as its answer, which the fiber ends with: a file stays a file, with its media
+/// type, its validators and its stream.
+fn get_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let answer = store.get(&reference(arguments), &inner_call(isolate));
+    let give: fn(Option<Content>) -> Given = |found| found.map_or(Given::Nil, Given::Answer);
+    Reply::from((answer, give))
+}
+
 fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
-    let answer = store.put(&reference(arguments), content, &inner_call(isolate));
+    let answer = store.put(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
     written(answer, |outcome| Given::Boolean(outcome.is_created()))
 }
 
@@ -142,14 +171,14 @@ fn written(answer: Answer<Outcome>, otherwise: fn(&Outcome) -> Given) -> Reply {
 fn post(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
-    let answer = store.post(&reference(arguments), content, &inner_call(isolate));
+    let answer = store.post(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
     given(answer.map(|posted| posted.content))
 }
 
 fn merge(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
-    let answer = store.merge(&reference(arguments), content, &inner_call(isolate));
+    let answer = store.merge(&reference(arguments), content, &write_call(isolate, arguments, 5, 6));
     written(answer, |_| Given::Nil)
 }
 
@@ -183,12 +212,15 @@ fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((tag, (|given| given) as fn(Given) -> Given))
 }
 
-/// The number that is there, or a text that is one, with its strong tag or nil; nil for anything
-/// else, and where the store refuses the get.
+/// A list of the number that is there, or a text that is one, and its strong tag or nil; for a list
+/// how many elements it has; nil for anything else, and where the store refuses the get.
 fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let found = store.get(&reference(arguments), &inner_call(isolate));
     let held = found.then(|found| match found {
+        Ok(Some(Content { body: Body::Value(Value::List(elements)), .. })) => {
+            Answer::ok(Given::Number(elements.len() as f64))
+        }
         Ok(Some(content)) => {
             let tag = content.entity_tag.clone().filter(|tag| !tag.weak);
             let tag = tag.map_or(Value::Nil, |tag| Value::Text(tag.text.to_string()));
@@ -262,7 +294,8 @@ fn held<T: 'static>(answer: Answer<T>) -> Reply {
 fn put_if(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let content = arguments.content(isolate, 5);
-    let context = Call { only_if: Some(condition(arguments, 6, 7)), ..inner_call(isolate) };
+    let call = write_call(isolate, arguments, 5, 8);
+    let context = Call { only_if: Some(condition(arguments, 6, 7)), ..call };
     held(store.put(&reference(arguments), content, &context))
 }
 

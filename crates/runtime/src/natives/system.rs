@@ -4,7 +4,7 @@ use super::stores::attempt;
 use crate::host::Output;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{Error, Kind, Value};
+use runnel_store::{ClientContent, Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) const NATIVES: [(&str, Native); 13] = [
@@ -85,9 +85,34 @@ fn json(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
-fn parse_json(_: &Isolate, arguments: Arguments) -> Reply {
-    let value = attempt!(runnel_store::json::parse(arguments.bytes(1)));
+/// The value of a JSON text. A text that is a part of what the client sent gives what it sent.
+fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let text = arguments.bytes(1);
+    let value = match runnel_store::json::parse(text) {
+        Ok(value) => value,
+        // Nested too deep, which is no limit on the size of a request.
+        Err(error) => return Reply::Failed(Error { kind: Kind::Invalid, ..error }),
+    };
+    let structured = match &value {
+        Value::Record(fields) => !fields.is_empty(),
+        Value::List(items) => !items.is_empty(),
+        _ => false,
+    };
+    if structured && isolate.call().from_client.is_some_and(|sent| is_part(&sent, text)) {
+        let stack = arguments.0;
+        crate::value::push_data_of(isolate, stack, &value, crate::value::Origin::Client);
+        return Reply::Now(Given::Kept(stack.keep()));
+    }
     Reply::Now(Given::Value(value))
+}
+
+/// Whether a text that was parsed stands in the content of the request.
+fn is_part(sent: &ClientContent, text: &[u8]) -> bool {
+    let body = sent.text.as_deref().and_then(|body| std::str::from_utf8(body).ok());
+    match (body, std::str::from_utf8(text)) {
+        (Some(body), Ok(text)) => body.contains(text.trim()),
+        _ => false,
+    }
 }
 
 /// `(what, name)`: something of the request being answered; nil outside of one.
@@ -100,11 +125,14 @@ fn exchange(isolate: &Isolate, arguments: Arguments) -> Reply {
         let fields = headers.map(|(name, value)| (name, Value::Text(value))).collect();
         return Reply::Now(Given::Value(Value::Record(fields)));
     }
+    if arguments.bytes(1) == b"form" {
+        let field = attempt!(exchange.form(&name));
+        return Reply::Now(field.map_or(Given::Nil, Given::Value));
+    }
     let found = match arguments.text(1).as_str() {
         "query" => exchange.query(&name),
         "header" => exchange.header(&name),
         "cookie" => exchange.cookie(&name),
-        "form" => exchange.form(&name),
         "body" => exchange.body().map(|body| body.to_string()),
         "method" => Some(exchange.method().to_string()),
         "target" => Some(exchange.target().to_string()),

@@ -48,7 +48,7 @@ pub(crate) async fn bucket(endpoint: &str) -> (String, Rc<dyn Store>) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("bucket-{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     let made = s3_scheme(options(endpoint)).put(&at(&name), Content::default(), &none()).await;
-    assert!(made.unwrap());
+    assert!(made.unwrap().is_created());
     let options = S3Options { bucket: Some(name.clone()), ..options(endpoint) };
     (name, Rc::new(S3::new(options).unwrap()))
 }
@@ -67,7 +67,8 @@ pub(crate) async fn get(store: &dyn Store, path: &str) -> Option<Value> {
 }
 
 pub(crate) async fn put(store: &dyn Store, path: &str, text: &str) -> bool {
-    store.put(&at(path), Content::text(text.to_string()), &none()).await.unwrap()
+    let put = store.put(&at(path), Content::text(text.to_string()), &none());
+    put.await.unwrap().is_created()
 }
 
 pub(crate) async fn names(store: &dyn Store, path: &str) -> Option<Vec<String>> {

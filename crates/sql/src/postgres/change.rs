@@ -1,5 +1,6 @@
 //! Inserting, replacing, changing and deleting rows.
 
+use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
 use crate::postgres::connection::Connection;
 use crate::postgres::fault::{Cause, Fault};
 use crate::postgres::parameter::Parameter;
@@ -37,9 +38,10 @@ impl RowOf {
         };
         if self.values[place] != *key && self.values[place] != Parameter::Null {
             let name = table.key().map_or("key", |column| column.name.as_str());
-            return Err(Fault::invalid(format!(
+            let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
-            )));
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.values.remove(place);
@@ -64,10 +66,11 @@ pub(crate) fn positions<'a>(
 ) -> Result<Vec<usize>, Fault> {
     let mut positions = Vec::new();
     for name in names {
-        let position = table.position(name)?;
+        let unknown = |fault: Fault| fault.of_field(name, UNKNOWN_FIELD);
+        let position = table.position(name).map_err(unknown)?;
         if table.columns[position].generated {
             let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(Fault::invalid(message));
+            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
         }
         if positions.contains(&position) {
             return Err(Fault::invalid(format!("{name} comes twice in the record")));
@@ -167,7 +170,7 @@ pub(crate) async fn put(
     let mut row = RowOf::of(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
-        if at == position || other.generated {
+        if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
             continue;
         }
         let name = quoted(&other.name);

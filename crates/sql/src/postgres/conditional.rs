@@ -29,7 +29,7 @@ pub(crate) async fn write<T: 'static>(
     let transaction = Tables::begin(&table, &Reference::default(), &free).await?;
     let inside = Context { transaction: Some(transaction.clone()), ..free };
     let written = async {
-        table.lock(reference.relative_path(), &inside).await?;
+        table.lock(&reference.key(), &inside).await?;
         check(&table, &reference, &inside, &condition).await?;
         act(&table, &reference, &inside).await
     };

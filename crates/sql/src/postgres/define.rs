@@ -207,7 +207,7 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fau
             key = Some(columns.len());
         }
         // The name is the database's own.
-        columns.push(table.columns[position].clone());
+        columns.push(ColumnInfo { readonly: field.readonly, ..table.columns[position].clone() });
     }
     if key.is_none()
         && let Some(column) = table.key()

@@ -92,7 +92,9 @@ fn of_server(said: &DbError, place: &str) -> Fault {
     match said.code().code() {
         "23505" | "23502" | "23503" | "23514" => {
             let (kind, message) = of_constraint(said);
-            fault(kind, &message, Cause::Constraint)
+            let fault = fault(kind, &message, Cause::Constraint);
+            // It is missing: what is wrong is the record.
+            if said.code().code() == "23502" { fault.of_field("", message) } else { fault }
         }
         "57014" => {
             fault(Kind::Timeout, &at("stopped the statement: it took too long"), Cause::Other)

@@ -73,7 +73,11 @@ impl Parameter {
             literal(&value, &column.name, &mut out)?;
             return Ok(Parameter::Text(out));
         }
-        encode(column.holds, &column.name, value)
+        encode(column.holds, &column.name, value).map_err(|fault| {
+            let start = format!("{} ", column.name);
+            let message = fault.message.strip_prefix(&start).unwrap_or(&fault.message).to_string();
+            fault.of_field(&column.name, message)
+        })
     }
 
     /// The line of `COPY` in its text format (the manual's page of COPY, "Text Format").

@@ -34,6 +34,8 @@ pub(crate) struct ColumnInfo {
     pub(crate) array: bool,
     /// Whether it is computed from others, so that nothing can be stored in it.
     pub(crate) generated: bool,
+    /// Whether a put leaves it as it is unless it names it: a field that clients cannot set.
+    pub(crate) readonly: bool,
     /// Whether the database numbers it by itself.
     pub(crate) numbered: bool,
     pub(crate) required: bool,
@@ -175,6 +177,7 @@ impl TableInfo {
                 written: field(row, 5)?,
                 array: field(row, 6)?,
                 generated: field(row, 7)?,
+                readonly: false,
                 numbered: field(row, 8)?,
                 required: field(row, 9)?,
                 hidden: false,
@@ -228,6 +231,11 @@ impl TableInfo {
     }
 
     /// The fault that its rows have no key.
+    /// The name of the key that the database gives out by itself.
+    pub(crate) fn generated_key(&self) -> Option<&str> {
+        self.key().filter(|key| key.numbered).map(|key| key.name.as_str())
+    }
+
     pub(crate) fn no_key(&self) -> Fault {
         let message = format!("the rows of {} have no single key to be addressed by", self.name);
         Fault::new(Kind::NotAllowed, message)

@@ -98,6 +98,7 @@ impl Session {
             match work(&lease).await {
                 Ok(done) => return Ok(done),
                 Err(fault) if self.helps(&lease, repeat, &fault) && again => again = false,
+                Err(fault) if repeat == Repeat::No => return Err(fault.in_doubt()),
                 Err(fault) => return Err(fault),
             }
         }

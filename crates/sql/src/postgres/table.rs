@@ -1,5 +1,6 @@
 //! One table as a store: the root is all rows, a key is one row.
 
+use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
 use crate::parameters;
@@ -20,8 +21,8 @@ use crate::postgres::watch::{self, Scope};
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
     Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
-    Outcome, Query, Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value,
-    Verb, Verbs,
+    Outcome, Query, RecordUse, Records, Reference, Shape, Store, TableFormat, Tables, Transaction,
+    Value, Verb, Verbs, encode_segment,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -52,12 +53,14 @@ struct Inner {
     name: String,
     shape: Option<Shape>,
     class: Option<Rc<str>>,
+    admission: Admission,
 }
 
 impl PostgresTable {
     pub(crate) fn new(core: &Rc<Core>, name: String, shape: Option<Shape>) -> Self {
         let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
-        PostgresTable(Rc::new(Inner { core: core.clone(), name, shape, class }))
+        let admission = Admission::new(shape.as_ref());
+        PostgresTable(Rc::new(Inner { core: core.clone(), name, shape, class, admission }))
     }
 
     /// Its name in the database.
@@ -103,7 +106,7 @@ impl PostgresTable {
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let reading = async |info: &TableInfo| {
-                let key = reference.relative_path();
+                let key = &*reference.key();
                 if key.is_empty() {
                     let select = Rc::new(selection(info, reference.query())?);
                     return Rows::content(&session, select, Ahead::Some, &context).await.map(Some);
@@ -164,7 +167,9 @@ impl PostgresTable {
         }
         let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
-            if let Some(format) = TableFormat::of(&content) {
+            if let Some(format) =
+                TableFormat::of(&content).filter(|_| context.from_client.is_none())
+            {
                 let session = table.0.core.session(&context);
                 let columns = table.there(&session, async |info: &TableInfo| Ok(info.clone()));
                 let columns = columns.await?;
@@ -177,9 +182,19 @@ impl PostgresTable {
                 return Ok(Outcome::changed().with_content(Content::value(count)));
             }
             let value = to_value(content).await?;
+            table.0.admission.admit(&value, RecordUse::Create, &context)?;
             let session = table.0.core.session(&context);
+            let client = context.from_client.as_ref();
             let Value::List(records) = value else {
-                let inserting = async |info: &TableInfo| insert(&session, info, &value).await;
+                let inserting = async |info: &TableInfo| {
+                    let names = value.as_record().unwrap_or_default().iter();
+                    let given = names.filter(|(_, value)| !value.is_nil());
+                    let given = given.map(|(name, _)| name.as_str());
+                    let granted = client.map(|client| client.granted());
+                    refuse_key(info.generated_key(), granted, given)?;
+                    let inserted = insert(&session, info, &value).await;
+                    inserted.map_err(|fault| fault.of_content(client.is_some()))
+                };
                 let inserted = table.there(&session, inserting).await?;
                 let reference = inserted.key.map(Reference::from_path);
                 let content = Some(table.classed(Content::value(inserted.row)));
@@ -206,10 +221,11 @@ impl PostgresTable {
         let (table, on, context) = (self.clone(), reference.clone(), context.clone());
         Answer::later(async move {
             let value = to_value(content).await?;
-            if value.is_nil() {
+            if value.is_nil() && context.from_client.is_none() {
                 table.delete(&on, &context).await?;
                 return Ok(false);
             }
+            table.0.admission.admit(&value, RecordUse::Replace, &context)?;
             match context.only_if.clone() {
                 None => {}
                 Some(condition @ Condition::Absent) => {
@@ -247,6 +263,7 @@ impl PostgresTable {
         let (table, on, context) = (self.clone(), reference.clone(), context.clone());
         Answer::later(async move {
             let value = to_value(content).await?;
+            table.0.admission.admit(&value, RecordUse::Change, &context)?;
             match context.only_if.clone() {
                 None => {}
                 Some(condition @ Condition::Absent) => {
@@ -287,7 +304,10 @@ impl PostgresTable {
                     return Err(Fault::invalid(message));
                 }
             };
-            let running = async |connection: &Connection| work(connection, info, &key).await;
+            let running = async |connection: &Connection| {
+                let done = work(connection, info, &key).await;
+                done.map_err(|fault| fault.of_content(context.from_client.is_some()))
+            };
             session.run(Repeat::No, running).await
         };
         self.there(&session, writing).await
@@ -374,7 +394,10 @@ impl PostgresTable {
                     format!("the table has more than {LIST_LIMIT} rows; query it instead");
                 return Err(Error::new(Kind::TooLarge, message));
             }
-            let entry = |name| Entry { name, collection: false };
+            let entry = |name: String| Entry {
+                name: encode_segment(&name).into_owned(),
+                collection: false,
+            };
             Ok(Some(names.into_iter().map(entry).collect()))
         })
     }
@@ -389,9 +412,22 @@ impl PostgresTable {
             let message = "rows cannot be added to a row; insert them into the table itself";
             return Error::new(Kind::NotAllowed, message).into();
         }
+        let records = match self.0.admission.admit_records(records, context) {
+            Ok(records) => records,
+            Err(error) => return error.into(),
+        };
+        let fields = records.fields();
         let (table, context, records) = (self.clone(), context.clone(), RefCell::new(records));
         Answer::later(async move {
             let session = table.0.core.session(&context);
+            let granted = context.from_client.as_ref().map(|client| client.granted());
+            if granted.is_some() {
+                let keyless = async |info: &TableInfo| {
+                    let names = fields.iter().map(String::as_str);
+                    refuse_key(info.generated_key(), granted, names)
+                };
+                table.there(&session, keyless).await?;
+            }
             let inserting = async |info: &TableInfo| copy::insert(&session, info, &records).await;
             table.there(&session, inserting).await
         })
@@ -405,7 +441,7 @@ impl PostgresTable {
         context: &Context,
     ) -> Answer<Changes> {
         let (table, context) = (self.clone(), context.clone());
-        let key = Some(reference.relative_path().to_string()).filter(|key| !key.is_empty());
+        let key = Some(reference.key().into_owned()).filter(|key| !key.is_empty());
         Answer::later(async move {
             let core = &table.0.core;
             // A watch outlasts the transaction in which it may be asked for.
@@ -472,7 +508,7 @@ fn no_row() -> Error {
 fn row_key(reference: &Reference, refusal: &str) -> Result<String, Error> {
     match reference.relative_path() {
         "" => Err(Error::new(Kind::NotAllowed, refusal)),
-        key => Ok(key.to_string()),
+        _ => Ok(reference.key().into_owned()),
     }
 }
 

@@ -162,9 +162,10 @@ fn borrowed<'a>(column: &ColumnInfo, value: &'a Value) -> Result<ValueRef<'a>, F
         | (FieldType::Text | FieldType::Decimal | FieldType::Date, Value::Text(_))
         | (FieldType::Bytes, Value::Bytes(_))
         | (FieldType::Any, _)
-        | (_, Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_)) => {
-            plain(value).map_err(|fault| Fault::invalid(format!("{name}: {}", fault.message)))?
-        }
+        | (_, Value::Nil | Value::Big(_) | Value::List(_) | Value::Record(_)) => plain(value)
+            .map_err(|fault| {
+                Fault::invalid(format!("{name}: {}", fault.message)).of_field(name, fault.message)
+            })?,
         (kind, value) => return Err(column.refuse(holds(kind), &describe(value))),
     };
     match (cell, column.affinity) {
@@ -224,7 +225,8 @@ fn looks_numeric(text: &[u8]) -> bool {
 
 impl ColumnInfo {
     fn refuse(&self, holds: &str, given: &str) -> Fault {
-        Fault::invalid(format!("{} holds {holds}, not {given}", self.name))
+        let message = format!("holds {holds}, not {given}");
+        Fault::invalid(format!("{} {message}", self.name)).of_field(&self.name, message)
     }
 }
 
@@ -269,7 +271,14 @@ mod tests {
     use super::*;
 
     fn column(kind: FieldType, affinity: Affinity) -> ColumnInfo {
-        ColumnInfo { name: "n".into(), kind, affinity, generated: false, default: None }
+        ColumnInfo {
+            name: "n".into(),
+            kind,
+            affinity,
+            generated: false,
+            readonly: false,
+            default: None,
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
+use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
 use crate::sqlite::cell::{Cell, date, for_column, read};
 use crate::sqlite::encode::record;
 use crate::sqlite::fault::{Cause, Fault};
@@ -77,9 +78,10 @@ impl Row {
         let Some(place) = place else { return Ok(self) };
         if self.cells[place] != *key && self.cells[place] != Cell::Null {
             let name = &column.name;
-            return Err(Fault::invalid(format!(
+            let message = format!(
                 "the {name} of the record is not that of the reference; a row keeps its {name}"
-            )));
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
         }
         self.columns.remove(place);
         self.cells.remove(place);
@@ -131,10 +133,10 @@ pub(crate) fn positions<'a>(
 ) -> Result<Vec<usize>, Fault> {
     let mut positions = Vec::new();
     for name in names {
-        let found = column(table, name)?;
+        let found = column(table, name).map_err(|fault| fault.of_field(name, UNKNOWN_FIELD))?;
         if found.generated {
             let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(Fault::invalid(message));
+            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
         }
         let position = table.position(name).unwrap_or_default();
         if positions.contains(&position) {
@@ -314,6 +316,7 @@ impl Target {
         let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
             whole
                 && !column.generated
+                && !column.readonly
                 && !row.columns.contains(position)
                 && quoted(&column.name) != name
         });

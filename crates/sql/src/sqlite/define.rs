@@ -195,7 +195,8 @@ pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fau
     let column = |field: &runnel_store::Field| {
         let column = table.columns[table.position(&field.name)?].clone();
         let kind = if field.kind == FieldType::Any { column.kind } else { field.kind };
-        Some(ColumnInfo { name: field.name.clone(), kind, ..column })
+        let readonly = field.readonly;
+        Some(ColumnInfo { name: field.name.clone(), kind, readonly, ..column })
     };
     let columns = shape.fields.iter().filter_map(column).collect();
     Ok(TableInfo { columns, ..table.clone() })

@@ -104,7 +104,15 @@ fn constraint(extended: i32, text: &str) -> Fault {
         ffi::SQLITE_CONSTRAINT_DATATYPE => (Kind::Invalid, sentence(text)),
         _ => (Kind::Conflict, sentence(text)),
     };
-    Fault::new(kind, message).with(text, Cause::Constraint)
+    let fault = Fault::new(kind, message).with(text, Cause::Constraint);
+    match extended {
+        // It is missing: what is wrong is the record.
+        ffi::SQLITE_CONSTRAINT_NOTNULL => {
+            let message = fault.message.clone();
+            fault.of_field("", message)
+        }
+        _ => fault,
+    }
 }
 
 #[cfg(test)]

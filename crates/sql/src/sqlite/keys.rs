@@ -5,7 +5,7 @@ use crate::sqlite::change::{key_cell, no_key};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Key, TableInfo, quoted};
 use crate::sqlite::table::LIST_LIMIT;
-use runnel_store::{Answer, Entry, Error, FieldType, Kind, Value};
+use runnel_store::{Answer, Entry, Error, FieldType, Kind, Value, encode_segment};
 
 /// The key of a row to be written; text that no row's key can be is an error.
 pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<Cell, Fault> {
@@ -38,7 +38,8 @@ pub(crate) fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
         let message = format!("the table has more than {LIST_LIMIT} rows; query it instead");
         return Error::new(Kind::TooLarge, message).into();
     }
-    let entry = |name| Entry { name, collection: false };
+    let entry =
+        |name: String| Entry { name: encode_segment(&name).into_owned(), collection: false };
     Answer::ok(Some(names.into_iter().map(entry).collect()))
 }
 

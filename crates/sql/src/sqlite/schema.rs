@@ -30,6 +30,8 @@ pub(crate) struct ColumnInfo {
     pub(crate) affinity: Affinity,
     /// Whether it is computed from others, so that nothing can be stored in it.
     pub(crate) generated: bool,
+    /// Whether a put leaves it as it is unless it names it: a field that clients cannot set.
+    pub(crate) readonly: bool,
     /// Its default value as an SQL expression.
     pub(crate) default: Option<String>,
 }
@@ -94,6 +96,7 @@ impl TableInfo {
                 kind: kind_of(&declared),
                 affinity: affinity_of(&declared),
                 generated: hidden > 1,
+                readonly: false,
                 default: row.get(2)?,
             });
         }
@@ -143,6 +146,14 @@ impl TableInfo {
     }
 
     /// How the values of the key are shown.
+    /// The name of the key that the table gives out by itself.
+    pub(crate) fn generated_key(&self) -> Option<&str> {
+        match &self.key {
+            Key::Column(key) if self.is_number(key) => Some(&key.name),
+            _ => None,
+        }
+    }
+
     pub(crate) fn key_shown(&self) -> Shown {
         match &self.key {
             Key::Column(column) => shown_as(column.kind),

@@ -1,8 +1,8 @@
 //! One table as a store: the root is all rows, a key is one row.
 
+use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
-use crate::parameters;
 use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
 use crate::sqlite::condition;
 use crate::sqlite::define::seen_by;
@@ -10,33 +10,25 @@ use crate::sqlite::fault::Fault;
 use crate::sqlite::insert;
 use crate::sqlite::kept::Kept;
 use crate::sqlite::keys::{entries, key_text, keys_sql, target_key};
+use crate::sqlite::plan::Plan;
 use crate::sqlite::reader::{Reader, Site, Stamp};
 use crate::sqlite::row::row_content;
 use crate::sqlite::rows::Rows;
-use crate::sqlite::schema::{Key, TableInfo};
-use crate::sqlite::select::{Select, column, translate};
+use crate::sqlite::schema::Key;
+use crate::sqlite::select::Select;
 use crate::sqlite::tally;
 use crate::sqlite::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Outcome, Query,
-    Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value, Verb, Verbs,
+    RecordUse, Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value, Verb,
+    Verbs,
 };
-use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// The most keys that listing a table answers.
 pub const LIST_LIMIT: usize = 100_000;
-
-/// Queries of references that a table remembers the statements of.
-const QUERIES: usize = 64;
-
-/// Queries of programs that a table remembers the statements of.
-const TRANSLATED: usize = 16;
-
-/// The longest query of a reference that is remembered, in bytes.
-const QUERY_LENGTH: usize = 1024;
 
 /// A table of a database, seen as it is or as a class sees it.
 ///
@@ -60,23 +52,15 @@ pub(crate) struct Inner {
     pub(crate) name: String,
     pub(crate) shape: Option<Shape>,
     class: Option<Rc<str>>,
+    admission: Admission,
     plan: RefCell<Option<(i64, Rc<Plan>)>>,
-}
-
-/// What was made of the table's description, while that does not change.
-struct Plan {
-    target: Arc<Target>,
-    all: Arc<Select>,
-    /// The statements of queries that references had.
-    queries: RefCell<FxHashMap<Box<str>, Arc<Select>>>,
-    /// The statements of queries that a program ran, the latest last.
-    translated: RefCell<Vec<(Query, Arc<Select>)>>,
 }
 
 impl Table {
     pub(crate) fn new(reader: Rc<Reader>, name: String, shape: Option<Shape>) -> Self {
         let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
-        Table(Rc::new(Inner { reader, name, shape, class, plan: RefCell::default() }))
+        let admission = Admission::new(shape.as_ref());
+        Table(Rc::new(Inner { reader, name, shape, class, admission, plan: RefCell::default() }))
     }
 
     /// Its name in the database.
@@ -177,7 +161,7 @@ impl Table {
             return error.into();
         }
         let (table, context) = (self.clone(), context.clone());
-        if let Some(format) = TableFormat::of(&content) {
+        if let Some(format) = TableFormat::of(&content).filter(|_| context.from_client.is_none()) {
             let plan = self.plan(&context);
             return Answer::later(async move {
                 let plan = plan.await?;
@@ -190,9 +174,12 @@ impl Table {
                 posted(table.insert_records(records, &context).await?)
             });
         }
-        to_value(content).and_then(move |value| match value {
-            Value::List(values) => table.insert_all(values, &context),
-            value => table.insert(value, &context),
+        to_value(content).and_then(move |value| {
+            match (table.0.admission.admit(&value, RecordUse::Create, &context), value) {
+                (Err(error), _) => error.into(),
+                (Ok(()), Value::List(values)) => table.insert_all(values, &context),
+                (Ok(()), value) => table.insert(value, &context),
+            }
         })
     }
 
@@ -228,7 +215,14 @@ impl Table {
 
     fn insert(&self, value: Value, context: &Context) -> Answer<Outcome> {
         let class = self.0.class.clone();
-        let check = move |target: &Target| Row::of(&target.info, value);
+        let client = context.from_client.as_ref();
+        let granted = client.map(|client| client.granted().to_vec());
+        let check = move |target: &Target| {
+            let names = value.as_record().unwrap_or_default().iter();
+            let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
+            refuse_key(target.info.generated_key(), granted.as_deref(), given)?;
+            Row::of(&target.info, value).map_err(|fault| fault.of_content(granted.is_some()))
+        };
         self.change(context, check, Target::insert).map(|inserted| Outcome {
             reference: inserted.key.as_ref().and_then(key_text).map(Reference::from_path),
             content: Some(Content { class, ..Content::value(inserted.row) }),
@@ -251,8 +245,16 @@ impl Table {
             Some(held) => self.within(held, deadline, |_, target| Ok(target.clone())),
             None => self.plan(context).map(|plan| plan.target.clone()),
         };
+        let granted = context.from_client.as_ref().map(|client| client.granted().to_vec());
+        let records = match self.0.admission.admit_records(records, context) {
+            Ok(records) => records,
+            Err(error) => return error.into(),
+        };
         Answer::later(async move {
             let target = target.await?;
+            let fields = records.fields();
+            let names = fields.iter().map(String::as_str);
+            refuse_key(target.info.generated_key(), granted.as_deref(), names)?;
             insert::insert(shared, held, target, records, deadline).await
         })
     }
@@ -269,8 +271,11 @@ impl Table {
         };
         let (table, context) = (self.clone(), context.clone());
         to_value(content).and_then(move |value| {
-            if value.is_nil() {
+            if value.is_nil() && context.from_client.is_none() {
                 return table.delete_row(key, &context).map(|_| false);
+            }
+            if let Err(error) = table.0.admission.admit(&value, RecordUse::Replace, &context) {
+                return error.into();
             }
             table.write_row(key, value, &context, Target::put)
         })
@@ -288,7 +293,12 @@ impl Table {
         };
         let (table, context) = (self.clone(), context.clone());
         to_value(content)
-            .and_then(move |value| table.write_row(key, value, &context, Target::merge))
+            .and_then(move |value| {
+                match table.0.admission.admit(&value, RecordUse::Change, &context) {
+                    Ok(()) => table.write_row(key, value, &context, Target::merge),
+                    Err(error) => error.into(),
+                }
+            })
             .and_then(|found| match found {
                 true => Answer::ok(()),
                 false => Error::new(Kind::NotFound, "there is no such row; put creates it").into(),
@@ -307,9 +317,10 @@ impl Table {
             &Row,
         ) -> Result<bool, Fault>,
     ) -> Answer<bool> {
+        let client = context.from_client.is_some();
         let check = move |target: &Target| {
             let key = target_key(&target.info, &key)?;
-            let row = target.keyed(&key, value)?;
+            let row = target.keyed(&key, value).map_err(|fault| fault.of_content(client))?;
             Ok((key, row))
         };
         let only_if = context.only_if.clone();
@@ -374,7 +385,7 @@ impl Table {
     fn row_key(&self, reference: &Reference, refusal: &str) -> Result<String, Error> {
         match reference.relative_path() {
             "" => Err(Error::new(Kind::NotAllowed, refusal)),
-            key => Ok(key.to_string()),
+            _ => Ok(reference.key().into_owned()),
         }
     }
 
@@ -411,7 +422,7 @@ impl Inner {
         }
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
-            let key = reference.relative_path();
+            let key = &*reference.key();
             if !key.is_empty() {
                 let (Some(sql), Some(key)) = (&plan.target.one, key_cell(&plan.target.info, key))
                 else {
@@ -470,47 +481,6 @@ impl Inner {
 
     pub(crate) fn classed(&self, content: Content) -> Content {
         Content { class: self.class.clone(), ..content }
-    }
-}
-
-impl Plan {
-    fn new(info: TableInfo) -> Result<Self, Fault> {
-        let all = Arc::new(translate(&info, &Query::default())?);
-        let target = Arc::new(Target::new(info));
-        let (queries, translated) = (RefCell::default(), RefCell::default());
-        Ok(Plan { target, all, queries, translated })
-    }
-
-    /// The statement for a query of a program: its handlers ask the same few again and again.
-    fn translated(&self, query: &Query) -> Result<Arc<Select>, Fault> {
-        let mut translated = self.translated.borrow_mut();
-        if let Some((_, known)) = translated.iter().rev().find(|(known, _)| known == query) {
-            return Ok(known.clone());
-        }
-        let select = Arc::new(translate(&self.target.info, query)?);
-        if translated.len() >= TRANSLATED {
-            translated.remove(0);
-        }
-        translated.push((query.clone(), select.clone()));
-        Ok(select)
-    }
-
-    /// The statement for the query of a reference.
-    fn select(&self, query: &str) -> Result<Arc<Select>, Fault> {
-        if let Some(known) = self.queries.borrow().get(query) {
-            return Ok(known.clone());
-        }
-        let info = &self.target.info;
-        let parsed = parameters::parse(query, |name| Ok(column(info, name)?.kind))?;
-        let select = Arc::new(translate(info, &parsed)?);
-        if query.len() <= QUERY_LENGTH {
-            let mut queries = self.queries.borrow_mut();
-            if queries.len() >= QUERIES {
-                queries.clear();
-            }
-            queries.insert(query.into(), select.clone());
-        }
-        Ok(select)
     }
 }
 

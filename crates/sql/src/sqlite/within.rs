@@ -68,7 +68,7 @@ impl Table {
         reference: &Reference,
         context: &Context,
     ) -> Answer<Option<Content>> {
-        let key = reference.relative_path().to_string();
+        let key = reference.key().into_owned();
         let query = reference.query().filter(|query| !query.is_empty()).map(String::from);
         let found = self.within(held, context.deadline, move |connection, target| {
             if !key.is_empty() {
@@ -130,7 +130,7 @@ impl Table {
     /// The changes of the table or of one of its rows, named as the table names them.
     pub(crate) fn changes(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let name = self.0.name.clone();
-        let path = match reference.relative_path() {
+        let path = match &*reference.key() {
             "" => name.clone(),
             key => format!("{name}/{key}"),
         };

@@ -2,7 +2,7 @@
 
 use super::{content, get, now, reference, refused};
 use futures_util::future::join;
-use runnel_store::{Condition, Context, EntityTag, Kind, Store, Value};
+use runnel_store::{Condition, Context, EntityTag, Kind, Store, Value, Verb};
 
 fn only_if(condition: Condition) -> Context {
     Context { only_if: Some(condition), ..now() }
@@ -22,7 +22,7 @@ pub(crate) async fn merges_keep_conditions(table: &dyn Store) {
     let missing = table.merge(&at, fields(), &only_if(Condition::Absent)).await;
     assert_eq!(refused(missing).0, Kind::NotFound);
     let row = content(r#"{"title":"a","done":false}"#);
-    assert!(table.put(&at, row, &only_if(Condition::Absent)).await.unwrap());
+    assert!(table.put(&at, row, &only_if(Condition::Absent)).await.unwrap().is_created());
     let first = Condition::Tag(tag(table, "7").await);
     table.merge(&at, content(r#"{"title":"b"}"#), &only_if(first.clone())).await.unwrap();
     for late in [first, Condition::Absent] {
@@ -40,13 +40,18 @@ pub(crate) async fn merges_keep_conditions(table: &dyn Store) {
 /// What a condition let through within a transaction is gone with it.
 pub(crate) async fn conditions_hold_within_transactions(table: &dyn Store) {
     let at = reference("8");
-    let begun = table.begin(&reference(""), &now()).await.unwrap();
+    let begun = table
+        .tables_for(Verb::Begin, &reference(""))
+        .unwrap()
+        .begin(&reference(""), &now())
+        .await
+        .unwrap();
     let inside = |condition| Context { transaction: Some(begun.clone()), ..only_if(condition) };
     let row = || content(r#"{"title":"a"}"#);
-    assert!(table.put(&at, row(), &inside(Condition::Absent)).await.unwrap());
+    assert!(table.put(&at, row(), &inside(Condition::Absent)).await.unwrap().is_created());
     let again = table.put(&at, row(), &inside(Condition::Absent)).await;
     assert_eq!(refused(again).0, Kind::Precondition);
-    assert!(!table.put(&at, row(), &inside(Condition::Present)).await.unwrap());
+    assert!(!table.put(&at, row(), &inside(Condition::Present)).await.unwrap().is_created());
     begun.roll_back().await.unwrap();
     assert_eq!(get(table, "8").await, None);
 }

@@ -7,7 +7,7 @@ use crate::support::{open, with_database};
 use runnel_sql::PostgresTable;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
-    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Posted, Query,
+    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Outcome, Query,
     Reference, Store, Value, Verbs,
 };
 use std::rc::Rc;
@@ -34,7 +34,7 @@ impl Store for Cells {
         })
     }
 
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<bool> {
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let (table, reference, context) = (self.0.clone(), reference.clone(), context.clone());
         if matches!(content.body, Body::Value(Value::Nil)) {
             return Store::put(&table, &reference, content, &context);
@@ -45,11 +45,11 @@ impl Store for Cells {
         })
     }
 
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Posted> {
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         Store::post(&self.0, reference, content, context)
     }
 
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         Store::delete(&self.0, reference, context)
     }
 
@@ -72,6 +72,8 @@ impl Store for Cells {
     fn conditions(&self, reference: &Reference) -> Conditions {
         Store::conditions(&self.0, reference)
     }
+
+    runnel_store::without!(links);
 
     fn describe(&self) -> String {
         format!("cells of {}", self.0.describe())

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::support::{count, local, one, open, sql, tasks, with_database};
 use runnel_scratch::{Server, Service};
 use runnel_sql::{Postgres, PostgresOptions};
-use runnel_store::{Context, Count, Counters, Kind, Level, Store, Value};
+use runnel_store::{Context, Count, Counters, Kind, Level, Store, Tables, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;

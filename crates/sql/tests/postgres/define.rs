@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::support::{count, local, one, open, sql, tasks, try_define, with_database};
 use runnel_store::{
-    Answer, Error, Field, FieldType, Index, Kind, Records, Shape, Store, Value, Verb,
+    Answer, Error, Field, FieldType, Index, Kind, Records, Shape, Store, Tables, Value, Verb,
 };
 use std::rc::Rc;
 
@@ -151,7 +151,7 @@ fn many_records_are_inserted_all_or_none() {
         let tasks = tasks(&database).await;
         let insert = async |next, last, fails| {
             let records = Box::new(Tasks { next, last, fails, numbered: true });
-            tasks.insert(&reference(""), records, &now()).await
+            Tables::insert(&tasks, &reference(""), records, &now()).await
         };
         assert_eq!(insert(1, 50_000, None).await.unwrap(), 50_000);
         assert_eq!(
@@ -169,7 +169,8 @@ fn many_records_are_inserted_all_or_none() {
         let posted = tasks.post(&reference(""), content("{}"), &now()).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "50001");
         let records = Tasks { next: 1, last: 2500, fails: None, numbered: false };
-        let count_ = tasks.insert(&reference(""), Box::new(records), &now()).await.unwrap();
+        let count_ =
+            Tables::insert(&tasks, &reference(""), Box::new(records), &now()).await.unwrap();
         assert_eq!((count_, get(&tasks, "52501").await.is_some()), (2500, true));
     });
 }

@@ -4,7 +4,7 @@ use crate::common::*;
 use crate::support::{open, tasks, with_database};
 use futures_util::StreamExt;
 use runnel_sql::{PostgresOptions, PostgresScheme};
-use runnel_store::{Kind, Reference, Store};
+use runnel_store::{Kind, Reference, Store, Tables};
 use std::rc::Rc;
 
 /// `postgres://…` as a program's reference.

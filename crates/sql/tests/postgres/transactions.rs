@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::support::{count, open, sql, tasks, with_database};
 use runnel_sql::{Postgres, PostgresOptions};
-use runnel_store::{Context, Kind, Store, Transaction, Value};
+use runnel_store::{Context, Kind, Store, Tables, Transaction, Value};
 use std::rc::Rc;
 use std::time::Duration;
 

@@ -14,9 +14,15 @@ fn rows_are_posted_read_replaced_changed_and_deleted() {
         let row = posted.content.unwrap();
         assert_eq!(row.class.as_deref(), Some("Task"));
         assert_eq!(text(row, Form::Json).await, r#"{"id":1,"done":null,"title":"a"}"#);
-        assert!(tasks.put(&reference("7"), content(r#"{"title":"b"}"#), &now()).await.unwrap());
+        assert!(
+            tasks
+                .put(&reference("7"), content(r#"{"title":"b"}"#), &now())
+                .await
+                .unwrap()
+                .is_created()
+        );
         let done = content(r#"{"done":true,"id":7}"#);
-        assert!(!tasks.put(&reference("7"), done, &now()).await.unwrap());
+        assert!(!tasks.put(&reference("7"), done, &now()).await.unwrap().is_created());
         assert_eq!(get(&tasks, "7").await.unwrap(), r#"{"id":7,"done":true,"title":null}"#);
         tasks.merge(&reference("7"), content(r#"{"title":"c"}"#), &now()).await.unwrap();
         tasks.merge(&reference("7"), content("{}"), &now()).await.unwrap();
@@ -26,8 +32,8 @@ fn rows_are_posted_read_replaced_changed_and_deleted() {
         );
         let names = tasks.list(&reference(""), &now()).await.unwrap().unwrap();
         assert_eq!(names.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["1", "7"]);
-        assert!(tasks.delete(&reference("7"), &now()).await.unwrap());
-        assert!(!tasks.delete(&reference("7"), &now()).await.unwrap());
+        assert!(tasks.delete(&reference("7"), &now()).await.unwrap().is_something());
+        assert!(!tasks.delete(&reference("7"), &now()).await.unwrap().is_something());
         assert!(get(&tasks, "7").await.is_none() && get(&tasks, "x").await.is_none());
         assert!(get(&tasks, "01").await.is_none() && get(&*database, "nothing").await.is_none());
         let missing = tasks.merge(&reference("7"), content("{}"), &now()).await;
@@ -89,7 +95,7 @@ fn nil_as_the_key_asks_for_a_number() {
         assert_eq!(posted.reference.unwrap().path(), "1");
         let list = r#"[{"id":null,"title":"b"},{"id":7,"title":"c"},{"title":"d","id":null}]"#;
         tasks.post(&reference(""), content(list), &now()).await.unwrap();
-        assert!(!tasks.put(&reference("7"), content(row), &now()).await.unwrap());
+        assert!(!tasks.put(&reference("7"), content(row), &now()).await.unwrap().is_created());
         let rows = get(&tasks, "?fields=id,title").await.unwrap();
         assert_eq!(
             rows,
@@ -98,7 +104,13 @@ fn nil_as_the_key_asks_for_a_number() {
         // A class without the key still addresses the rows by it.
         let titles = define(&database, "Task", &[("title", FieldType::Text)]).await;
         assert_eq!(get(&titles, "2").await.unwrap(), r#"{"title":"b"}"#);
-        assert!(!titles.put(&reference("2"), content(r#"{"title":"x"}"#), &now()).await.unwrap());
+        assert!(
+            !titles
+                .put(&reference("2"), content(r#"{"title":"x"}"#), &now())
+                .await
+                .unwrap()
+                .is_created()
+        );
         let posted =
             titles.post(&reference(""), content(r#"{"title":"y"}"#), &now()).await.unwrap();
         assert_eq!(posted.reference.unwrap().path(), "9");
@@ -135,7 +147,13 @@ fn keys_of_other_kinds() {
         sql(&database, "create table words(word text primary key, n int)").await;
         let words = database.table("words");
         for word in ["a", "a b", "ß/é", "7"] {
-            assert!(words.put(&reference(word), content(r#"{"n":1}"#), &now()).await.unwrap());
+            assert!(
+                words
+                    .put(&reference(word), content(r#"{"n":1}"#), &now())
+                    .await
+                    .unwrap()
+                    .is_created()
+            );
             assert!(get(&words, word).await.is_some(), "{word}");
         }
         let names = words.list(&reference(""), &now()).await.unwrap().unwrap();

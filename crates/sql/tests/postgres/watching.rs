@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::support::{open, sql, tasks, with_database};
 use futures_util::StreamExt;
-use runnel_store::{Changes, Kind, Store};
+use runnel_store::{Changes, Kind, Store, Tables};
 use std::time::Duration;
 
 /// The next change, as `changed 7`.

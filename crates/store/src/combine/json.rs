@@ -3,8 +3,8 @@
 use super::layer::{Below, Layer};
 use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Form, Outcome, Query, Reference,
-    Result, Shape, Store, Value, Verb, json,
+    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, Form, Outcome, Query,
+    RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
 };
 use std::rc::Rc;
 
@@ -24,6 +24,7 @@ pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
     class: Option<Rc<str>>,
+    contract: Option<Rc<Contract>>,
     limit: usize,
 }
 
@@ -36,7 +37,7 @@ enum Direction {
 impl Json {
     /// JSON for the users of a store of values.
     pub fn up(source: Rc<dyn Store>) -> Self {
-        Json { source, direction: Direction::Up, class: None, limit: COLLECT_LIMIT }
+        Json { source, direction: Direction::Up, class: None, contract: None, limit: COLLECT_LIMIT }
     }
 
     /// Values for the users of a store of JSON text.
@@ -50,17 +51,29 @@ impl Json {
         self
     }
 
+    /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
+    /// without content is nil.
+    pub fn with_contract(mut self, contract: Contract) -> Self {
+        self.contract = Some(Rc::new(contract));
+        self
+    }
+
     /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
     pub fn with_limit(mut self, bytes: usize) -> Self {
         self.limit = bytes;
         self
     }
 
-    fn convert(&self, content: Content, wanted: Direction) -> Answer<Content> {
-        if wanted == self.direction {
+    fn convert(&self, verb: Verb, content: Content) -> Answer<Content> {
+        if self.direction == Direction::Down {
             return to_json(content);
         }
-        to_value(content, self.class.clone(), self.limit)
+        let contract = self.contract.clone();
+        let value = match verb {
+            Verb::Post => posted_value(content, self.class.clone(), self.limit),
+            _ => to_value(content, self.class.clone(), self.limit),
+        };
+        value.and_then(move |content| checked(content, verb, contract.as_deref()).into())
     }
 
     fn found(
@@ -86,7 +99,7 @@ impl Json {
         act: impl FnOnce(&dyn Store, Content) -> Answer<Outcome> + 'static,
     ) -> Answer<Outcome> {
         let source = self.source.clone();
-        let content = self.convert(content, Direction::Down).on(verb, reference);
+        let content = self.convert(verb, content).on(verb, reference);
         self.answered(verb, reference, content.and_then(move |content| act(&*source, content)))
     }
 
@@ -116,7 +129,7 @@ impl Json {
 
     fn around_store(&self, source: Rc<dyn Store>) -> Rc<dyn Store> {
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        Rc::new(Json { source, direction, class, limit })
+        Rc::new(Json { source, direction, class, contract: self.contract.clone(), limit })
     }
 }
 
@@ -218,9 +231,10 @@ impl Layer for Json {
             Err(error) => return error.into(),
         };
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
-        tables
-            .define(reference, shape)
-            .map(move |source| Rc::new(Json { source, direction, class, limit }) as Rc<dyn Store>)
+        let contract = self.contract.clone();
+        tables.define(reference, shape).map(move |source| {
+            Rc::new(Json { source, direction, class, contract, limit }) as Rc<dyn Store>
+        })
     }
 }
 
@@ -258,4 +272,40 @@ fn to_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Co
     let text = Content { body, ..Content::default() }.read(limit);
     let value = text.and_then(|bytes| json::parse(&bytes).into());
     value.map(move |value| whole(Body::Value(value)))
+}
+
+/// What is posted as a value: nothing at all is nil, because an action needs no content.
+fn posted_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
+    if !matches!(content.body, Body::Stream(..)) {
+        let empty = match &content.body {
+            Body::Empty => true,
+            Body::Bytes(bytes) => bytes.is_empty(),
+            Body::Text(text) => text.is_empty(),
+            _ => false,
+        };
+        return match empty {
+            true => Answer::ok(Content::value(Value::Nil)),
+            false => to_value(content, class, limit),
+        };
+    }
+    let Content { body, media_type, .. } = content;
+    let read = Content { body, ..Content::default() }.read(limit);
+    read.and_then(move |bytes| {
+        posted_value(Content { media_type, ..Content::bytes(bytes) }, class, limit)
+    })
+}
+
+/// Content that obeys the class, where there is one.
+fn checked(content: Content, verb: Verb, contract: Option<&Contract>) -> Result<Content> {
+    let (Some(contract), Body::Value(value)) = (contract, &content.body) else {
+        return Ok(content);
+    };
+    let purpose = match verb {
+        Verb::Post if value.is_nil() => return Ok(content),
+        Verb::Post => RecordUse::Create,
+        Verb::Merge => RecordUse::Change,
+        _ => RecordUse::Replace,
+    };
+    contract.check(value, purpose, &[])?;
+    Ok(content)
 }

@@ -141,7 +141,8 @@ impl WriteBack {
             && self.pending.has_room(reference, content.as_ref())
         {
             let put = content.is_some();
-            return Answer::ok(outcome(put, self.pending.add(reference, content, None)));
+            let sent = context.from_client.clone();
+            return Answer::ok(outcome(put, self.pending.add(reference, content, None, sent)));
         }
         let written =
             write_when_possible(self.pending.clone(), reference.clone(), content, context.clone());
@@ -172,7 +173,7 @@ async fn write_when_possible(
     while !pending.has_room(&on, content.as_ref()) {
         within(&context, pending.moved()).await?;
     }
-    Ok(outcome(put, pending.add(&on, content, before)))
+    Ok(outcome(put, pending.add(&on, content, before, context.from_client.clone())))
 }
 
 /// The outcome of a put, which created or not, or of a delete, which removed or not.

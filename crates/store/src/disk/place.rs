@@ -1,7 +1,8 @@
 //! From a reference to a place in the file system, within the root.
 
 use super::quick::{Quick, Seen};
-use crate::{Condition, Error, Kind, Reference, Verb};
+use crate::{Condition, Error, Kind, Reference, Verb, decode_segment};
+use std::borrow::Cow;
 use std::fs::Metadata;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -79,6 +80,9 @@ impl Place {
     }
 }
 
+/// Why a segment with an escaped slash names no file.
+const SLASH: &str = "the name of a file cannot contain `/`: several segments are written `{*…}`";
+
 impl Root {
     /// `real` is canonical.
     pub(super) fn confined(real: PathBuf) -> Self {
@@ -142,16 +146,16 @@ impl Root {
         for (at, name) in names.iter().enumerate() {
             let last = at + 1 == names.len();
             if !matches!(found, Found::Directory) {
-                path.extend(&names[at..]);
+                path.extend(names[at..].iter().map(AsRef::<str>::as_ref));
                 found = Found::Blocked;
                 break;
             }
             let above = path.clone();
-            path.push(name);
+            path.push(name.as_ref());
             found = match self.look(&mut path, follow || !last)? {
                 Some(found) => found,
                 None => {
-                    path.extend(&names[at + 1..]);
+                    path.extend(names[at + 1..].iter().map(AsRef::<str>::as_ref));
                     Found::Missing(above)
                 }
             };
@@ -203,23 +207,29 @@ impl Root {
 
     /// The names of a path with `.` and `..` resolved. An absolute path of the machine cannot go
     /// above its root, a relative one can go above the current directory.
-    fn names<'a>(&self, reference: &'a Reference) -> Result<Vec<&'a str>, Fault> {
+    fn names<'a>(&self, reference: &'a Reference) -> Result<Vec<Cow<'a, str>>, Fault> {
         if reference.path().contains('\0') {
             return Err(Fault::Refused(Kind::Invalid, "a path cannot contain a zero byte"));
         }
-        let mut names: Vec<&str> = Vec::new();
+        let mut names: Vec<Cow<'a, str>> = Vec::new();
         for name in reference.segments() {
             match name {
                 "." => {}
                 ".." => match names.last() {
-                    Some(&last) if last != ".." => drop(names.pop()),
+                    Some(last) if last != ".." => drop(names.pop()),
                     _ if self.confines.is_some() => {
                         return Err(Fault::Refused(Kind::Denied, "the path leads outside"));
                     }
                     _ if reference.path().starts_with('/') => {}
-                    _ => names.push(".."),
+                    _ => names.push("..".into()),
                 },
-                name => names.push(name),
+                name => {
+                    let name = decode_segment(name);
+                    if name.contains('/') {
+                        return Err(Fault::Refused(Kind::Invalid, SLASH));
+                    }
+                    names.push(name);
+                }
             }
         }
         Ok(names)

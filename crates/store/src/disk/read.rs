@@ -7,7 +7,7 @@ use super::place::{Fault, Found, Root};
 use super::quick::{self, Seen};
 use crate::{
     Body, ByteStream, COLLECT_LIMIT, Content, EntityTag, Entry, FilePart, Kind, Reference,
-    Seekable, Verb,
+    Seekable, Verb, encode_segment,
 };
 use bytes::Bytes;
 use futures_util::stream;
@@ -214,7 +214,7 @@ pub(super) fn entries(root: &Root, reference: &Reference) -> Result<Option<Vec<E
         } else {
             kind.is_dir()
         };
-        entries.push(Entry { name, collection });
+        entries.push(Entry { name: encode_segment(&name).into_owned(), collection });
     }
     entries.sort_unstable();
     Ok(Some(entries))

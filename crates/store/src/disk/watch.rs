@@ -2,7 +2,7 @@
 
 use super::place::{Fault, Found, Root};
 use super::tree::{Message, Tree};
-use crate::{Changes, Error, Kind, Reference, Verb, Watchers};
+use crate::{Changes, Error, Kind, Reference, Verb, Watchers, encode_segment};
 use futures_util::StreamExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Sender};
@@ -72,7 +72,8 @@ pub(super) async fn watch(
         Ok(mut change) => {
             let path = Path::new(change.reference.path());
             let below = path.strip_prefix(&watched.base).ok().and_then(Path::to_str);
-            change.reference = reference.join(below.unwrap_or_default());
+            let names = below.unwrap_or_default().split('/').map(encode_segment);
+            change.reference = reference.join(&names.collect::<Vec<_>>().join("/"));
             Ok(change)
         }
         Err(error) => Err(Error { reference: Some(reference.to_string()), ..error }),

@@ -51,6 +51,9 @@ impl<K: Kept> Table for Entries<K> {
             self.remove(key);
             return Ok(Outcome::changed());
         }
+        if content.media_type.is_none() && matches!(content.body, Body::Text(_) | Body::Bytes(_)) {
+            content.media_type = mime_guess::from_path(key).first_raw().map(Into::into);
+        }
         // Lazy content can answer something else each time, so no tag can stand for it.
         content.entity_tag = (!matches!(content.body, Body::Lazy(_))).then(next_tag);
         let tag = content.entity_tag.clone();

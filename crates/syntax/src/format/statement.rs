@@ -82,8 +82,12 @@ impl Builder<'_> {
 
     pub(super) fn variables(&mut self, variables: &VariableDeclaration) -> Doc {
         let names: Vec<&str> = variables.names.iter().map(|name| name.text.as_str()).collect();
-        let kind =
-            variables.kind.as_ref().map_or(String::new(), |kind| format!("<{}> ", kind.text));
+        let words: Vec<&str> =
+            variables.kind.iter().chain(&variables.marks).map(|word| word.text.as_str()).collect();
+        let kind = match words.is_empty() {
+            true => String::new(),
+            false => format!("<{}> ", words.join(" ")),
+        };
         self.text(format!("var {kind}{}", names.join(", ")))
     }
 

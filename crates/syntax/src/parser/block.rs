@@ -1,7 +1,7 @@
 //! Blocks: statements in braces, with parameters.
 
 use super::{Mode, Parser};
-use crate::ast::{Block, Parameter};
+use crate::ast::{Block, Parameter, Word};
 use crate::{Diagnostic, Span, TokenKind};
 
 impl Parser<'_> {
@@ -86,14 +86,37 @@ impl Parser<'_> {
     }
 
     /// `<type>` when one stands here.
-    pub(super) fn optional_type(&mut self) -> Option<crate::ast::Word> {
+    pub(super) fn optional_type(&mut self) -> Option<Word> {
+        let (kind, marks) = self.marked_type()?;
+        if let Some(mark) = marks.first() {
+            let recovering = self.recovering;
+            self.error(
+                Diagnostic::error(mark.span, "a type here has one name", "not expected")
+                    .hint("only the variables of a class take marks: `var <int required> age.`"),
+            );
+            self.recovering = recovering;
+        }
+        Some(kind)
+    }
+
+    /// `<type mark …>` when one stands here: the type, and the marks behind it.
+    pub(super) fn marked_type(&mut self) -> Option<(Word, Vec<Word>)> {
         let start = self.next.span.start;
         if !self.at(TokenKind::Operator) || !self.rest(start).starts_with('<') {
             return None;
         }
-        let length = crate::lexer::name_length(self.rest(start + 1)) as u32;
-        let name = Span::new(start + 1, start + 1 + length);
-        if length == 0 || !self.rest(name.end).starts_with('>') {
+        let mut spans: Vec<Span> = Vec::new();
+        let mut at = start + 1;
+        loop {
+            let length = crate::lexer::name_length(self.rest(at)) as u32;
+            if length == 0 {
+                break;
+            }
+            spans.push(Span::new(at, at + length));
+            let rest = self.rest(at + length);
+            at += length + (rest.len() - rest.trim_start_matches(' ').len()) as u32;
+        }
+        if spans.is_empty() || !self.rest(at).starts_with('>') {
             self.error(
                 Diagnostic::error(self.next.span, "this is not a type", "expected `<type>`")
                     .hint("write the type in angle brackets, such as `<int>`"),
@@ -101,8 +124,12 @@ impl Parser<'_> {
             return None;
         }
         self.take_until(start + 1, TokenKind::Operator);
-        self.take_until(name.end, TokenKind::Name);
-        self.take_until(name.end + 1, TokenKind::Operator);
-        Some(self.word_at(name))
+        for span in &spans {
+            self.take_until(span.end, TokenKind::Name);
+        }
+        self.take_until(at + 1, TokenKind::Operator);
+        let mut words = spans.into_iter().map(|span| self.word_at(span));
+        let kind = words.next()?;
+        Some((kind, words.collect()))
     }
 }

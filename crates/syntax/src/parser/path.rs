@@ -68,12 +68,25 @@ impl Parser<'_> {
                 return parts;
             }
             self.open();
+            let several = self.open_segments();
             let expression = self.within(Mode::GROUP, Self::expression);
             self.close();
             self.leave();
             self.grow();
-            parts.push(PathPart::Expression(expression));
+            parts.push(match several {
+                true => PathPart::Segments(expression),
+                false => PathPart::Expression(expression),
+            });
         }
+    }
+
+    /// Takes the star of `{*…}`, right behind the brace.
+    fn open_segments(&mut self) -> bool {
+        let several = self.rest(self.at).starts_with('*');
+        if several {
+            self.take_until(self.at + 1, TokenKind::Operator);
+        }
+        several
     }
 
     /// Reports an assignment that became part of a path because no space stands before it.

@@ -189,15 +189,24 @@ impl Parser<'_> {
     pub(super) fn is_declaration(&self) -> bool {
         let after = self.peek(self.next.span.end);
         let typed = self.rest(after.span.start).strip_prefix('<').is_some_and(|rest| {
-            let length = crate::lexer::name_length(rest);
-            length > 0 && rest[length..].starts_with('>')
+            let mut rest = rest;
+            while let length @ 1.. = crate::lexer::name_length(rest) {
+                rest = rest[length..].trim_start_matches(' ');
+                if rest.starts_with('>') {
+                    return true;
+                }
+            }
+            false
         });
         !after.newline && (after.kind == TokenKind::Name || typed)
     }
 
-    /// `<type> a, b`, behind `var`.
+    /// `<type mark …> a, b`, behind `var`.
     pub(super) fn variables(&mut self) -> VariableDeclaration {
-        let kind = self.optional_type();
+        let (kind, marks) = match self.marked_type() {
+            Some((kind, marks)) => (Some(kind), marks),
+            None => (None, Vec::new()),
+        };
         let mut names: Vec<Word> = Vec::new();
         loop {
             if !self.at(TokenKind::Name) {
@@ -214,7 +223,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        VariableDeclaration { kind, names }
+        VariableDeclaration { kind, marks, names }
     }
 
     /// `| a b c |`

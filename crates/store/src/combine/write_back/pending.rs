@@ -2,7 +2,7 @@
 
 use super::WriteBackOptions;
 use crate::combine::{Retry, RetryOptions};
-use crate::{Content, Context, Error, Reference, Result, Store, Verb};
+use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
 use futures_util::future::select;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -50,6 +50,8 @@ struct Write {
     size: u64,
     number: u64,
     due: Instant,
+    /// A client sent the content.
+    from_client: Option<ClientContent>,
 }
 
 /// What is pending at a reference.
@@ -141,6 +143,7 @@ impl Pending {
         reference: &Reference,
         content: Option<Content>,
         before: Option<bool>,
+        from_client: Option<ClientContent>,
     ) -> bool {
         let mut state = self.state.borrow_mut();
         let key = key(reference);
@@ -154,11 +157,13 @@ impl Pending {
         if let Some(write) = state.writes.get_mut(&key) {
             let old = std::mem::replace(&mut write.size, size);
             write.content = content;
+            write.from_client = from_client;
             state.bytes -= old;
         } else {
             state.added += 1;
             let (number, due) = (state.added, Instant::now() + self.options.delay);
-            let write = Write { reference: reference.clone(), content, size, number, due };
+            let reference = reference.clone();
+            let write = Write { reference, content, size, number, due, from_client };
             state.order.push_back(key.clone());
             state.writes.insert(key, write);
         }
@@ -174,8 +179,8 @@ impl Pending {
             if self.state.borrow().waiting == 0 {
                 select(pin!(sleep_until(due)), pin!(self.hurry.notified())).await;
             }
-            let Some((reference, content)) = self.take_next() else { continue };
-            let context = Context::default();
+            let Some((reference, content, from_client)) = self.take_next() else { continue };
+            let context = Context { from_client, ..Context::default() };
             let (verb, result) = match content {
                 Some(content) => {
                     (Verb::Put, self.retry.put(&reference, content, &context).await.map(|_| ()))
@@ -194,7 +199,7 @@ impl Pending {
         due
     }
 
-    fn take_next(&self) -> Option<(Reference, Option<Content>)> {
+    fn take_next(&self) -> Option<(Reference, Option<Content>, Option<ClientContent>)> {
         let mut state = self.state.borrow_mut();
         let key = state.order.pop_front()?;
         let write = state.writes.remove(&key)?;
@@ -202,9 +207,9 @@ impl Pending {
             Some(content) => Some(content.share()?),
             None => None,
         };
-        let reference = write.reference.clone();
+        let (reference, from_client) = (write.reference.clone(), write.from_client.clone());
         state.in_flight = Some((key, write));
-        Some((reference, content))
+        Some((reference, content, from_client))
     }
 
     fn end(&self, result: Result<()>) {

@@ -239,7 +239,7 @@ fn what_this_store_writes_is_seen() {
     assert_eq!(site.text("a").unwrap().as_deref(), Some("put more"));
     site.keep("a");
     let delete = site.disk.delete(&to, &Context::default());
-    assert!(delete.now_or_never().unwrap().unwrap());
+    assert!(delete.now_or_never().unwrap().unwrap().is_something());
     assert_eq!(site.text("a").unwrap(), None);
 }
 

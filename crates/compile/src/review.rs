@@ -1,0 +1,146 @@
+//! What a program says that runs and is probably not meant, and values of requests where a program
+//! must not put them.
+//!
+//! One walk over the tree keeps track of what the names around an expression hold; each rule, in a
+//! file of its own, looks at one kind of place. [`warnings`] are for `runnel check`; what must not
+//! compile is [`errors`].
+
+mod brackets;
+mod first;
+mod markup;
+mod names;
+mod secret;
+mod segments;
+
+use crate::scope::{walk, walk_statements};
+use names::Names;
+use runnel_syntax::ast::{
+    Block, Class, Expression, ExpressionKind, MemberKind, Program, Statement, StatementKind,
+};
+use runnel_syntax::{Diagnostic, Level};
+
+/// What is suspicious in a program that compiles, in the order of its text.
+pub fn warnings(program: &Program, source: &str) -> Vec<Diagnostic> {
+    let mut found = reviewed(program, source);
+    found.retain(|one| one.level == Level::Warning);
+    found
+}
+
+/// What must not compile although every name in it is known.
+pub(crate) fn errors(program: &Program, source: &str) -> Vec<Diagnostic> {
+    let mut found = reviewed(program, source);
+    found.retain(|one| one.level == Level::Error);
+    found
+}
+
+fn reviewed(program: &Program, source: &str) -> Vec<Diagnostic> {
+    let answers_html = markup::is_chosen(program);
+    let mut review = Review { source, answers_html, found: Vec::new() };
+    review.statements(&program.statements, &Names::default());
+    let mut found = review.found;
+    found.sort_by_key(|one| (one.label.span.start, one.label.span.end));
+    found.dedup();
+    found
+}
+
+/// One walk over a program.
+struct Review<'a> {
+    source: &'a str,
+    /// The program asks for text as HTML (`#HTTPServer{ text: 'text/html' }`).
+    answers_html: bool,
+    found: Vec<Diagnostic>,
+}
+
+impl Review<'_> {
+    fn statements(&mut self, statements: &[Statement], around: &Names) {
+        let names = around.with_assigned(statements);
+        for statement in statements {
+            match &statement.kind {
+                StatementKind::Expression(value) | StatementKind::Return(value) => {
+                    self.expression(value, &names);
+                }
+                StatementKind::Template { value, .. } => self.expression(value, &names),
+                StatementKind::Class(class) => self.class(class),
+                StatementKind::Test { body, .. } => self.block(body, &names),
+                StatementKind::Variables(_)
+                | StatementKind::Temporaries(_)
+                | StatementKind::Shell(_)
+                | StatementKind::Error => {}
+            }
+        }
+    }
+
+    fn block(&mut self, block: &Block, around: &Names) {
+        self.statements(&block.statements, &around.with_parameters(block));
+    }
+
+    /// A class sees no variable around it.
+    fn class(&mut self, class: &Class) {
+        for member in &class.members {
+            match &member.kind {
+                MemberKind::Method(method) => {
+                    if let Some(body) = &method.body {
+                        self.block(body, &Names::of_method(method));
+                    }
+                }
+                MemberKind::PropertyPath(path) => {
+                    for (_, _, body) in &path.verbs {
+                        if !self.answers_html {
+                            self.found.extend(markup::warning(path, body));
+                        }
+                        self.block(body, &Names::of_handler(path));
+                    }
+                }
+                MemberKind::FilterBody(body) => self.block(body, &Names::default()),
+                MemberKind::Variables(_) | MemberKind::Error => {}
+            }
+        }
+    }
+
+    fn expression(&mut self, expression: &Expression, names: &Names) {
+        let mut blocks = Vec::new();
+        walk(expression, &mut |inner| {
+            match &inner.kind {
+                ExpressionKind::Reference(path) | ExpressionKind::ReferenceTo(path) => {
+                    self.found.extend(first::diagnostic(path, names, self.source));
+                    segments::warnings(path, names, self.source, &mut self.found);
+                }
+                ExpressionKind::Send { receiver, message } => {
+                    self.found.extend(secret::warning(inner, receiver, message));
+                }
+                ExpressionKind::Subscript { index, .. } => {
+                    if let ExpressionKind::Block(block) = &index.kind {
+                        brackets::warnings(block, names, &mut self.found);
+                    }
+                }
+                ExpressionKind::Block(block) => blocks.push(block.clone()),
+                _ => {}
+            };
+        });
+        for block in blocks {
+            self.block(&block, names);
+        }
+    }
+}
+
+/// The text of an expression for a hint; a long one is not repeated.
+fn shown<'a>(expression: &Expression, source: &'a str) -> &'a str {
+    const LONGEST: usize = 30;
+    let span = expression.span;
+    let text = source.get(span.start as usize..span.end as usize).unwrap_or_default();
+    if text.len() > LONGEST || text.contains('\n') { "…" } else { text }
+}
+
+/// Visits the expressions of statements and of all blocks inside them.
+fn walk_deep(statements: &[Statement], visit: &mut dyn FnMut(&Expression)) {
+    let mut blocks: Vec<Block> = Vec::new();
+    walk_statements(statements, &mut |expression| {
+        visit(expression);
+        if let ExpressionKind::Block(block) = &expression.kind {
+            blocks.push(block.clone());
+        }
+    });
+    for block in blocks {
+        walk_deep(&block.statements, visit);
+    }
+}
