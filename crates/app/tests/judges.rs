@@ -4,10 +4,17 @@
 
 mod support;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use support::http::send;
 use support::{Folder, Process, free_port, note, run, runnel, skip};
+
+const PROGRAMS: [&str; 3] = ["realworld.st", "techempower.st", "todo-backend.st"];
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs")
+}
 
 /// A program that a judge asks, on a fresh database.
 struct Judged {
@@ -18,12 +25,11 @@ struct Judged {
 
 impl Judged {
     fn start(program: &str) -> Judged {
-        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/programs");
         let folder = Folder::new();
         let port = free_port();
         let database = format!("sqlite:{}", folder.path("judged.db").display());
         let mut command = runnel();
-        command.arg(programs.join(program)).arg(database).arg(port.to_string());
+        command.arg(programs().join(program)).arg(database).arg(port.to_string());
         let mut process = Process::start(&mut command);
         process.listens(port);
         Judged { process, port, folder }
@@ -31,6 +37,15 @@ impl Judged {
 
     fn address(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Status and content of the response to a request with JSON; null where it has none.
+    fn asks(&self, token: &str, method: &str, path: &str, content: &Value) -> (u16, Value) {
+        let authorization = format!("Token {token}");
+        let headers = [("Content-Type", "application/json"), ("Authorization", &authorization)];
+        let body = if content.is_null() { Vec::new() } else { content.to_string().into_bytes() };
+        let reply = send(self.port, method, path, &headers, &body).unwrap();
+        (reply.status, serde_json::from_slice(&reply.body).unwrap_or_default())
     }
 
     /// Ends the program, which reported no failed request.
@@ -117,5 +132,64 @@ fn techempower_finds_its_rules_kept() {
     let outcome = run(Command::new("python3").arg(script).arg(judged.address("")));
     assert_eq!(outcome.out.lines().last(), Some("53 passed, 0 failed"), "{}", outcome.out);
     assert_eq!(outcome.status, 0, "{}", outcome.err);
+    judged.end();
+}
+
+#[test]
+fn the_programs_are_formatted_and_without_warnings() {
+    for command in [&["check"][..], &["fmt", "--check"]] {
+        let outcome = run(runnel().args(command).args(PROGRAMS.map(|name| programs().join(name))));
+        assert_eq!((outcome.status, outcome.out, outcome.err), (0, String::new(), String::new()));
+    }
+}
+
+#[test]
+fn realworld_says_why_it_refuses() {
+    let judged = Judged::start("realworld.st");
+    let user = |name: &str| json!({ "username": name, "email": format!("{name}@a.example"), "password": "x" });
+    let register = |user: Value| judged.asks("", "POST", "/api/users", &json!({ "user": user }));
+    let token = |reply: (u16, Value)| reply.1["user"]["token"].as_str().unwrap().to_string();
+    let (ann, bob) = (token(register(user("ann"))), token(register(user("bob"))));
+    let (ann, bob) = (ann.as_str(), bob.as_str());
+    let article = json!({ "article": { "title": "A Title", "description": "d", "body": "b" } });
+    assert_eq!(judged.asks(ann, "POST", "/api/articles", &article).0, 201);
+
+    let nothing = Value::Null;
+    let blank = json!({ "article": { "title": " ", "description": 3 } });
+    let wrong = [
+        ("", "GET", "/api/user", &nothing, 401, "token"),
+        ("guess", "GET", "/api/user", &nothing, 401, "token"),
+        ("", "POST", "/api/articles/a-title/favorite", &nothing, 401, "token"),
+        (bob, "PUT", "/api/articles/a-title", &article, 403, "article"),
+        (bob, "DELETE", "/api/articles/a-title", &nothing, 403, "article"),
+        (bob, "DELETE", "/api/articles/another", &nothing, 404, "article"),
+        (bob, "DELETE", "/api/articles/a-title/comments/7", &nothing, 404, "comment"),
+        (bob, "POST", "/api/profiles/eve/follow", &nothing, 404, "profile"),
+        (bob, "POST", "/api/articles", &blank, 422, "title"),
+        (bob, "POST", "/api/articles", &blank, 422, "description"),
+        (bob, "POST", "/api/articles", &blank, 422, "body"),
+        (bob, "POST", "/api/articles", &nothing, 422, "article"),
+        ("", "GET", "/api/articles?limit=all", &nothing, 422, "limit"),
+    ];
+    for (token, method, path, content, status, field) in wrong {
+        let (was, answer) = judged.asks(token, method, path, content);
+        assert_eq!(was, status, "{method} {path}: {answer}");
+        assert!(answer["errors"][field].is_array(), "{method} {path}: {answer}");
+    }
+    let (status, answer) = register(user("ann"));
+    let taken = json!(["has already been taken"]);
+    assert_eq!((status, &answer["errors"]["username"]), (422, &taken), "{answer}");
+    judged.end();
+}
+
+#[test]
+fn todo_backend_refuses_fields_of_other_types() {
+    let judged = Judged::start("todo-backend.st");
+    for wrong in [json!({}), json!({ "title": 3 }), json!({ "title": "a", "id": 7 }), json!([])] {
+        assert_eq!(judged.asks("", "POST", "/todos", &wrong).0, 422, "{wrong}");
+    }
+    assert_eq!(judged.asks("", "POST", "/todos", &json!({ "title": "a" })).0, 201);
+    assert_eq!(judged.asks("", "PATCH", "/todos/1", &json!({ "completed": "yes" })).0, 422);
+    assert_eq!(judged.asks("", "PATCH", "/todos/2", &json!({ "completed": true })).0, 404);
     judged.end();
 }
