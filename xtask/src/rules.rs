@@ -6,6 +6,7 @@ mod dependencies;
 mod links;
 mod purity;
 mod shape;
+mod store_methods;
 mod unsafe_code;
 mod words;
 
@@ -14,10 +15,11 @@ use crate::{Finding, Tree};
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
+    store_methods::check,
     shape::check,
     banned::check,
     contents::check,

@@ -34,6 +34,7 @@ scheme Site {
     /many { post { this:notes insertAll: newValue parseJSON } }
     /made { post { this:notes insertAll: newValue parseJSON collect: { :each | each } } }
     /mixed { post { this:notes insertAll: [ #{ text: 'a', author: 'b' } ] , newValue parseJSON } }
+    /columns { post { this:notes insertColumns: newValue parseJSON } }
     /changed/:<int>id { post { this:notes at: id merge: newValue parseJSON } }
     /own { post {
         own ← #{ }. newValue parseJSON keysAndValuesDo: { :key :value | own at: key put: value }.
@@ -74,6 +75,8 @@ fn no_way_leads_a_client_to_fields_of_the_program() {
             assert!(matches!(reply.status, 400 | 422), "{way} {body}: {}", reply.text());
         }
     }
+    let columns = r#"{"text":["a"],"author":["eve"]}"#;
+    assert_eq!(server.send("POST", "/columns", columns).status, 422);
     let inner = format!("{{\"note\":{forged}}}");
     assert_eq!(server.send("POST", "/inner", &inner).status, 422);
     assert_eq!(server.get("/read/2").status, 404);
@@ -102,7 +105,7 @@ fn large_content_is_a_clients_too() {
 fn every_problem_has_a_pointer() {
     let scheme = "\
         class Address { var <string required> street. }\n\
-        class Person { var <string required> name. var <int> age. var <Address> home. }\n\
+        class Person { var <string required> name. var <int> age. var <Address> place. }\n\
         scheme People { /people { post { newValue } } }\n\
 ";
     let program = format!(
@@ -111,9 +114,9 @@ fn every_problem_has_a_pointer() {
          server start.\n"
     );
     let server = Server::start(&program, &[]);
-    let reply = server.send("POST", "/people", r#"{"age":"three","home":{},"nope":1}"#);
+    let reply = server.send("POST", "/people", r#"{"age":"three","place":{},"nope":1}"#);
     assert_eq!(reply.status, 422);
-    for pointer in ["/age", "/home/street", "/nope", "/name"] {
+    for pointer in ["/age", "/place/street", "/nope", "/name"] {
         assert!(reply.text().contains(pointer), "{pointer}: {}", reply.text());
     }
     assert_eq!(server.send("POST", "/people", r#"{"name":"#).status, 400);

@@ -104,7 +104,7 @@ fn what_was_inserted_has_a_place() {
 fn a_request_that_fails_leaves_nothing_of_its_transaction() {
     let notes = Notes::start();
     let both = notes.post("/both", &json!({ "text": "x", "rank": "high" }));
-    assert_eq!(both.status, 400, "{both:?}");
+    assert_eq!(both.status, 422, "{both:?}");
     assert_eq!(notes.get("/notes").json(), json!([]));
 }
 

@@ -45,7 +45,7 @@ fn it_answers_without_a_terminal_and_goes_on_after_the_end_of_the_input() {
 
     let reply = http::get(port, "/hi");
     assert_eq!((reply.status, reply.text().as_str()), (200, "Hello World!"));
-    assert!(reply.header("content-type").unwrap().starts_with("text/html"), "{reply:?}");
+    assert!(reply.header("content-type").unwrap().starts_with("text/plain"), "{reply:?}");
     assert_eq!(http::get(port, "/nothing").status, 404);
 
     server.signal("TERM");

@@ -10,6 +10,9 @@ use runnel_store::{Error, FieldProblem, Kind, Verbs};
 use std::borrow::Cow;
 use std::rc::Rc;
 
+/// The `WWW-Authenticate` of a 401 without one of its own, which RFC 9110 section 15.5.2 asks for.
+pub(crate) const CHALLENGE: &str = "Bearer";
+
 /// An error response.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -69,8 +72,11 @@ impl Problem {
         self.more.get_or_insert_default()
     }
 
-    /// 405 with the verbs that are allowed.
+    /// 405 with the verbs that are allowed, or 404 where no verb is: no resource is there.
     pub(crate) fn not_allowed(verbs: Verbs) -> Self {
+        if verbs == Verbs::NONE {
+            return Problem::new(StatusCode::NOT_FOUND);
+        }
         let mut problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED);
         problem.more().allowed = Some(verbs);
         problem
@@ -153,7 +159,7 @@ impl Problem {
         // Both headers have to be there (RFC 9110 sections 15.5.2 and 15.6.4).
         if self.status == StatusCode::UNAUTHORIZED {
             let challenge = headers.entry(header::WWW_AUTHENTICATE);
-            challenge.or_insert(HeaderValue::from_static("Bearer"));
+            challenge.or_insert(HeaderValue::from_static(CHALLENGE));
         }
         if self.status == StatusCode::SERVICE_UNAVAILABLE && !more.is_in_doubt {
             headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));

@@ -9,7 +9,7 @@ use crate::head::Head;
 use crate::meter::Meter;
 use crate::options::Limits;
 use crate::partial::{self, Outgoing, Sent};
-use crate::problem::{Problem, forbid_guessing};
+use crate::problem::{CHALLENGE, Problem, forbid_guessing};
 use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
@@ -370,6 +370,10 @@ impl Turn {
                 headers.insert(name, value);
             }
         }
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = headers.entry(header::WWW_AUTHENTICATE);
+            challenge.or_insert(HeaderValue::from_static(CHALLENGE));
+        }
         let mut body = body;
         compress::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);
@@ -389,7 +393,10 @@ impl Turn {
 
     /// An error of the store.
     pub(crate) fn failed(self, mut error: Error) -> Response<AnswerBody> {
-        if error.internal && self.exchange.sent_fields(&error.fields) {
+        // A table refuses content of a client with the fields that are wrong; another server's 422
+        // has none, and is the program's affair.
+        let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
+        if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
             error.internal = false;
             error.message.clear();
         }

@@ -6,7 +6,7 @@ mod helper;
 
 use helper::{Fake, Peer, run, start, start_with};
 use runnel_http::{Limits, Server, TrustedProxy};
-use runnel_store::{Answer, Content, Posted, Store};
+use runnel_store::{Answer, Content, Outcome, Store};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ fn store(writes: &Rc<Cell<usize>>) -> Rc<dyn Store> {
     });
     Rc::new(store.post(move |_, _, _| {
         posts.set(posts.get() + 1);
-        Answer::ok(Posted { reference: None, content: Some(Content::text("written")) })
+        Answer::ok(Outcome::changed().with_content(Content::text("written")))
     }))
 }
 

@@ -1,7 +1,8 @@
 //! A combinator in the hands of the program: what it is made of can change while it is used.
 
 use runnel_store::{
-    Below, Cache, Confinement, Error, Kind, Layer, Reference, Result, Store, Verb, WriteBack,
+    Below, Cache, Confinement, Error, Kind, Layer, Reference, Relative, Result, Store, Verb,
+    WriteBack,
 };
 use std::any::Any;
 use std::cell::RefCell;
@@ -24,8 +25,37 @@ impl Controls {
 /// under way end with what they began with.
 pub(crate) struct Combined {
     current: Rc<RefCell<Controls>>,
-    /// In a confined copy, whether links within the store are followed.
-    confined: Option<bool>,
+    /// What a confined copy is confined to.
+    confined: Option<Part>,
+}
+
+/// The part of a store that a confined copy stands for.
+struct Part {
+    root: Reference,
+    /// Whether links are followed.
+    links: bool,
+    /// The store that was confined last, and what it was confined to.
+    latest: RefCell<Option<(Rc<dyn Store>, Rc<dyn Store>)>>,
+}
+
+impl Part {
+    /// The part of a store; `None` where it cannot be confined, or is missing.
+    fn of(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        if let Some((known, confined)) = &*self.latest.borrow()
+            && Rc::ptr_eq(known, &store)
+        {
+            return Some(confined.clone());
+        }
+        let confined: Rc<dyn Store> = match store.confined(&self.root, self.links) {
+            Confinement::By(confined) => confined,
+            Confinement::Inherent => Rc::new(Relative::new(store.clone(), self.root.clone())),
+            Confinement::Missing | Confinement::Impossible => return None,
+        };
+        // Dropped after the borrow, as in `Combined::replace`.
+        let before = self.latest.replace(Some((store, confined.clone())));
+        drop(before);
+        Some(confined)
+    }
 }
 
 impl Combined {
@@ -57,11 +87,12 @@ impl Combined {
 impl Layer for Combined {
     fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
         let store = self.store();
-        let Some(links) = self.confined else { return Ok(Below::found(store, reference.clone())) };
-        match store.confined(&Reference::default(), links) {
-            Confinement::By(confined) => Ok(Below::found(confined, reference.clone())),
-            Confinement::Inherent => Ok(Below::found(store, reference.clone())),
-            Confinement::Missing | Confinement::Impossible => {
+        let Some(part) = &self.confined else {
+            return Ok(Below::found(store, reference.clone()));
+        };
+        match part.of(store) {
+            Some(confined) => Ok(Below::found(confined, reference.clone())),
+            None => {
                 let message = "the store was replaced by one that cannot be confined";
                 Err(Error::new(Kind::Denied, message).on(verb, reference))
             }
@@ -76,12 +107,18 @@ impl Layer for Combined {
         self.store().describe()
     }
 
-    /// A copy that confines what it stands for, also after that was replaced.
+    /// A copy that confines what it stands for, also after that was replaced: by a store with links
+    /// where the present one has none.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
-        match self.store().confined(reference, links) {
-            Confinement::By(_) if reference.name().is_none() => {
+        let (root, links) = match &self.confined {
+            Some(part) => (part.root.join(reference.path()), links && part.links),
+            None => (reference.clone(), links),
+        };
+        match self.store().confined(&root, links) {
+            Confinement::By(_) | Confinement::Inherent => {
+                let part = Part { root, links, latest: RefCell::default() };
                 let current = self.current.clone();
-                Confinement::By(Rc::new(Combined { current, confined: Some(links) }))
+                Confinement::By(Rc::new(Combined { current, confined: Some(part) }))
             }
             other => other,
         }
@@ -93,5 +130,42 @@ impl Layer for Combined {
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         self.store().sources()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use runnel_store::{Answer, Content, Context, Disk, Memory};
+
+    /// What is answered at once: without an event loop that is everything.
+    fn get(store: &Rc<dyn Store>, path: &str) -> Option<Result<Option<Content>>> {
+        match store.get(&Reference::from_path(path), &Context::default()) {
+            Answer::Ready(found) => Some(found),
+            Answer::Later(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_confined_copy_confines_what_replaces_its_store() {
+        let folder = std::env::temp_dir().join(format!("runnel-combined-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("plain"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.join("out")).unwrap();
+        let combined = Combined::new(Controls::plain(Rc::new(Memory::site())));
+        let Confinement::By(confined) = combined.confined(&Reference::default(), true) else {
+            panic!("a memory can be confined");
+        };
+        assert!(get(&confined, "plain").unwrap().unwrap().is_none());
+        let base = Reference::from_path(folder.to_str().unwrap().to_string());
+        let all = Relative::new(Rc::new(Disk::unconfined()), base);
+        combined.replace(Controls::plain(Rc::new(all)));
+        let plain = get(&confined, "plain").unwrap().unwrap();
+        let out = get(&confined, "out").unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(plain.is_some());
+        assert_eq!(out.map(|_| ()).unwrap_err().kind, Kind::Denied);
     }
 }

@@ -294,8 +294,9 @@ fn arrays_of_objects_are_read_in_batches() {
 fn records_are_made_while_they_are_inserted() {
     let (lab, log) = lab();
     let text = lab.value(&format!(
-        "{TABLE} table insertAll: (1 to: 20000) collect: {{ :i | \
-         #Task{{ done: i, title: 12345678901234567890 }} }}"
+        "{TABLE} class Free {{ var id. var done. var title. }} \
+         table insertAll: (1 to: 20000) collect: {{ :i | \
+         #Free{{ done: i, title: 12345678901234567890 }} }}"
     ));
     assert_eq!(text, "20000");
     let lines = told(&log);

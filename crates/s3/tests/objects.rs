@@ -125,7 +125,7 @@ fn what_is_created_meanwhile_is_not_replaced() {
                 &context,
             )
             .await;
-        assert!(created.unwrap());
+        assert!(created.unwrap().is_created());
     });
 }
 

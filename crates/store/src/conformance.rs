@@ -6,6 +6,8 @@
 //! it, which have to agree after each step, and a watcher of the store who follows the changes has
 //! to arrive at the same content. The random lists are the same in every run.
 //!
+//! [`check_layer`] is for wrappers: no verb is forgotten, and none goes around a confined source.
+//!
 //! ```no_run
 //! # use runnel_store::{Disk, conformance::{Abilities, Keeps, Posting, check}};
 //! # async fn example() -> runnel_store::Result<()> {
@@ -26,8 +28,11 @@ mod chance;
 mod change;
 mod concurrent;
 mod conditions;
+mod keys;
+mod layers;
 mod random;
 mod read;
+mod spy;
 mod subject;
 mod watch;
 
@@ -35,6 +40,8 @@ use crate::{Conditions, Store};
 use std::rc::Rc;
 use std::time::Duration;
 use subject::Subject;
+
+pub use layers::check_layer;
 
 /// What a store can do beyond the least that every store can: get, put and delete text at paths of
 /// several parts. Start from [`Abilities::ALL`] and take away what it lacks.
@@ -145,6 +152,7 @@ impl Abilities {
 pub async fn check(store: Rc<dyn Store>, abilities: Abilities) {
     let subject = Subject::new(store, abilities);
     read::check(&subject).await;
+    keys::check(&subject).await;
     change::check(&subject).await;
     watch::check(&subject).await;
     concurrent::check(&subject).await;

@@ -213,9 +213,12 @@ pub fn pointer_of(name: &str) -> String {
 pub fn unprocessable(fields: Vec<FieldProblem>) -> Error {
     let said: Vec<String> = fields
         .iter()
-        .map(|field| match field.pointer.as_str() {
-            "" => field.message.clone(),
-            pointer => format!("{pointer}: {}", field.message),
+        .map(|field| match field.pointer.get(1..) {
+            // Most messages begin with the name of their field.
+            Some(inner) if !field.message.starts_with(inner) => {
+                format!("{}: {}", field.pointer, field.message)
+            }
+            _ => field.message.clone(),
         })
         .collect();
     let mut error = Error::new(Kind::Unprocessable, said.join("; "));

@@ -219,6 +219,8 @@ impl Store for Disk {
             return Confinement::Missing;
         }
         let Ok(real) = place.path.canonicalize() else { return Confinement::Missing };
+        // A disk that refuses links stays one that does.
+        let links = links && self.root.has_links();
         Confinement::By(Rc::new(Disk::of(Root::confined(real).with_links(links))))
     }
 

@@ -5,8 +5,8 @@ use futures_util::{StreamExt, stream};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{
     Answer, Body, Cache, Change, ChangeKind, Changes, Conditions, Content, Context, Disk,
-    EntityTag, Entry, Error, Json, Kind, Log, Map, Memory, Outcome, Polling, Query, Reference,
-    Relative, Route, Sequence, Store, Value, Verb, Verbs,
+    EntityTag, Entry, Error, Json, KeyPage, KeyRange, Kind, Log, Map, Memory, Outcome, Polling,
+    Query, Reference, Relative, Route, Sequence, Store, Value, Verb, Verbs,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -298,6 +298,8 @@ enum Wrong {
     PutsInHalves,
     IgnoresConditions,
     LooksBeforeItWrites,
+    KeysByLevel,
+    KeysWithoutEnd,
 }
 
 struct Broken {
@@ -450,6 +452,27 @@ impl Store for Broken {
         })
     }
 
+    fn keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        let wrong = self.wrong;
+        self.memory.keys(reference, range, context).map(move |page| {
+            let mut page = page?;
+            match wrong {
+                // As a walk by names is: the collection `a` before the leaf `a.b`.
+                Wrong::KeysByLevel => {
+                    page.keys.sort_by(|one, other| one.name.split('/').cmp(other.name.split('/')))
+                }
+                Wrong::KeysWithoutEnd => page.more = true,
+                _ => return None,
+            }
+            Some(page)
+        })
+    }
+
     fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
         match self.wrong {
             Wrong::IgnoresQuery => self.memory.query(reference, &Query::default(), context),
@@ -518,6 +541,8 @@ fn the_suite_finds_what_is_wrong() {
         (Wrong::MissingIsEmpty, "what is missing is no error"),
         (Wrong::MissingDeleteFails, "what is missing is no error"),
         (Wrong::LeavesAreListed, "what is missing is no error"),
+        (Wrong::KeysByLevel, "keys in byte order"),
+        (Wrong::KeysWithoutEnd, "keys in byte order"),
         (Wrong::MergeCreates, "what is missing is no error"),
         (Wrong::RoundsNumbers, "what was put is what the next get answers"),
         (Wrong::ListIsNotInOrder, "ordered bytewise"),

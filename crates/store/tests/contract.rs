@@ -25,7 +25,7 @@ fn people() -> Contract {
         plain("born", FieldType::Date),
         plain("balance", FieldType::Decimal),
         field("tags", ContractKind::List),
-        field("home", ContractKind::Object(1)),
+        field("place", ContractKind::Object(1)),
         field("manager", ContractKind::Key(FieldType::Int, 0)),
         ContractField { readonly: true, ..plain("role", FieldType::Text) },
     ];
@@ -59,7 +59,7 @@ fn values_have_the_type_of_their_field() {
         r#"{"name":"a","age":123456789012345678901234567890}"#,
         r#"{"name":"a","born":"2026-11-21"}"#,
         r#"{"name":"a","born":"2026-11-21T05:30:00.5+01:00"}"#,
-        r#"{"name":"a","home":{"a/b~c":"x"},"manager":7}"#,
+        r#"{"name":"a","place":{"a/b~c":"x"},"manager":7}"#,
         r#"{"name":"a","manager":{"name":"b","manager":{"name":"c"}}}"#,
     ] {
         assert_eq!(wrong(good, RecordUse::Create), Vec::<String>::new(), "{good}");
@@ -76,10 +76,10 @@ fn values_have_the_type_of_their_field() {
         (r#"{"name":"a","balance":1.5}"#, "/balance"),
         (r#"{"name":"a","balance":"1e5"}"#, "/balance"),
         (r#"{"name":"a","tags":{}}"#, "/tags"),
-        (r#"{"name":"a","home":"x"}"#, "/home"),
-        (r#"{"name":"a","home":[]}"#, "/home"),
-        (r#"{"name":"a","home":{}}"#, "/home/a~1b~0c"),
-        (r#"{"name":"a","home":{"a/b~c":1}}"#, "/home/a~1b~0c"),
+        (r#"{"name":"a","place":"x"}"#, "/place"),
+        (r#"{"name":"a","place":[]}"#, "/place"),
+        (r#"{"name":"a","place":{}}"#, "/place/a~1b~0c"),
+        (r#"{"name":"a","place":{"a/b~c":1}}"#, "/place/a~1b~0c"),
         (r#"{"name":"a","manager":"7"}"#, "/manager"),
         (r#"{"name":"a","manager":{"name":"b","role":"admin"}}"#, "/manager/role"),
         (r#"{"name":"a","role":"admin"}"#, "/role"),
@@ -98,7 +98,7 @@ fn a_change_has_only_what_it_changes() {
     assert_eq!(wrong(r#"{"age":3}"#, RecordUse::Change), Vec::<String>::new());
     assert_eq!(wrong(r#"{"name":null,"age":""}"#, RecordUse::Change), ["/name", "/age"]);
     assert_eq!(wrong(r#"{"role":null}"#, RecordUse::Change), ["/role"]);
-    assert_eq!(wrong(r#"{"home":{}}"#, RecordUse::Change), ["/home/a~1b~0c"]);
+    assert_eq!(wrong(r#"{"place":{}}"#, RecordUse::Change), ["/place/a~1b~0c"]);
 }
 
 #[test]

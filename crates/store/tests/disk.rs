@@ -5,7 +5,8 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use runnel_store::{
-    Answer, Body, Content, Context, Disk, Entry, Error, Kind, Reference, Result, Store, Value,
+    Answer, Body, Confinement, Content, Context, Disk, Entry, Error, Kind, Reference, Result,
+    Store, Value,
 };
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -356,5 +357,25 @@ proptest! {
         let _ = delete(&disk, &path);
         prop_assert_eq!(names(folder.path()), ["root", "secret"]);
         prop_assert_eq!(fs::read_to_string(folder.path().join("secret")).unwrap(), "secret");
+    }
+}
+
+/// What was confined without links does not follow them when it is confined once more.
+#[test]
+fn refused_links_stay_refused() {
+    let (folder, disk) = folder();
+    std::fs::write(folder.path().join("root/a"), "a").unwrap();
+    std::os::unix::fs::symlink("a", folder.path().join("root/link")).unwrap();
+    let confined = |store: &dyn Store, links| match store.confined(&at(""), links) {
+        Confinement::By(store) => store,
+        _ => panic!("a disk can be confined"),
+    };
+    let get = |store: &dyn Store, path| run(store.get(&at(path), &Context::default()));
+    let without = confined(&disk, false);
+    for (store, follows) in
+        [(confined(&disk, true), true), (confined(&*without, true), false), (without, false)]
+    {
+        assert!(get(&*store, "a").unwrap().is_some());
+        assert_eq!(get(&*store, "link").is_ok(), follows);
     }
 }

@@ -137,7 +137,7 @@ fn definitions() {
     );
     check(
         "class A{var <string  readonly   required >a,b.}",
-        "class A {\n    var <string readonly required> a, b.\n}\n",
+        "class A { var <string readonly required> a, b. }\n",
     );
     check("filter up|{^object uppercase}", "filter up |{ ^object uppercase. }\n");
     check(

@@ -12,7 +12,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 /// Jobs of a program at most.
 const MOST: usize = 10_000;
 
-/// Who leads a job.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Leader {
     Worker(usize),

@@ -163,6 +163,7 @@ local function insertColumns(self, columns)
   if type(columns) ~= "table" or not columns._isDictionary then
     throw("typeError", "insertColumns: expects a dictionary of columns, got " .. K.nameOf(columns))
   end
+  if columns._sent then throw("unprocessable", "insertColumns: takes no columns that a client sent") end
   local names, list, count = {}, {}, nil
   columns:keysAndValuesDo_(function(name, column)
     local length

@@ -339,7 +339,6 @@ function K.serveVerbs(object, path)
     own("merge", "merge_at_")
     own("delete", "deleteAt_")
     own("list", "childrenOfReference_")
-    if #verbs == 0 then verbs[1] = "get" end
   elseif not has.get then
     verbs[#verbs + 1] = "get"
     if type(object) == "table" and not K.isClass(object) then verbs[#verbs + 1] = "put" end

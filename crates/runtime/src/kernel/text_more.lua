@@ -29,7 +29,10 @@ local function asNumber(text)
   if digits then return K.integerFromText(digits) end
   digits = match(text, "^%s*([+-]?%d+%.%d+)%s*$") or match(text, "^%s*([+-]?%.%d+)%s*$")
     or match(text, "^%s*([+-]?%d+%.?%d*[eE][+-]?%d+)%s*$")
-  return digits and tonumber(digits)
+  local number = digits and tonumber(digits)
+  -- Beyond the largest number it is none.
+  if number == math.huge or number == -math.huge then return nil end
+  return number
 end
 
 local function boolValue(text)

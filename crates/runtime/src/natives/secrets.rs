@@ -79,7 +79,7 @@ fn on_pool(work: impl FnOnce() -> Result<Computed, String> + Send + 'static) -> 
         let permit = THREADS.acquire().await.map_err(|_| failed("the pool is closed"))?;
         drop(slot);
         let computed = tokio::task::spawn_blocking(move || {
-            // The thread is taken until the work ends, also when nothing waits for it any more.
+            // The thread is taken until the work ends, even when the fiber has been cancelled.
             let _permit = permit;
             work()
         });
@@ -269,8 +269,8 @@ fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
     })
 }
 
-/// Refuses a hash whose verification would cost more than the limits: whoever can write one into
-/// the database must not take the server's memory.
+/// Refuses a hash whose verification would cost more than the limits: a hash that an attacker wrote
+/// into the database must not take the server's memory.
 fn admit(hash: &PasswordHash) -> Result<(), Error> {
     if !hash.algorithm.as_str().starts_with("argon2") {
         return Err(unknown_hash("only argon2id, argon2i and argon2d are known"));

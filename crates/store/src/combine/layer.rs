@@ -181,13 +181,13 @@ pub trait Layer: Sized + 'static {
     }
 
     /// [`Store::confined`]: this layer over the confined inner store. A layer that renames is
-    /// confined at its root alone.
+    /// confined at its root alone, and only where that is the root of the inner store: it would
+    /// rename what is below the confined root once more.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
         let Ok(below) = self.below(Verb::Get, reference) else { return Confinement::Impossible };
+        let are_roots = reference.name().is_none() && below.reference.name().is_none();
         match below.store.confined(&below.reference, links) {
-            Confinement::By(inner)
-                if self.up(reference).is_none() || reference.name().is_none() =>
-            {
+            Confinement::By(inner) if self.up(reference).is_none() || are_roots => {
                 self.over(inner).map_or(Confinement::Impossible, Confinement::By)
             }
             Confinement::By(_) => Confinement::Impossible,

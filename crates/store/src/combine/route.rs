@@ -1,7 +1,7 @@
 //! One store for each first part of the path, or for each scheme.
 
 use super::layer::{Below, Layer, PathUp};
-use super::{in_order, renamed, until_error};
+use super::{Relative, in_order, renamed, until_error};
 use crate::{
     Answer, Changes, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
     Reference, Result, Store, Verb, Verbs, Watchers,
@@ -25,8 +25,36 @@ use std::rc::Rc;
 pub struct Route {
     by: By,
     mounts: Rc<Mounts>,
-    /// In a confined copy, whether links within a store are followed.
-    confined: Option<bool>,
+    /// How a confined copy confines the stores.
+    confined: Option<Confining>,
+}
+
+/// How the stores of a confined copy are confined.
+struct Confining {
+    /// Whether links within a store are followed.
+    links: bool,
+    /// By name, each store with what it was confined to; without a name, the store of the others.
+    latest: RefCell<BTreeMap<Option<Box<str>>, (Rc<dyn Store>, Rc<dyn Store>)>>,
+}
+
+impl Confining {
+    /// A store without ways out; `None` where it cannot be confined, or is missing.
+    fn confine(&self, name: Option<&str>, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let name: Option<Box<str>> = name.map(Box::from);
+        if let Some((known, confined)) = self.latest.borrow().get(&name)
+            && Rc::ptr_eq(known, &store)
+        {
+            return Some(confined.clone());
+        }
+        let confined = match store.confined(&Reference::default(), self.links) {
+            Confinement::By(confined) => confined,
+            Confinement::Inherent => store.clone(),
+            Confinement::Missing | Confinement::Impossible => return None,
+        };
+        let before = self.latest.borrow_mut().insert(name, (store, confined.clone()));
+        drop(before);
+        Some(confined)
+    }
 }
 
 /// What is mounted, shared by a route and its confined copies.
@@ -87,23 +115,32 @@ impl Route {
 
     fn choose(&self, reference: &Reference) -> Option<(Rc<dyn Store>, Reference)> {
         let chosen = match self.by {
-            By::Scheme => {
-                let store = reference.scheme().and_then(|scheme| self.store(scheme));
-                store.map(|store| (store, reference.clone()))
-            }
+            By::Scheme => reference.scheme().and_then(|scheme| {
+                let store = self.store(scheme)?;
+                Some((Some(scheme), store, reference.clone()))
+            }),
             By::Segment => reference.split_first().and_then(|(first, rest)| {
-                let store = self.mounts.stores.borrow().get(first).cloned();
-                store.map(|store| (store, rest))
+                let store = self.mounts.stores.borrow().get(first).cloned()?;
+                Some((Some(first), store, rest))
             }),
         };
-        let otherwise = || Some((self.mounts.otherwise.borrow().clone()?, reference.clone()));
-        let (store, below) = chosen.or_else(otherwise)?;
-        let Some(links) = self.confined else { return Some((store, below)) };
-        match store.confined(&Reference::default(), links) {
-            Confinement::By(confined) => Some((confined, below)),
-            Confinement::Inherent => Some((store, below)),
-            Confinement::Missing | Confinement::Impossible => None,
+        let otherwise = || Some((None, self.mounts.otherwise.borrow().clone()?, reference.clone()));
+        let (name, store, below) = chosen.or_else(otherwise)?;
+        Some((self.opened(name, store)?, below))
+    }
+
+    /// A store as this route shows it: confined in a confined copy.
+    fn opened(&self, name: Option<&str>, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        match &self.confined {
+            None => Some(store),
+            Some(confining) => confining.confine(name, store),
         }
+    }
+
+    /// A copy that confines its stores, those mounted later too.
+    fn confined_copy(&self, links: bool) -> Rc<Route> {
+        let confined = Some(Confining { links, latest: RefCell::default() });
+        Rc::new(Route { by: self.by, mounts: self.mounts.clone(), confined })
     }
 
     /// The changes of all stores, each named from the root.
@@ -119,11 +156,13 @@ impl Route {
             });
         };
         for (name, store) in self.mounts.stores.borrow().iter() {
+            let Some(store) = self.opened(Some(name), store.clone()) else { continue };
             let (mount, root) = (Reference::from_path(&**name), Reference::default());
             let changes = store.watch(&root, context).on(Verb::Watch, &mount);
             add(renamed(changes, &mount.clone(), move |below| Some(mount.join(below.path()))));
         }
-        if let Some(store) = &*self.mounts.otherwise.borrow() {
+        let otherwise = self.mounts.otherwise.borrow().clone();
+        if let Some(store) = otherwise.and_then(|store| self.opened(None, store)) {
             let names: Rc<[String]> = self.names().into();
             // What lies below a name is not seen in the store of the others.
             let covered = move |changed: &Reference| {
@@ -273,12 +312,19 @@ impl Layer for Route {
     }
 
     /// At its root a route by path over confined stores, which follows what is mounted later;
-    /// elsewhere the confined store of the name.
+    /// elsewhere the confined store of the name. A store without links may be replaced by one with
+    /// links, so it is seen through a confined route as well.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let links = links && self.confined.as_ref().is_none_or(|own| own.links);
         if !self.is_root(reference) {
-            let chosen = self.choose(reference);
-            return chosen
-                .map_or(Confinement::Missing, |(store, below)| store.confined(&below, links));
+            let Some((store, below)) = self.choose(reference) else { return Confinement::Missing };
+            return match store.confined(&below, links) {
+                Confinement::Inherent => Confinement::By(Rc::new(Relative::new(
+                    self.confined_copy(links),
+                    reference.clone(),
+                ))),
+                other => other,
+            };
         }
         let mounted = self.layer_sources();
         let root = Reference::default();
@@ -287,8 +333,7 @@ impl Layer for Route {
         if mounted.iter().any(|(_, store)| impossible(store)) {
             return Confinement::Impossible;
         }
-        let mounts = self.mounts.clone();
-        Confinement::By(Rc::new(Route { by: self.by, mounts, confined: Some(links) }))
+        Confinement::By(self.confined_copy(links))
     }
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {

@@ -468,11 +468,19 @@ impl Layer for StaticFiles {
         Conditions::None
     }
 
-    /// What they answer is confined already, unless all links are followed.
-    fn layer_confined(&self, _: &Reference, _: bool) -> Confinement {
-        match self.site.confinement() {
-            Some(_) => Confinement::Inherent,
-            None => Confinement::Impossible,
+    /// The same files of the confined source; of two answers about links, the stricter one counts.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let Some(own) = self.site.confinement() else { return Confinement::Impossible };
+        let links = links && own;
+        match self.site.source.confined(reference, links) {
+            Confinement::By(inner) if reference.name().is_none() => {
+                let links = if links { Links::Inside } else { Links::Refused };
+                let options = StaticOptions { links, ..self.site.options.clone() };
+                StaticFiles::new(inner, options)
+                    .map_or(Confinement::Impossible, |files| Confinement::By(Rc::new(files)))
+            }
+            Confinement::By(_) => Confinement::Impossible,
+            other => other,
         }
     }
 

@@ -99,6 +99,11 @@ impl Root {
         Root { links, ..self }
     }
 
+    /// Whether links are followed.
+    pub(super) fn has_links(&self) -> bool {
+        self.links
+    }
+
     pub(super) fn describe(&self) -> String {
         match &self.confines {
             Some(root) => format!("disk {}", root.display()),

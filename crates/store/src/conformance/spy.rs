@@ -1,0 +1,287 @@
+//! A store that remembers which methods were called.
+
+use crate::{
+    Answer, Changes, Condition, Conditions, Confinement, Content, Context, Entry, KeyPage,
+    KeyRange, Outcome, Query, Records, Reference, Result, Shape, Store, Tables, Transaction, Value,
+    Verb, Verbs,
+};
+use futures_util::stream;
+use std::any::Any;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What the source says when it is asked to confine itself.
+#[derive(Clone, Copy)]
+pub(super) enum Answers {
+    Confined,
+    Missing,
+    Impossible,
+}
+
+/// The methods that are called through a wrapper.
+pub(super) const METHODS: [&str; 17] = [
+    "get",
+    "put",
+    "put if absent",
+    "post",
+    "merge",
+    "delete",
+    "list",
+    "keys",
+    "query",
+    "watch",
+    "verbs",
+    "conditions",
+    "insert",
+    "run",
+    "migrate",
+    "define",
+    "begin",
+];
+
+/// Remembers calls. The store that confines it writes in the same book.
+pub(super) struct Spy {
+    answers: Answers,
+    is_confined: bool,
+    book: Rc<Book>,
+}
+
+#[derive(Default)]
+struct Book {
+    open: RefCell<Vec<String>>,
+    confined: RefCell<Vec<String>>,
+    confinements: RefCell<Vec<bool>>,
+}
+
+impl Spy {
+    pub(super) fn new(answers: Answers) -> Rc<Self> {
+        Rc::new(Spy { answers, is_confined: false, book: Rc::default() })
+    }
+
+    pub(super) fn forget(&self) {
+        self.book.open.take();
+        self.book.confined.take();
+        self.book.confinements.take();
+    }
+
+    /// All calls, open and confined.
+    pub(super) fn seen(&self) -> Vec<String> {
+        [self.book.open.borrow().clone(), self.book.confined.borrow().clone()].concat()
+    }
+
+    pub(super) fn has_seen(&self, method: &str) -> bool {
+        self.seen().iter().any(|seen| seen == method)
+    }
+
+    pub(super) fn seen_open(&self) -> Vec<String> {
+        self.book.open.borrow().clone()
+    }
+
+    pub(super) fn has_seen_confined(&self, method: &str) -> bool {
+        self.book.confined.borrow().iter().any(|seen| seen == method)
+    }
+
+    /// Each time that it was asked to confine itself: whether links may be followed.
+    pub(super) fn confinements(&self) -> Vec<bool> {
+        self.book.confinements.borrow().clone()
+    }
+
+    fn called(&self, method: &str) {
+        let calls = if self.is_confined { &self.book.confined } else { &self.book.open };
+        calls.borrow_mut().push(method.to_string());
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for Spy {
+    fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
+        self.called("get");
+        Answer::ok(Some(Content::text("[]")))
+    }
+
+    fn put(&self, _: &Reference, _: Content, context: &Context) -> Answer<Outcome> {
+        self.called(if context.only_if.is_some() { "put if absent" } else { "put" });
+        Answer::ok(Outcome::created())
+    }
+
+    fn post(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
+        self.called("post");
+        Answer::ok(Outcome::created())
+    }
+
+    fn merge(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
+        self.called("merge");
+        Answer::ok(Outcome::changed())
+    }
+
+    fn delete(&self, _: &Reference, _: &Context) -> Answer<Outcome> {
+        self.called("delete");
+        Answer::ok(Outcome::deleted(true))
+    }
+
+    fn list(&self, _: &Reference, _: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.called("list");
+        Answer::ok(Some(Vec::new()))
+    }
+
+    fn keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
+        self.called("keys");
+        Answer::ok(Some(KeyPage::default()))
+    }
+
+    fn query(&self, _: &Reference, _: &Query, _: &Context) -> Answer<Content> {
+        self.called("query");
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn watch(&self, _: &Reference, _: &Context) -> Answer<Changes> {
+        self.called("watch");
+        Answer::ok(Box::pin(stream::pending()))
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        self.called("verbs");
+        Verbs::ALL
+    }
+
+    fn conditions(&self, _: &Reference) -> Conditions {
+        self.called("conditions");
+        Conditions::Tags
+    }
+
+    fn confined(&self, _: &Reference, links: bool) -> Confinement {
+        self.book.confinements.borrow_mut().push(links);
+        match self.answers {
+            Answers::Confined => Confinement::By(Rc::new(Spy {
+                answers: self.answers,
+                is_confined: true,
+                book: self.book.clone(),
+            })),
+            Answers::Missing => Confinement::Missing,
+            Answers::Impossible => Confinement::Impossible,
+        }
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
+
+    fn describe(&self) -> String {
+        if self.is_confined { "confined spy" } else { "spy" }.to_string()
+    }
+
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        Vec::new()
+    }
+}
+
+impl Tables for Spy {
+    fn insert(&self, _: &Reference, _: Box<dyn Records>, _: &Context) -> Answer<u64> {
+        self.called("insert");
+        Answer::ok(0)
+    }
+
+    fn run(&self, _: &Reference, _: &str, _: Vec<Value>, _: &Context) -> Answer<Content> {
+        self.called("run");
+        Answer::ok(Content::text("[]"))
+    }
+
+    fn migrate(&self, _: &Reference, _: Vec<(String, String)>, _: &Context) -> Answer<Vec<String>> {
+        self.called("migrate");
+        Answer::ok(Vec::new())
+    }
+
+    fn define(&self, _: &Reference, _: &Shape) -> Answer<Rc<dyn Store>> {
+        self.called("define");
+        let (answers, is_confined, book) = (self.answers, self.is_confined, self.book.clone());
+        Answer::ok(Rc::new(Spy { answers, is_confined, book }))
+    }
+
+    fn begin(&self, _: &Reference, _: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.called("begin");
+        Answer::ok(Rc::new(Begun))
+    }
+}
+
+/// A transaction in which nothing happens.
+struct Begun;
+
+impl Transaction for Begun {
+    fn commit(&self) -> Answer<()> {
+        Answer::ok(())
+    }
+
+    fn roll_back(&self) -> Answer<()> {
+        Answer::ok(())
+    }
+
+    fn outer(&self) -> Option<&Rc<dyn Transaction>> {
+        None
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct NoRecords;
+
+impl Records for NoRecords {
+    fn fields(&self) -> Rc<[String]> {
+        Rc::new([])
+    }
+
+    fn next(&mut self) -> Answer<Option<Vec<Value>>> {
+        Answer::ok(None)
+    }
+}
+
+/// Calls a method at a path.
+pub(super) async fn call(store: &dyn Store, method: &str, path: &str) -> Result<()> {
+    let (on, context) = (Reference::from_path(path.to_string()), Context::default());
+    let content = Content::text("[]");
+    match method {
+        "get" => store.get(&on, &context).await.map(drop),
+        "put" => store.put(&on, content, &context).await.map(drop),
+        "put if absent" => {
+            let context = Context { only_if: Some(Condition::Absent), ..context };
+            store.put(&on, content, &context).await.map(drop)
+        }
+        "post" => store.post(&on, content, &context).await.map(drop),
+        "merge" => store.merge(&on, content, &context).await.map(drop),
+        "delete" => store.delete(&on, &context).await.map(drop),
+        "list" => store.list(&on, &context).await.map(drop),
+        "keys" => store.keys(&on, &KeyRange::default(), &context).await.map(drop),
+        "query" => store.query(&on, &Query::default(), &context).await.map(drop),
+        "watch" => store.watch(&on, &context).await.map(drop),
+        "verbs" => {
+            store.verbs(&on);
+            Ok(())
+        }
+        "conditions" => {
+            store.conditions(&on);
+            Ok(())
+        }
+        tables => call_tables(store, tables, &on, &context).await,
+    }
+}
+
+async fn call_tables(
+    store: &dyn Store,
+    method: &str,
+    on: &Reference,
+    context: &Context,
+) -> Result<()> {
+    let tables = store.tables_for(Verb::Define, on)?;
+    match method {
+        "insert" => tables.insert(on, Box::new(NoRecords), context).await.map(drop),
+        "run" => tables.run(on, "SELECT 1", Vec::new(), context).await.map(drop),
+        "migrate" => tables.migrate(on, Vec::new(), context).await.map(drop),
+        "define" => tables.define(on, &Shape::new("Task", Vec::new())).await.map(drop),
+        _ => tables.begin(on, context).await.map(drop),
+    }
+}
