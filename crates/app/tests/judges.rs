@@ -176,6 +176,9 @@ fn realworld_says_why_it_refuses() {
         assert_eq!(was, status, "{method} {path}: {answer}");
         assert!(answer["errors"][field].is_array(), "{method} {path}: {answer}");
     }
+    for path in ["/api/articles/a-title/comments/one", "/api/another"] {
+        assert_eq!(judged.asks(bob, "DELETE", path, &nothing).0, 404, "{path}");
+    }
     let mut twin = user("ann");
     twin["email"] = json!("twin@a.example");
     let (status, answer) = register(twin);
