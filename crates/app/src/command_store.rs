@@ -133,7 +133,7 @@ fn written(bytes: Bytes) -> Content {
 
 /// The program of a reference and its arguments.
 fn command(reference: &Reference) -> Result<Command> {
-    let invalid = |message: &str| Error::new(Kind::Invalid, message);
+    let invalid = |message: &str| Error::malformed_reference(message);
     let mut parts = reference.segments();
     let program = parts.next().ok_or_else(|| invalid("a command is needed, as in sh:ls/-l"))?;
     let program = decode_segment(program);
@@ -168,7 +168,7 @@ fn unmarked(argument: &str, options_ended: bool) -> Result<Cow<'_, str>> {
     }
     let message = "an argument from `{…}` begins with `-`, and the command would take it as an \
                    option: write `--` before it, as in sh:grep/--/{word}";
-    Err(Error::new(Kind::Invalid, message))
+    Err(Error::malformed_reference(message))
 }
 
 /// Runs a command and answers what it writes.

@@ -140,7 +140,7 @@ fn a_client_learns_what_is_wrong_with_what_it_sent() {
         ("{\"amount\":3}", ""),
     ] {
         let reply = json("/notes", body);
-        assert_eq!(reply.status, 400, "{body}: {}", reply.text());
+        assert_eq!(reply.status, 422, "{body}: {}", reply.text());
         assert_eq!(reply.header("content-type"), Some("application/problem+json"));
         assert_eq!(reply.json()["errors"][0]["pointer"], pointer, "{}", reply.text());
         assert!(!reply.text().contains("columns"), "{}", reply.text());

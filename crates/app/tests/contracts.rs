@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::json;
-use support::Server;
+use support::{Server, http};
 
 /// Notes without a converter, and every way from a request to a row. `author` is the program's.
 const NOTES: &str = "\
@@ -42,10 +42,16 @@ scheme Site {
     /with { post { this:notes insert: newValue parseJSON with: #{ author: 'ann' } } }
 }";
 
+/// Posts a text as JSON.
+fn json_sent(server: &Server, target: &str, body: &str) -> http::Reply {
+    let fields = [("Content-Type", "application/json")];
+    http::send(server.port, "POST", target, &fields, body.as_bytes()).unwrap()
+}
+
 #[test]
 fn no_way_leads_a_client_to_fields_of_the_program() {
     let server = Server::of_scheme(NOTES, 5.0);
-    let taken = server.send("POST", "/parsed", r#"{"text":"a"}"#);
+    let taken = json_sent(&server, "/parsed", r#"{"text":"a"}"#);
     assert_eq!(taken.json(), json!({ "id": 1, "text": "a", "author": null }));
     let forged = r#"{"text":"a","author":"eve"}"#;
     let numbered = r#"{"text":"a","id":77}"#;
@@ -65,26 +71,26 @@ fn no_way_leads_a_client_to_fields_of_the_program() {
     ];
     for way in ways {
         for body in [forged, numbered] {
-            let reply = server.send("POST", &format!("/{way}"), body);
+            let reply = json_sent(&server, &format!("/{way}"), body);
             assert_eq!(reply.status, 422, "{way} {body}: {}", reply.text());
         }
     }
     for way in ["many", "made", "mixed"] {
         for body in [forged, numbered] {
-            let reply = server.send("POST", &format!("/{way}"), &format!("[{body}]"));
+            let reply = json_sent(&server, &format!("/{way}"), &format!("[{body}]"));
             assert!(matches!(reply.status, 400 | 422), "{way} {body}: {}", reply.text());
         }
     }
     let columns = r#"{"text":["a"],"author":["eve"]}"#;
-    assert_eq!(server.send("POST", "/columns", columns).status, 422);
+    assert_eq!(json_sent(&server, "/columns", columns).status, 422);
     let inner = format!("{{\"note\":{forged}}}");
-    assert_eq!(server.send("POST", "/inner", &inner).status, 422);
+    assert_eq!(json_sent(&server, "/inner", &inner).status, 422);
     assert_eq!(server.get("/read/2").status, 404);
     assert_eq!(server.get("/read/77").status, 404);
 
-    let own = server.send("POST", "/own", forged);
+    let own = json_sent(&server, "/own", forged);
     assert_eq!(own.json(), json!({ "id": 2, "text": "a", "author": "eve" }));
-    let with = server.send("POST", "/with", forged);
+    let with = json_sent(&server, "/with", forged);
     assert_eq!(with.json(), json!({ "id": 3, "text": "a", "author": "ann" }));
     assert_eq!(server.send("PUT", "/read/3", r#"{"text":"b"}"#).status, 200);
     let kept = server.get("/read/3").json();
@@ -98,7 +104,7 @@ fn large_content_is_a_clients_too() {
     let server = Server::of_scheme(NOTES, 20.0);
     let text = "x".repeat(3 << 20);
     let body = format!("{{\"text\":\"{text}\",\"author\":\"eve\"}}");
-    assert_eq!(server.send("POST", "/parsed", &body).status, 422);
+    assert_eq!(json_sent(&server, "/parsed", &body).status, 422);
 }
 
 #[test]
@@ -114,10 +120,10 @@ fn every_problem_has_a_pointer() {
          server start.\n"
     );
     let server = Server::start(&program, &[]);
-    let reply = server.send("POST", "/people", r#"{"age":"three","place":{},"nope":1}"#);
+    let reply = json_sent(&server, "/people", r#"{"age":"three","place":{},"nope":1}"#);
     assert_eq!(reply.status, 422);
     for pointer in ["/age", "/place/street", "/nope", "/name"] {
         assert!(reply.text().contains(pointer), "{pointer}: {}", reply.text());
     }
-    assert_eq!(server.send("POST", "/people", r#"{"name":"#).status, 400);
+    assert_eq!(json_sent(&server, "/people", r#"{"name":"#).status, 400);
 }

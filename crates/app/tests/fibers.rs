@@ -240,7 +240,7 @@ fn what_a_request_started_ends_when_its_caller_goes_away() {
         "scheme:seen ← DictStore store.\n\
          scheme Site {\n\
          \x20   /start { get {\n\
-         \x20       { { runLoop runFor: 60 } ensure: { seen:child ← 'ended' } } fork.\n\
+         \x20       { { seen:begun ← 'yes'. runLoop runFor: 60 } ensure: { seen:child ← 'ended' } } fork.\n\
          \x20       seen:started ← 'yes'.\n\
          \x20       runLoop runFor: 60.\n\
          \x20   } }\n\
@@ -256,6 +256,7 @@ fn what_a_request_started_ends_when_its_caller_goes_away() {
     let mut connection = Connection::open(server.port).unwrap();
     connection.ask("GET", "/start", &[], b"").unwrap();
     eventually("the handler runs", || seen("started") == "yes");
+    eventually("its child runs", || seen("begun") == "yes");
     drop(connection);
     eventually("what it started has ended", || seen("child") == "ended");
 

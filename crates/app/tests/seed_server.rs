@@ -77,7 +77,7 @@ fn a_change_typed_at_the_prompt_is_answered_at_once() {
     assert_eq!(http::get(port, "/hi").text(), "Hello again!");
 
     // What changes over HTTP is seen at the prompt.
-    assert_eq!(http::send(port, "PUT", "/hi", &[], b"put there").unwrap().status, 200);
+    assert_eq!(http::send(port, "PUT", "/hi", &[], b"put there").unwrap().status, 204);
     server.say("base:/hi");
     server.out_shows("put there\n");
 
@@ -139,7 +139,7 @@ fn what_has_not_changed_is_not_sent_again() {
     let again = || http::send(port, "GET", "/hi", &[("If-None-Match", &tag)], b"").unwrap();
     let reply = again();
     assert_eq!((reply.status, reply.body.len()), (304, 0));
-    assert_eq!(http::send(port, "PUT", "/hi", &[], b"other").unwrap().status, 200);
+    assert_eq!(http::send(port, "PUT", "/hi", &[], b"other").unwrap().status, 204);
     let reply = again();
     assert_eq!((reply.status, reply.text().as_str()), (200, "other"));
     let head = http::send(port, "HEAD", "/hi", &[], b"").unwrap();

@@ -190,7 +190,6 @@ fn each_rule_has_a_warning() {
         "name ← 'Ann'. people[{ name = 'Ann' }]",
         "scheme S { /a { get { ^ \"<p>{1}\" } } }",
         "scheme S { /a { put { '<p>' , newValue } } }",
-        "!ls",
         "header:X-Key = env:KEY",
         "(env:KEY) = query:key",
     ] {

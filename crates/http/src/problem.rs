@@ -189,6 +189,7 @@ fn error_inside(mut error: Error) -> Error {
     use Kind::{Conflict, Denied, Gone, InDoubt, NotFound, Precondition};
     match error.kind {
         NotFound | Gone | Conflict | Denied | Precondition => {}
+        Kind::Invalid if error.of_reference => {}
         Timeout | Unavailable | Cancelled | InDoubt => {}
         TooMany => error.kind = Unavailable,
         _ => error.kind = Kind::Failed,

@@ -269,7 +269,7 @@ fn a_client_that_accepts_no_form_is_told() {
 fn content_with_a_coding_is_not_written() {
     run(async {
         let server = start(site(&[("/a", "a")]).await).await;
-        for (coding, status) in [("gzip", 415), ("identity, gzip", 415), ("Identity", 200)] {
+        for (coding, status) in [("gzip", 415), ("identity, gzip", 415), ("Identity", 204)] {
             let mut peer = Peer::connect(&server).await;
             let fields = format!("Content-Encoding: {coding}\r\nContent-Length: 2");
             peer.send(format!("PUT /a HTTP/1.1\r\nHost: t\r\n{fields}\r\n\r\nhi")).await;

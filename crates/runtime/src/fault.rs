@@ -35,6 +35,8 @@ pub struct Fault {
     /// A resource that the program asked raised it, or a limit of the program itself: clients must
     /// not read its message.
     pub internal: bool,
+    /// A value in a reference was malformed ([`Error::of_reference`]).
+    pub of_reference: bool,
     /// The program asked to end with this value (`^` in the script itself, `exit:`).
     pub exit: Option<i32>,
 }
@@ -51,6 +53,7 @@ impl Fault {
             fields: Vec::new(),
             response: None,
             internal: false,
+            of_reference: false,
             exit: None,
         }
     }
@@ -73,8 +76,10 @@ impl Fault {
         let exit = (stack.kind(-1) == Type::Number).then(|| stack.number(-1) as i32);
         stack.pop(1);
         let kind = text("i_kind").unwrap_or_else(|| "failed".into());
-        let internal = match text("_side").as_deref() {
-            Some("store") => true,
+        let side = text("_side");
+        let of_reference = side.as_deref() == Some("reference");
+        let internal = match side.as_deref() {
+            Some("store" | "reference") => true,
             Some(_) => false,
             // A limit of the language, such as the digits of a number, is no limit on a request.
             None => kind == Kind::TooLarge.name(),
@@ -88,6 +93,7 @@ impl Fault {
             fields: read_fields(isolate, stack, index),
             response: read_response(isolate, stack, index),
             internal,
+            of_reference,
             exit,
         }
     }
@@ -102,7 +108,7 @@ impl Fault {
         }
         let mut error = Error::new(kind, self.message).with_detail(detail);
         (error.fields, error.response) = (self.fields, self.response);
-        error.internal = self.internal;
+        (error.internal, error.of_reference) = (self.internal, self.of_reference);
         error
     }
 }
@@ -215,6 +221,10 @@ pub(crate) fn push_error(isolate: &Isolate, stack: Stack, error: &Error) {
         let headers = Value::Record(response.headers.iter().map(pair).collect());
         crate::value::push_value(isolate, stack, &headers);
         stack.set_field(table, "i_headers");
+    }
+    if error.of_reference {
+        stack.push_bytes(b"reference");
+        stack.set_field(table, "_side");
     }
     stack.push_boolean(error.temporary);
     stack.set_field(table, "_temporary");

@@ -48,6 +48,11 @@ pub(crate) fn is_key(name: &str, kind: FieldType) -> bool {
     name == "id" && kind == FieldType::Int
 }
 
+/// Whether a field is a primary key that the program or a client chooses.
+pub(crate) fn is_text_key(name: &str, kind: FieldType) -> bool {
+    name == "id" && kind == FieldType::Text
+}
+
 /// A type in words.
 pub(crate) fn word(kind: FieldType) -> &'static str {
     match kind {

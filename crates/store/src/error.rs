@@ -154,6 +154,9 @@ pub struct Error {
     pub temporary: bool,
     /// Raised inside a program by a resource of its own: a server keeps the message to its log.
     pub internal: bool,
+    /// A value in the reference is malformed, and no statement or content of the caller: where it
+    /// came from a client, the request is malformed.
+    pub of_reference: bool,
     /// The fields of the content that are wrong, where they are known.
     pub fields: Vec<FieldProblem>,
     /// Status and headers of the response, where a program chose them.
@@ -174,6 +177,7 @@ impl Error {
             reference: None,
             temporary: matches!(kind, Kind::Timeout | Kind::Unavailable | Kind::TooMany),
             internal: false,
+            of_reference: false,
             fields: Vec::new(),
             response: None,
             detail: None,
@@ -186,6 +190,11 @@ impl Error {
         self.verb.get_or_insert(verb);
         self.reference.get_or_insert_with(|| reference.to_string());
         self
+    }
+
+    /// A reference that cannot be: [`Kind::Invalid`], by a value in it.
+    pub fn malformed_reference(message: impl Into<String>) -> Self {
+        Error { of_reference: true, ..Error::new(Kind::Invalid, message) }
     }
 
     /// Adds detail for the log.

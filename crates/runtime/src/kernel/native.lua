@@ -21,7 +21,7 @@ end
 local function settleStore(state, value)
   if state == nil then state, value = yield(WAITS) end
   if state then return value end
-  if type(value) == "table" then value._side = "store" end
+  if type(value) == "table" and value._side == nil then value._side = "store" end
   K.raise(value)
 end
 -- What reads the request: its errors are the client's, limits of forms among them.

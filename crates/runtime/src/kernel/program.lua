@@ -154,6 +154,7 @@ end
 -- Starts the server that a program ends with: it must have something to serve. One that was
 -- started before and stopped stays so.
 local function startLast(server)
+  server._isLast = true
   if rawget(server, "_wasStarted") then return end
   if server.i_port == nil then server.i_port = K.predefined.servePort end
   rootOf(server)
@@ -174,7 +175,7 @@ end
 function entries.warnUnstarted()
   if #servers > 0 then return end
   for _, server in ipairs(K.knownServers()) do
-    if not rawget(server, "_wasStarted") then
+    if not rawget(server, "_wasStarted") and not rawget(server, "_isLast") then
       native.write(3, string.format("warning: the server for port %s was never started, so nothing is served\n",
         K.str(server.i_port or DEFAULT_PORT))
         .. "  help: end the program with the server, or send it `start`\n")

@@ -120,7 +120,14 @@ K.methods(Reference, {
   ["get"] = read,
   ["value:"] = function(self, value) write(self, value) return self end,
   ["setValue:"] = function(self, value) write(self, value) end,
-  ["put:"] = function(self, value) write(self, value) end,
+  -- What the store answers: the value of a handler, the content of another server's answer.
+  ["put:"] = function(self, value)
+    if rawget(self, "_set") or isVariable(self) then return write(self, value) end
+    local answer = K.storePutAt(storeOf(self), self._path, value, self._scheme)
+    K.changed(self)
+    if type(answer) == "boolean" then return nil end
+    return answer
+  end,
   ["post:"] = function(self, value)
     if rawget(self, "_get") or isVariable(self) then
       local held = read(self)

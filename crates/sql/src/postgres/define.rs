@@ -7,7 +7,7 @@ use crate::postgres::fault::{Cause, Fault};
 use crate::postgres::parameter::Parameter;
 use crate::postgres::schema::{ColumnInfo, Holds, TableInfo, field, quoted};
 use crate::postgres::session::{Repeat, Session};
-use crate::shape::{self, is_key, table_name, word};
+use crate::shape::{self, is_key, is_text_key, table_name, word};
 use runnel_store::{Field, FieldType, Kind, Shape};
 
 /// The lock under which tables are made, so that several machines that start at once do it one
@@ -163,7 +163,7 @@ fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, Fa
             if table.view {
                 return conflict(format!("{name} is a view and has no column {}", field.name));
             }
-            if is_key(&field.name, field.kind) {
+            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
                 return conflict(format!(
                     "the table {name} is there without the column {}, and a primary key cannot \
                      be added; name another table for {class}",
@@ -235,7 +235,8 @@ fn declaration(field: &Field) -> String {
         FieldType::Decimal => "numeric",
         FieldType::Date => "timestamptz",
     };
-    format!("{name} {kind}")
+    let key = if is_text_key(&field.name, field.kind) { " PRIMARY KEY" } else { "" };
+    format!("{name} {kind}{key}")
 }
 
 /// Whether values of a declared type come back from the column as they were.

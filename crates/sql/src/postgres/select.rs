@@ -6,6 +6,7 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
+use crate::parameters;
 use crate::postgres::condition::{Condition, number};
 use crate::postgres::fault::Fault;
 use crate::postgres::parameter::Parameter;
@@ -18,6 +19,17 @@ use std::fmt::Write;
 pub(crate) struct Select {
     pub(crate) sql: String,
     pub(crate) parameters: Vec<Parameter>,
+}
+
+/// The statement for the query of a reference.
+pub(crate) fn selection(info: &TableInfo, query: Option<&str>) -> Result<Select, Fault> {
+    match query {
+        None | Some("") => translate(info, &Query::default()),
+        Some(text) => {
+            let kind = |name: &str| Ok(info.column(name)?.holds.kind());
+            translate(info, &parameters::parse(text, kind)?)
+        }
+    }
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.

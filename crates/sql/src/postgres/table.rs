@@ -3,7 +3,6 @@
 use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
-use crate::parameters;
 use crate::postgres::change::{self, RowOf, key_of};
 use crate::postgres::conditional;
 use crate::postgres::connection::Connection;
@@ -14,7 +13,7 @@ use crate::postgres::fault::Fault;
 use crate::postgres::parameter::Parameter;
 use crate::postgres::rows::{self, Ahead, Rows};
 use crate::postgres::schema::{Holds, TableInfo, field, quoted};
-use crate::postgres::select::{Select, translate};
+use crate::postgres::select::{selection, translate};
 use crate::postgres::session::{Repeat, Session};
 use crate::postgres::transaction;
 use crate::postgres::watch::{self, Scope};
@@ -469,17 +468,6 @@ impl PostgresTable {
             &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete, Verb::Watch]
         };
         verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
-    }
-}
-
-/// The statement for the query of a reference.
-fn selection(info: &TableInfo, query: Option<&str>) -> Result<Select, Fault> {
-    match query {
-        None | Some("") => translate(info, &Query::default()),
-        Some(text) => {
-            let kind = |name: &str| Ok(info.column(name)?.holds.kind());
-            translate(info, &parameters::parse(text, kind)?)
-        }
     }
 }
 

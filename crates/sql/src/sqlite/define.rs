@@ -2,7 +2,7 @@
 //! grown, refused when the two contradict each other.
 
 pub(crate) use crate::shape::table_name;
-use crate::shape::{is_key, word};
+use crate::shape::{is_key, is_text_key, word};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
@@ -153,7 +153,7 @@ pub(crate) fn missing<'a>(
             if table.view {
                 return conflict(format!("{name} is a view and has no column {}", field.name));
             }
-            if is_key(&field.name, field.kind) {
+            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
                 return conflict(format!(
                     "the table {name} is there without the column {}, and a primary key cannot \
                      be added; name another table for {class}",
@@ -217,6 +217,9 @@ fn declaration(field: &Field) -> String {
         FieldType::Date => DATE,
     };
     let mut column = format!("{} {declared}", quoted(&field.name)).trim_end().to_string();
+    if is_text_key(&field.name, field.kind) {
+        column.push_str(" PRIMARY KEY NOT NULL");
+    }
     if let Some(class) = &field.references {
         column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
     }

@@ -144,8 +144,14 @@ impl Layer for Sequence {
     }
 
     fn layer_verbs(&self, reference: &Reference) -> Verbs {
-        let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
-        self.stores.first().map_or(reading, |store| store.verbs(reference))
+        let Some((first, others)) = self.stores.split_first() else { return Verbs::NONE };
+        let reading = [Verb::Get, Verb::List, Verb::Query];
+        reading.into_iter().fold(first.verbs(reference), |verbs, verb| {
+            match others.iter().any(|store| store.verbs(reference).has(verb)) {
+                true => verbs.with(verb),
+                false => verbs,
+            }
+        })
     }
 
     fn layer_conditions(&self, reference: &Reference) -> Conditions {

@@ -25,6 +25,9 @@ impl Fault {
     pub(super) fn into_error(self, verb: Verb, reference: &Reference) -> Error {
         match self {
             Fault::Io(error) => Error::from_io(error, verb, reference),
+            Fault::Refused(Kind::Invalid, message) => {
+                Error::malformed_reference(message).on(verb, reference)
+            }
             Fault::Refused(kind, message) => Error::new(kind, message).on(verb, reference),
             Fault::Condition(condition) => condition.failed().on(verb, reference),
         }
