@@ -166,7 +166,8 @@ impl Turn {
             let path = format!("/{}", escape_path(reference.relative_path()));
             HeaderValue::try_from(path).ok()
         });
-        let created = outcome.is_created() || location.is_some();
+        let said = verb == Verb::Post && unsaid && self.exchange.wishes.have(&header::LOCATION);
+        let created = outcome.is_created() || location.is_some() || said;
         if let Some(content) = outcome.content {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
             return self.found(content, status, location);

@@ -281,11 +281,12 @@ local Object = K.newClass("Object")
 K.alias("NSObject", Object)
 K.newClass("Class", Object)
 Error = K.newClass("Error", Object)
+Error._methods._isError = true
 K.alias("NSException", Error)
 for _, name in ipairs { "kind", "message", "reference", "detail", "status", "headers", "fields" } do K.ivar(Error, name) end
 for _, key in ipairs {
   "_trace", "_temporary", "_native", "_uncatchable", "_isBig", "_equalsPlain", "_keyText", "_original",
-  "_over", "_program", "_side",
+  "_over", "_program", "_side", "_isError",
 } do nilKeys[key] = true end
 
 -- Messages nobody understands --------------------------------------------------------------------

@@ -303,6 +303,8 @@ function K.serve(object, verb, path, query, value)
   if type(answer) == "table" and answer._isRaw then answer = K.markup(answer._text) end
   if verb == "get" and K.isHandedOver(answer) then return answer, true end
   if type(answer) ~= "table" then return answer end
+  -- An error that a handler answers is an error, also where `signal` was forgotten.
+  if answer._isError then K.raise(answer) end
   if answer._isRows then return K.answerOf(answer) end
   if answer._kind == 6 then
     if verb == "get" then return K.sendPage(answer) end
