@@ -51,4 +51,17 @@ impl dyn Store + '_ {
     pub fn tables_for(&self, verb: Verb, reference: &Reference) -> crate::Result<&dyn Tables> {
         self.tables().ok_or_else(|| Error::not_allowed(verb, reference))
     }
+
+    /// Asks the tables of the store, or refuses where it has none.
+    pub fn with_tables<T>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        ask: impl FnOnce(&dyn Tables) -> Answer<T>,
+    ) -> Answer<T> {
+        match self.tables_for(verb, reference) {
+            Ok(tables) => ask(tables),
+            Err(error) => error.into(),
+        }
+    }
 }

@@ -259,10 +259,7 @@ impl Layer for Cache {
     ) -> Answer<u64> {
         let (to, context) = (reference.clone(), context.clone());
         self.write(reference, Extent::AndAbove, move |source| {
-            match source.tables_for(Verb::Post, &to) {
-                Ok(tables) => tables.insert(&to, records, &context),
-                Err(error) => error.into(),
-            }
+            source.with_tables(Verb::Post, &to, |tables| tables.insert(&to, records, &context))
         })
     }
 
@@ -277,10 +274,9 @@ impl Layer for Cache {
         let (to, context) = (reference.clone(), context.clone());
         let statement = statement.to_string();
         self.write(&Reference::default(), Extent::AndBelow, move |source| {
-            match source.tables_for(Verb::Query, &to) {
-                Ok(tables) => tables.run(&to, &statement, parameters, &context),
-                Err(error) => error.into(),
-            }
+            source.with_tables(Verb::Query, &to, |tables| {
+                tables.run(&to, &statement, parameters, &context)
+            })
         })
     }
 
@@ -293,20 +289,14 @@ impl Layer for Cache {
     ) -> Answer<Vec<String>> {
         let (to, context) = (reference.clone(), context.clone());
         self.write(&Reference::default(), Extent::AndBelow, move |source| {
-            match source.tables_for(Verb::Define, &to) {
-                Ok(tables) => tables.migrate(&to, steps, &context),
-                Err(error) => error.into(),
-            }
+            source.with_tables(Verb::Define, &to, |tables| tables.migrate(&to, steps, &context))
         })
     }
 
     fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let (to, shape) = (reference.clone(), shape.clone());
         self.write(reference, Extent::AndBelow, move |source| {
-            match source.tables_for(Verb::Define, &to) {
-                Ok(tables) => tables.define(&to, &shape),
-                Err(error) => error.into(),
-            }
+            source.with_tables(Verb::Define, &to, |tables| tables.define(&to, &shape))
         })
     }
 
@@ -323,11 +313,11 @@ impl Layer for Cache {
 
     fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         let shared = self.shared.clone();
-        let tables = match self.shared.source.tables_for(Verb::Begin, reference) {
-            Ok(tables) => tables,
-            Err(error) => return error.into(),
-        };
-        tables.begin(reference, context).map(move |inner| {
+        let begun = self
+            .shared
+            .source
+            .with_tables(Verb::Begin, reference, |tables| tables.begin(reference, context));
+        begun.map(move |inner| {
             let _writing = Writing::begin(shared.clone());
             Rc::new(Pending { inner, _writing, shared }) as Rc<dyn Transaction>
         })

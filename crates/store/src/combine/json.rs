@@ -212,13 +212,10 @@ impl Layer for Json {
         context: &Context,
     ) -> Answer<Content> {
         let convert = self.upward();
-        match self.source.tables_for(Verb::Query, reference) {
-            Ok(tables) => tables
-                .run(reference, statement, parameters, context)
-                .and_then(convert)
-                .on(Verb::Query, reference),
-            Err(error) => error.into(),
-        }
+        let ran = self.source.with_tables(Verb::Query, reference, |tables| {
+            tables.run(reference, statement, parameters, context)
+        });
+        ran.and_then(convert).on(Verb::Query, reference)
     }
 
     fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
@@ -226,13 +223,12 @@ impl Layer for Json {
     }
 
     fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        let tables = match self.source.tables_for(Verb::Define, reference) {
-            Ok(tables) => tables,
-            Err(error) => return error.into(),
-        };
         let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
         let contract = self.contract.clone();
-        tables.define(reference, shape).map(move |source| {
+        let defined = self
+            .source
+            .with_tables(Verb::Define, reference, |tables| tables.define(reference, shape));
+        defined.map(move |source| {
             Rc::new(Json { source, direction, class, contract, limit }) as Rc<dyn Store>
         })
     }

@@ -203,10 +203,7 @@ pub trait Layer: Sized + 'static {
         context: &Context,
     ) -> Answer<u64> {
         self.around(Verb::Post, reference, context, move |inner, on, context| {
-            match inner.tables_for(Verb::Post, on) {
-                Ok(tables) => tables.insert(on, records, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Post, on, |tables| tables.insert(on, records, context))
         })
     }
 
@@ -220,10 +217,9 @@ pub trait Layer: Sized + 'static {
     ) -> Answer<Content> {
         let statement = statement.to_string();
         self.around(Verb::Query, reference, context, move |inner, on, context| {
-            match inner.tables_for(Verb::Query, on) {
-                Ok(tables) => tables.run(on, &statement, parameters, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Query, on, |tables| {
+                tables.run(on, &statement, parameters, context)
+            })
         })
     }
 
@@ -235,10 +231,7 @@ pub trait Layer: Sized + 'static {
         context: &Context,
     ) -> Answer<Vec<String>> {
         self.around(Verb::Define, reference, context, move |inner, on, context| {
-            match inner.tables_for(Verb::Define, on) {
-                Ok(tables) => tables.migrate(on, steps, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Define, on, |tables| tables.migrate(on, steps, context))
         })
     }
 
@@ -246,20 +239,14 @@ pub trait Layer: Sized + 'static {
     fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
         let shape = shape.clone();
         self.around(Verb::Define, reference, &Context::default(), move |inner, on, _| {
-            match inner.tables_for(Verb::Define, on) {
-                Ok(tables) => tables.define(on, &shape),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Define, on, |tables| tables.define(on, &shape))
         })
     }
 
     /// [`Tables::begin`].
     fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         self.around(Verb::Begin, reference, context, |inner, on, context| {
-            match inner.tables_for(Verb::Begin, on) {
-                Ok(tables) => tables.begin(on, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Begin, on, |tables| tables.begin(on, context))
         })
     }
 

@@ -74,10 +74,9 @@ impl Layer for Log {
         parameters: Vec<Value>,
         context: &Context,
     ) -> Answer<Content> {
-        let ran = self
-            .source
-            .tables_for(Verb::Query, reference)
-            .map(|tables| tables.run(reference, statement, parameters, context));
-        self.logged(Verb::Query, reference, ran.unwrap_or_else(Answer::from))
+        let ran = self.source.with_tables(Verb::Query, reference, |tables| {
+            tables.run(reference, statement, parameters, context)
+        });
+        self.logged(Verb::Query, reference, ran)
     }
 }

@@ -226,10 +226,7 @@ impl Layer for Map {
             return Error::new(Kind::NotAllowed, message).on(Verb::Post, reference).into();
         }
         self.around(Verb::Post, reference, context, move |inner, on, context| {
-            match inner.tables_for(Verb::Post, on) {
-                Ok(tables) => tables.insert(on, records, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Post, on, |tables| tables.insert(on, records, context))
         })
     }
 
@@ -242,10 +239,9 @@ impl Layer for Map {
     ) -> Answer<Content> {
         let statement = statement.to_string();
         let found = self.around(Verb::Query, reference, context, move |inner, on, context| {
-            match inner.tables_for(Verb::Query, on) {
-                Ok(tables) => tables.run(on, &statement, parameters, context),
-                Err(error) => error.into(),
-            }
+            inner.with_tables(Verb::Query, on, |tables| {
+                tables.run(on, &statement, parameters, context)
+            })
         });
         self.read(Verb::Query, reference, found)
     }

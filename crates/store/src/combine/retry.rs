@@ -218,10 +218,7 @@ impl Layer for Retry {
 
     fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
         self.repeat(reference, context, |source, on, context| {
-            match source.tables_for(Verb::Begin, on) {
-                Ok(tables) => tables.begin(on, context),
-                Err(error) => error.into(),
-            }
+            source.with_tables(Verb::Begin, on, |tables| tables.begin(on, context))
         })
     }
 }
