@@ -316,7 +316,7 @@ function K.serve(object, verb, path, query, value)
     native.respond("location", (scheme == "http" or scheme == "https") and answer:stringValue() or answer._path)
     return ""
   end
-  if verb == "post" then return answer, placeBelow(object, path, answer) end
+  if verb == "post" then return answer, placeBelow(object, path, answer) or K.placeOf(answer) and 1 end
   if verb == "put" and K.wasCreated(answer) then return answer, 1 end
   return answer
 end

@@ -93,8 +93,14 @@ fn of_server(said: &DbError, place: &str) -> Fault {
         "23505" | "23502" | "23503" | "23514" => {
             let (kind, message) = of_constraint(said);
             let fault = fault(kind, &message, Cause::Constraint);
-            // It is missing: what is wrong is the record.
-            if said.code().code() == "23502" { fault.of_field("", message) } else { fault }
+            match said.code().code() {
+                // It is missing: what is wrong is the record.
+                "23502" => fault.of_field("", message),
+                "23505" => duplicated(said)
+                    .iter()
+                    .fold(fault, |fault, name| fault.of_field(name, message.as_str())),
+                _ => fault,
+            }
         }
         "57014" => {
             fault(Kind::Timeout, &at("stopped the statement: it took too long"), Cause::Other)
@@ -174,14 +180,18 @@ fn of_class(said: &DbError, place: &str, fault: &dyn Fn(Kind, &str, Cause) -> Fa
 /// The detail names the columns: `Key (title, owner)=(a, b) already exists.` The values stay out
 /// of the message: they may be nobody's business.
 fn duplicate(said: &DbError) -> String {
+    match duplicated(said).join(" and ").as_str() {
+        "" => "another row has the same values".to_string(),
+        columns => format!("another row has the same {columns}"),
+    }
+}
+
+/// The columns of a unique violation, from `Key (email)=(a@example) already exists.`
+fn duplicated(said: &DbError) -> Vec<String> {
     let detail = said.detail().unwrap_or_default();
     let columns = detail.split_once('(').and_then(|(_, rest)| rest.split_once(")=("));
-    match columns {
-        Some((columns, _)) => {
-            format!("another row has the same {}", columns.replace('"', "").replace(", ", " and "))
-        }
-        None => "another row has the same values".to_string(),
-    }
+    let columns = columns.map(|(columns, _)| columns.split(", "));
+    columns.into_iter().flatten().map(|name| name.replace('"', "")).collect()
 }
 
 fn sentence(text: &str) -> String {

@@ -84,9 +84,9 @@ fn sentence(text: &str) -> String {
 /// SQLite names the columns as `UNIQUE constraint failed: tasks.title, tasks.owner`.
 fn constraint(extended: i32, text: &str) -> Fault {
     let subject = text.split_once(": ").map_or("", |(_, rest)| rest);
-    let columns: Vec<&str> =
+    let names: Vec<&str> =
         subject.split(", ").map(|name| name.rsplit('.').next().unwrap_or(name)).collect();
-    let columns = columns.join(" and ");
+    let columns = names.join(" and ");
     let (kind, message) = match extended {
         ffi::SQLITE_CONSTRAINT_UNIQUE
         | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
@@ -110,6 +110,10 @@ fn constraint(extended: i32, text: &str) -> Fault {
         ffi::SQLITE_CONSTRAINT_NOTNULL => {
             let message = fault.message.clone();
             fault.of_field("", message)
+        }
+        ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY => {
+            let message = fault.message.clone();
+            names.into_iter().fold(fault, |fault, name| fault.of_field(name, message.as_str()))
         }
         _ => fault,
     }
