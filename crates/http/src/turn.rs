@@ -399,6 +399,9 @@ impl Turn {
         if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
             error.internal = false;
             error.message.clear();
+            if error.kind == Kind::Invalid && !self.exchange.method.is_safe() {
+                error.kind = Kind::Unprocessable;
+            }
         }
         let problem = if error.kind == Kind::NotAllowed && !error.internal {
             Problem::not_allowed(self.verbs())
