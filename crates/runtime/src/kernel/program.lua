@@ -78,6 +78,7 @@ K.methods(Server, {
     return self.i_port or DEFAULT_PORT
   end,
   ["start"] = function(self)
+    self._wasTried = true
     if rawget(self, "_server") then return self end
     -- A server may be started before it has something to serve, as the original's scripts do.
     local root = self.i_scheme ~= nil and rootOf(self) or K.classes.SiteMap:store()
@@ -154,7 +155,6 @@ end
 -- Starts the server that a program ends with: it must have something to serve. One that was
 -- started before and stopped stays so.
 local function startLast(server)
-  server._isLast = true
   if rawget(server, "_wasStarted") then return end
   if server.i_port == nil then server.i_port = K.predefined.servePort end
   rootOf(server)
@@ -175,7 +175,7 @@ end
 function entries.warnUnstarted()
   if #servers > 0 then return end
   for _, server in ipairs(K.knownServers()) do
-    if not rawget(server, "_wasStarted") and not rawget(server, "_isLast") then
+    if not rawget(server, "_wasTried") then
       native.write(3, string.format("warning: the server for port %s was never started, so nothing is served\n",
         K.str(server.i_port or DEFAULT_PORT))
         .. "  help: end the program with the server, or send it `start`\n")
