@@ -96,7 +96,7 @@ fn what_was_inserted_has_a_place() {
     assert_eq!(notes.get("/notes/1").json(), made.json());
     // There is no place below this one.
     let both = notes.post("/both", &json!({ "text": "second of two" }));
-    assert_eq!((both.status, both.header("location")), (200, None));
+    assert_eq!((both.status, both.header("location")), (201, None));
     assert_eq!(notes.get("/notes").json().as_array().unwrap().len(), 3);
 }
 

@@ -90,6 +90,9 @@ const WRITES: [(&str, Begin); 5] = [
 async fn writing(subject: &Subject) {
     subject.checking("writing that is given up happened as a whole or not at all");
     let path = "given-up/write";
+    // What an earlier write may still do, of this verb or of one before, where a verb goes on for a
+    // while after it was given up.
+    let mut late = Vec::new();
     for (verb, begin) in WRITES {
         let abilities = subject.abilities;
         let (before, done): (Value, Done) = match verb {
@@ -111,8 +114,6 @@ async fn writing(subject: &Subject) {
             "delete" => (Value::from("before"), |_, _| None),
             _ => (Value::from("before"), |_, text| Some(text.into())),
         };
-        // What an earlier try may still do where a verb goes on for a while after it was given up.
-        let mut late = Vec::new();
         for work in TURNS {
             let text = format!("{verb} {work} ").repeat(2_000);
             settle(subject, path, &before).await;
