@@ -30,7 +30,7 @@ pub struct Content {
 }
 
 /// Attributes of content by their names.
-pub type Metadata = std::collections::BTreeMap<crate::Text, crate::Text>;
+pub type Metadata = std::collections::BTreeMap<String, String>;
 
 /// The content itself.
 #[derive(Default)]

@@ -4,8 +4,8 @@
 use bytes::Bytes;
 use futures_util::stream;
 use runnel_store::{
-    Answer, Body, Content, Context, Entry, Error, Form, Kind, Lazy, Memory, Query, Reference,
-    Result, Store, Value,
+    Answer, Body, Content, Context, Entry, Error, Form, Kind, Lazy, Memory, Metadata, Query,
+    Reference, Result, Store, Value,
 };
 use std::any::Any;
 use std::rc::Rc;
@@ -213,4 +213,22 @@ fn lazy_content() {
     put(&store, "record", Value::record([("m", 0.into())]));
     now(store.merge(&at("record"), rows(), &context)).unwrap();
     assert_eq!(value(&store, "record"), Some(Value::record([("m", 0.into()), ("n", 1.into())])));
+}
+
+#[test]
+fn attributes_are_kept_with_content() {
+    for store in [Memory::dictionary(), Memory::named("attributes").unwrap()] {
+        let metadata = Metadata::from([("author".into(), "ann".into())]);
+        let content = Content {
+            metadata: Some(Rc::new(metadata.clone())),
+            ..Content::text("hi").with_media_type("text/css")
+        };
+        now(store.put(&at("a"), content, &Context::default())).unwrap();
+        let found = now(store.get(&at("a"), &Context::default())).unwrap().unwrap();
+        assert_eq!(found.media_type.as_deref(), Some("text/css"));
+        assert_eq!(found.metadata.as_deref(), Some(&metadata));
+        let known = Context { known: found.entity_tag.clone(), ..Context::default() };
+        let short = now(store.get(&at("a"), &known)).unwrap().unwrap();
+        assert_eq!(short.metadata.as_deref(), Some(&metadata));
+    }
 }
