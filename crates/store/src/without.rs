@@ -6,7 +6,7 @@
 /// implementation of the trait names what it leaves out, so no method is forgotten in silence
 /// (`clippy::missing_trait_methods`).
 ///
-/// ```ignore
+/// ```text
 /// impl Store for Clock {
 ///     fn get(…) { … }
 ///     runnel_store::without!(put, post, merge, delete, list, keys, query, watch, tables);
