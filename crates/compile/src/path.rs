@@ -96,7 +96,7 @@ impl Generator<'_> {
         self.read_for(path, None)
     }
 
-    /// `scheme:path` read, perhaps for the client that a variable tells of.
+    /// `scheme:path` read; `client` is the variable that says whether a client waits for it.
     fn read_for(&mut self, path: &Path, client: Option<&str>) -> Code {
         let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
         let mark = self.mark(path.span);

@@ -10,9 +10,6 @@ use runnel_store::{Error, FieldProblem, Kind, Verbs};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// The `WWW-Authenticate` of a 401 without one of its own, which RFC 9110 section 15.5.2 asks for.
-pub(crate) const CHALLENGE: &str = "Bearer";
-
 /// An error response.
 #[derive(Debug)]
 pub(crate) struct Problem {
@@ -83,7 +80,7 @@ impl Problem {
     }
 
     /// What a store's error means to a client. The message of an error below 500 was written for
-    /// people and is sent, unless it tells of the inside of a program; the others go to the log.
+    /// people and is sent, unless a resource of the program raised it; the others go to the log.
     pub(crate) fn from_error(error: Error, method: &Method, path: &str, id: Option<&str>) -> Self {
         let error = if error.internal { error_inside(error) } else { error };
         let own = error.response.as_deref().and_then(|response| response.status);
@@ -156,11 +153,7 @@ impl Problem {
                 }
             }
         }
-        // Both headers have to be there (RFC 9110 sections 15.5.2 and 15.6.4).
-        if self.status == StatusCode::UNAUTHORIZED {
-            let challenge = headers.entry(header::WWW_AUTHENTICATE);
-            challenge.or_insert(HeaderValue::from_static(CHALLENGE));
-        }
+        add_challenge(self.status, &mut headers);
         if self.status == StatusCode::SERVICE_UNAVAILABLE && !more.is_in_doubt {
             headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
         }
@@ -221,6 +214,14 @@ fn checked_headers(headers: Vec<(String, String)>) -> Vec<(HeaderName, HeaderVal
         (!is_framing(&name) && !OF_CONTENT.contains(&name)).then_some((name, value))
     };
     headers.into_iter().filter_map(pair).collect()
+}
+
+/// A 401 without a challenge of its own gets one, which RFC 9110 section 15.5.2 asks for.
+pub(crate) fn add_challenge(status: StatusCode, headers: &mut HeaderMap) {
+    if status == StatusCode::UNAUTHORIZED {
+        let challenge = headers.entry(header::WWW_AUTHENTICATE);
+        challenge.or_insert(HeaderValue::from_static("Bearer"));
+    }
 }
 
 /// No browser is to guess what an answer is (the Fetch standard, section 3.6). The heads of HTTP/1.1

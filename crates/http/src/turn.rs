@@ -9,7 +9,7 @@ use crate::head::Head;
 use crate::meter::Meter;
 use crate::options::Limits;
 use crate::partial::{self, Outgoing, Sent};
-use crate::problem::{CHALLENGE, Problem, forbid_guessing};
+use crate::problem::{Problem, add_challenge, forbid_guessing};
 use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
@@ -370,10 +370,7 @@ impl Turn {
                 headers.insert(name, value);
             }
         }
-        if status == StatusCode::UNAUTHORIZED {
-            let challenge = headers.entry(header::WWW_AUTHENTICATE);
-            challenge.or_insert(HeaderValue::from_static(CHALLENGE));
-        }
+        add_challenge(status, &mut headers);
         let mut body = body;
         compress::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A site, and a file beside it that is nobody's business. Both are gone after the test.
+/// A site, and a private file beside it. Both are deleted after the test.
 struct Folders(PathBuf);
 
 impl Folders {
@@ -173,7 +173,7 @@ fn links_lead_out_of_no_compressed_site() {
     });
 }
 
-/// A store whose links nobody knows.
+/// A store that cannot be confined.
 struct Escaping;
 
 impl Store for Escaping {

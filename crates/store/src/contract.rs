@@ -258,7 +258,7 @@ impl Contract {
         }
     }
 
-    /// Checks that a record for a table has what every row needs, whoever made it.
+    /// Checks that a record for a table has what every row needs, from programs and clients.
     ///
     /// # Errors
     /// [`Kind::Invalid`] with the fields that are missing.

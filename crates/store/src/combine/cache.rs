@@ -8,8 +8,8 @@ mod recency;
 use super::ReadOnly;
 use super::layer::{Below, Layer};
 use crate::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Confinement, Content, Context, Memory, Outcome,
-    Records, Reference, Result, Shape, Store, Transaction, Value, Verb,
+    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Memory, Outcome, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb,
 };
 use fill::{Extent, Shared, Writing, name};
 use futures_util::StreamExt;
@@ -328,15 +328,8 @@ impl Layer for Cache {
         self.shared.source.conditions(reference).min(Conditions::Presence)
     }
 
-    /// Confined at its root alone, where names are the same.
-    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
-        match self.shared.source.confined(reference, links) {
-            Confinement::By(inner) if reference.name().is_none() => {
-                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
-            }
-            Confinement::By(_) => Confinement::Impossible,
-            other => other,
-        }
+    fn keeps_names(&self) -> bool {
+        true
     }
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {

@@ -152,20 +152,12 @@ pub trait Layer: Sized + 'static {
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        let query = query.clone();
-        self.around(Verb::Query, reference, context, move |inner, on, context| {
-            inner.query(on, &query, context)
-        })
+        query_below(self, reference, query, context)
     }
 
     /// [`Store::watch`].
     fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let changes = self
-            .around(Verb::Watch, reference, context, |inner, on, context| inner.watch(on, context));
-        match self.up(reference) {
-            None => changes,
-            Some(up) => renamed(changes, reference, up),
-        }
+        watch_below(self, reference, context)
     }
 
     /// [`Store::verbs`].
@@ -180,14 +172,21 @@ pub trait Layer: Sized + 'static {
         below.map_or(Conditions::None, |below| below.store.conditions(&below.reference))
     }
 
-    /// [`Store::confined`]: this layer over the confined inner store. A layer that renames is
-    /// confined at its root alone, and only where that is the root of the inner store: it would
-    /// rename what is below the confined root once more.
+    /// Whether the layer keeps something by the names of its root, so that a copy with another root
+    /// would find it under other names.
+    fn keeps_names(&self) -> bool {
+        false
+    }
+
+    /// [`Store::confined`]: this layer over the confined inner store. A layer that renames, or keeps
+    /// names, is confined at its root alone, and only where that is the root of the inner store: it
+    /// would rename what is below the confined root once more.
     fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
         let Ok(below) = self.below(Verb::Get, reference) else { return Confinement::Impossible };
         let are_roots = reference.name().is_none() && below.reference.name().is_none();
+        let are_same = self.up(reference).is_none() && !self.keeps_names();
         match below.store.confined(&below.reference, links) {
-            Confinement::By(inner) if self.up(reference).is_none() || are_roots => {
+            Confinement::By(inner) if are_same || are_roots => {
                 self.over(inner).map_or(Confinement::Impossible, Confinement::By)
             }
             Confinement::By(_) => Confinement::Impossible,
@@ -202,9 +201,7 @@ pub trait Layer: Sized + 'static {
         records: Box<dyn Records>,
         context: &Context,
     ) -> Answer<u64> {
-        self.around(Verb::Post, reference, context, move |inner, on, context| {
-            inner.with_tables(Verb::Post, on, |tables| tables.insert(on, records, context))
-        })
+        insert_below(self, reference, records, context)
     }
 
     /// [`Tables::run`].
@@ -215,12 +212,7 @@ pub trait Layer: Sized + 'static {
         parameters: Vec<Value>,
         context: &Context,
     ) -> Answer<Content> {
-        let statement = statement.to_string();
-        self.around(Verb::Query, reference, context, move |inner, on, context| {
-            inner.with_tables(Verb::Query, on, |tables| {
-                tables.run(on, &statement, parameters, context)
-            })
-        })
+        run_below(self, reference, statement, parameters, context)
     }
 
     /// [`Tables::migrate`].
@@ -262,6 +254,61 @@ pub trait Layer: Sized + 'static {
             Err(_) => Vec::new(),
         }
     }
+}
+
+// What a layer does that adds nothing to a verb, for those that add to it.
+
+/// The query of the inner store.
+pub(super) fn query_below<L: Layer>(
+    layer: &L,
+    reference: &Reference,
+    query: &Query,
+    context: &Context,
+) -> Answer<Content> {
+    let query = query.clone();
+    layer.around(Verb::Query, reference, context, move |inner, on, context| {
+        inner.query(on, &query, context)
+    })
+}
+
+/// The changes of the inner store, with the names of the caller.
+pub(super) fn watch_below<L: Layer>(
+    layer: &L,
+    reference: &Reference,
+    context: &Context,
+) -> Answer<Changes> {
+    let changes = layer
+        .around(Verb::Watch, reference, context, |inner, on, context| inner.watch(on, context));
+    match layer.up(reference) {
+        None => changes,
+        Some(up) => renamed(changes, reference, up),
+    }
+}
+
+/// The insertion into the inner store.
+pub(super) fn insert_below<L: Layer>(
+    layer: &L,
+    reference: &Reference,
+    records: Box<dyn Records>,
+    context: &Context,
+) -> Answer<u64> {
+    layer.around(Verb::Post, reference, context, move |inner, on, context| {
+        inner.with_tables(Verb::Post, on, |tables| tables.insert(on, records, context))
+    })
+}
+
+/// The statement run by the inner store.
+pub(super) fn run_below<L: Layer>(
+    layer: &L,
+    reference: &Reference,
+    statement: &str,
+    parameters: Vec<Value>,
+    context: &Context,
+) -> Answer<Content> {
+    let statement = statement.to_string();
+    layer.around(Verb::Query, reference, context, move |inner, on, context| {
+        inner.with_tables(Verb::Query, on, |tables| tables.run(on, &statement, parameters, context))
+    })
 }
 
 #[deny(clippy::missing_trait_methods)]

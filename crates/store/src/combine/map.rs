@@ -1,6 +1,6 @@
 //! Other references and other content, by functions.
 
-use super::layer::{Below, Layer, PathUp};
+use super::layer::{Below, Layer, PathUp, insert_below, query_below, run_below, watch_below};
 use super::{when_new, without_content};
 use crate::{
     Answer, Changes, Content, Context, Entry, Error, Kind, Outcome, Query, Records, Reference,
@@ -196,19 +196,11 @@ impl Layer for Map {
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        let query = query.clone();
-        let found = self.around(Verb::Query, reference, context, move |inner, on, context| {
-            inner.query(on, &query, context)
-        });
-        self.read(Verb::Query, reference, found)
+        self.read(Verb::Query, reference, query_below(self, reference, query, context))
     }
 
     fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let mut changes = self
-            .around(Verb::Watch, reference, context, |inner, on, context| inner.watch(on, context));
-        if let Some(up) = self.up(reference) {
-            changes = super::renamed(changes, reference, up);
-        }
+        let changes = watch_below(self, reference, context);
         if self.reading.is_some() { without_content(changes) } else { changes }
     }
 
@@ -225,9 +217,7 @@ impl Layer for Map {
                            written; post them one by one";
             return Error::new(Kind::NotAllowed, message).on(Verb::Post, reference).into();
         }
-        self.around(Verb::Post, reference, context, move |inner, on, context| {
-            inner.with_tables(Verb::Post, on, |tables| tables.insert(on, records, context))
-        })
+        insert_below(self, reference, records, context)
     }
 
     fn layer_run(
@@ -237,13 +227,8 @@ impl Layer for Map {
         parameters: Vec<Value>,
         context: &Context,
     ) -> Answer<Content> {
-        let statement = statement.to_string();
-        let found = self.around(Verb::Query, reference, context, move |inner, on, context| {
-            inner.with_tables(Verb::Query, on, |tables| {
-                tables.run(on, &statement, parameters, context)
-            })
-        });
-        self.read(Verb::Query, reference, found)
+        let ran = run_below(self, reference, statement, parameters, context);
+        self.read(Verb::Query, reference, ran)
     }
 }
 

@@ -1,6 +1,6 @@
 //! One store for each first part of the path, or for each scheme.
 
-use super::layer::{Below, Layer, PathUp};
+use super::layer::{Below, Layer, PathUp, watch_below};
 use super::{Relative, in_order, renamed, until_error};
 use crate::{
     Answer, Changes, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
@@ -180,16 +180,6 @@ impl Route {
         all
     }
 
-    /// The changes of one store, with references as the watcher names them.
-    fn watch_one(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let changes = self
-            .around(Verb::Watch, reference, context, |store, on, context| store.watch(on, context));
-        match self.up(reference) {
-            Some(up) => renamed(changes, reference, up),
-            None => changes,
-        }
-    }
-
     fn is_root(&self, reference: &Reference) -> bool {
         self.by == By::Segment && reference.name().is_none()
     }
@@ -296,7 +286,7 @@ impl Layer for Route {
         let all = if self.is_root(reference) {
             self.watch_all(reference, context)
         } else {
-            self.watch_one(reference, context).map(|changes| vec![changes])
+            watch_below(self, reference, context).map(|changes| vec![changes])
         };
         let on = reference.clone();
         let watched = all.map(move |all| -> Changes {

@@ -5,8 +5,8 @@ mod pending;
 use super::ReadOnly;
 use super::layer::{Below, Layer};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Conditions, Confinement, Content, Context, Error, Kind, Outcome,
-    Reference, Result, Store, Value, Verb,
+    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
+    Result, Store, Value, Verb,
 };
 use pending::{Found, Pending};
 use std::cell::RefCell;
@@ -260,14 +260,7 @@ impl Layer for WriteBack {
         self.write(reference, None, context)
     }
 
-    /// Confined at its root alone, where what is pending has the same names.
-    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
-        match self.source.confined(reference, links) {
-            Confinement::By(inner) if reference.name().is_none() => {
-                self.over(inner).map_or(Confinement::Impossible, Confinement::By)
-            }
-            Confinement::By(_) => Confinement::Impossible,
-            other => other,
-        }
+    fn keeps_names(&self) -> bool {
+        true
     }
 }
