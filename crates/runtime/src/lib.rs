@@ -19,7 +19,6 @@ mod kernel;
 mod known;
 mod load;
 mod markup;
-#[allow(dead_code)]
 mod memory;
 mod native;
 mod natives;
