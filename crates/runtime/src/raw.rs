@@ -12,8 +12,7 @@ use std::rc::Rc;
 ///
 /// Every method relies on the same two facts, which the isolate keeps: the state is alive (the
 /// isolate outlives its fibers and objects), and it is used on the isolate's own thread only.
-/// Methods that allocate may raise Lua's memory error; they are called under a protected call or
-/// with the slack that the memory limit leaves.
+/// Methods that allocate never raise the memory error ([`crate::memory`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stack(pub(crate) *mut lua_State);
 
@@ -29,6 +28,9 @@ pub(crate) enum Type {
     Userdata,
     Other,
 }
+
+/// How much one step of a collection looks at, in KiB.
+const COLLECT_STEP: c_int = 32;
 
 const NATIVE: *const c_void = &raw const MARK as *const c_void;
 const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
@@ -58,9 +60,10 @@ impl Stack {
         unsafe { ffi::lua_settop(self.0, top) }
     }
 
-    /// How large the heap is, in KiB.
-    pub(crate) fn heap_size(self) -> c_int {
-        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) }
+    /// One small step of a collection, which begins where none is under way. Answers whether the
+    /// cycle has ended.
+    pub(crate) fn collect_step(self) -> bool {
+        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCSTEP, COLLECT_STEP) == 1 }
     }
 
     /// How far the heap may grow before the next collection begins, in percent of what is alive.
@@ -317,7 +320,10 @@ impl Stack {
 
     /// Calls what lies below the arguments; `false` leaves the error on the stack.
     pub(crate) fn protected_call(self, arguments: c_int, results: c_int) -> bool {
-        unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
+        let mode = crate::memory::enter_engine();
+        let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
+        crate::memory::leave(mode);
+        status == ffi::LUA_OK
     }
 
     /// Moves values from the top of this stack to another of the same isolate.
@@ -328,6 +334,7 @@ impl Stack {
 
 /// Drops a value of Rust that Lua no longer reaches.
 unsafe extern "C-unwind" fn collect_native(state: *mut lua_State) -> c_int {
+    let mode = crate::memory::enter_native();
     // SAFETY: called by the collector once for each value that `push_native` wrote.
     unsafe {
         let place = ffi::lua_touserdata(state, 1).cast::<Rc<dyn Any>>();
@@ -335,5 +342,6 @@ unsafe extern "C-unwind" fn collect_native(state: *mut lua_State) -> c_int {
             place.drop_in_place();
         }
     }
+    crate::memory::leave(mode);
     0
 }

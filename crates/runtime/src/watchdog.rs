@@ -94,11 +94,6 @@ impl Watchdog {
         outer
     }
 
-    /// Lets the hook fire at the next instruction.
-    pub(crate) fn fire_at_once(&self) {
-        arm(SIGNAL);
-    }
-
     /// It ends or waits. Answers whether an error was raised in it because it was late.
     pub(crate) fn end(&self, outer: Outer) -> bool {
         DEADLINE.set(outer.deadline);
@@ -151,6 +146,11 @@ fn watch(shared: &Shared, target: usize) {
     }
 }
 
+/// Lets the hook fire at the next instruction of the engine of this thread.
+pub(crate) fn fire() {
+    arm(SIGNAL);
+}
+
 extern "C" fn arm(_signal: c_int) {
     let state = STATE.get();
     if !state.is_null() {
@@ -165,6 +165,11 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     // when it leaves by an error or a yield.
     unsafe {
         ffi::lua_sethook(state, None, 0, 0);
+        if crate::memory::takes_raise() {
+            ffi::lua_checkstack(state, 2);
+            crate::raw::Stack(state).push_bytes(crate::memory::MESSAGE);
+            ffi::lua_error(state);
+        }
         let late = match DEADLINE.get() {
             Some(deadline) => Instant::now() >= deadline,
             None => false,
