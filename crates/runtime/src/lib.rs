@@ -31,6 +31,7 @@ mod rows;
 mod run;
 mod scheduler;
 mod script_store;
+mod sliced;
 mod socket;
 mod value;
 mod watchdog;

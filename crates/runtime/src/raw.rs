@@ -41,6 +41,12 @@ thread_local! {
     static NATIVE_METATABLE: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
 }
 
+// SAFETY: the signature is that of LuaJIT's lj_api.c.
+unsafe extern "C-unwind" {
+    /// Exported by LuaJIT, not declared by mlua for it.
+    fn lua_isyieldable(state: *mut lua_State) -> c_int;
+}
+
 /// A reference to a Lua value, kept in the engine's registry.
 pub(crate) type Slot = i32;
 
@@ -72,6 +78,34 @@ impl Stack {
     /// Makes room; `false` when the stack is at its limit.
     pub(crate) fn reserve(self, count: c_int) -> bool {
         unsafe { ffi::lua_checkstack(self.0, count) != 0 }
+    }
+
+    /// Whether the code that runs on this stack can wait: no call of C lies in between.
+    pub(crate) fn can_yield(self) -> bool {
+        unsafe { lua_isyieldable(self.0) != 0 }
+    }
+
+    /// Whether what is asked for with this stack can be answered later: by code that can wait, or
+    /// where no code runs.
+    pub(crate) fn can_wait(self) -> bool {
+        // SAFETY: the record is written before it is read, and only when there is a level.
+        let runs = unsafe { ffi::lua_getstack(self.0, 0, &mut std::mem::zeroed()) != 0 };
+        self.can_yield() || !runs
+    }
+
+    /// Removes a value; those above it move down.
+    pub(crate) fn remove(self, index: c_int) {
+        unsafe { ffi::lua_remove(self.0, index) }
+    }
+
+    /// Moves the value on top to an index, in the place of what lies there.
+    pub(crate) fn replace(self, index: c_int) {
+        unsafe { ffi::lua_replace(self.0, index) }
+    }
+
+    /// Pushes a new coroutine; answers its stack.
+    pub(crate) fn new_thread(self) -> Stack {
+        Stack(unsafe { ffi::lua_newthread(self.0) })
     }
 
     pub(crate) fn absolute(self, index: c_int) -> c_int {

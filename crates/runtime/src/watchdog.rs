@@ -160,12 +160,6 @@ extern "C" fn arm(_signal: c_int) {
     }
 }
 
-// SAFETY: the signature is that of LuaJIT's lj_api.c.
-unsafe extern "C-unwind" {
-    /// Exported by LuaJIT, not declared by mlua for it.
-    fn lua_isyieldable(state: *mut lua_State) -> c_int;
-}
-
 unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) {
     // SAFETY: called by the engine on its own thread; no Rust value with a destructor is alive
     // when it leaves by an error or a yield.
@@ -190,7 +184,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             ffi::lua_call(state, 0, 1);
             ffi::lua_error(state);
         }
-        if lua_isyieldable(state) != 0 {
+        if crate::raw::Stack(state).can_yield() {
             ffi::lua_yield(state, 0);
         }
     }
