@@ -36,7 +36,7 @@ fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
     let stack = arguments.0;
     let call = isolate.call();
     let text = Bytes::copy_from_slice(arguments.bytes(1));
-    let sent = call.from_client;
+    let sent = call.from_client.clone();
     if text.len() <= AT_ONCE || !stack.can_wait() {
         let (tape, origin) = attempt!(parsed(text, sent.as_ref().and_then(body)));
         let slot = attempt!(build_now(isolate, stack, Source::of_tape(Arc::new(tape)), origin));
@@ -47,8 +47,7 @@ fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::later(async move {
         let parsed = DATA_POOL.attempt(move || parsed(text, sent.as_ref()));
         let (tape, origin) = parsed.await?;
-        // SEAM: Context::hold(bytes).
-        let _ = engine_bytes(tape.size());
+        crate::memory::hold(&isolate, &call, engine_bytes(tape.size())).await?;
         build(isolate, Source::of_tape(Arc::new(tape)), origin).await
     })
 }

@@ -78,7 +78,7 @@ pub(crate) async fn run<T>(
         let began = isolate.scheduler().begin();
         let outcome = step(&mut Slice::of(SLICE));
         ran += Scheduler::end(isolate.scheduler(), began);
-        isolate.collector().look(isolate.stack());
+        isolate.collector().look(isolate);
         if let Some(value) = outcome? {
             return Ok(value);
         }
