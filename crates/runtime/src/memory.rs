@@ -188,6 +188,11 @@ pub(crate) fn is_exceeded() -> bool {
     heap(|heap| heap.used > heap.most).unwrap_or_default()
 }
 
+/// The error of native work that stops for want of memory.
+pub(crate) fn error(isolate: &crate::isolate::Isolate) -> runnel_store::Error {
+    crate::fault::Fault::of_engine(&String::from_utf8_lossy(MESSAGE)).into_error(isolate)
+}
+
 /// After a whole collection: whether so little is free that it would have to begin again soon. Sets
 /// the alarm anew.
 pub(crate) fn is_exhausted() -> bool {
