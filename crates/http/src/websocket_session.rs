@@ -29,6 +29,9 @@ const PARTING: Duration = Duration::from_secs(2);
 /// How long the program may take to end when the client has said its last.
 const DRAINING: Duration = Duration::from_secs(5);
 
+/// Bytes read from the client at a time, allocated for as long as the connection lasts.
+const READ_BUFFER: usize = 4 * 1024;
+
 type Frames = WebSocketStream<Socket>;
 
 /// Why a conversation ends.
@@ -47,7 +50,11 @@ pub(crate) async fn run(
     meter: Rc<Meter>,
     most: usize,
 ) {
-    let config = WebSocketConfig::default().max_message_size(Some(most)).max_frame_size(Some(most));
+    let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER)
+        .write_buffer_size(0)
+        .max_message_size(Some(most))
+        .max_frame_size(Some(most));
     let mut frames =
         WebSocketStream::from_partially_read(socket, early.to_vec(), Role::Server, Some(config))
             .await;
