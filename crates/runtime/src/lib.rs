@@ -19,6 +19,8 @@ mod kernel;
 mod known;
 mod load;
 mod markup;
+#[allow(dead_code)]
+mod memory;
 mod native;
 mod natives;
 mod object;

@@ -13,6 +13,7 @@ pub mod conformance;
 pub mod json;
 
 mod answer;
+mod budget;
 mod calendar;
 mod change;
 mod coding;
@@ -53,6 +54,7 @@ mod watchers;
 mod without;
 
 pub use answer::Answer;
+pub use budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
 pub use calendar::{date_of_day, day_of_date};
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use coding::coding_quality;
