@@ -313,6 +313,8 @@ impl Frames {
                     _ => return Poll::Ready(Err(Fault::Gone)),
                 }
             }
+            // What was sent is not kept.
+            self.outgoing = Outgoing::default();
             match self.pong.take() {
                 Some(payload) => self.begin_outgoing(Opcode::Pong, true, false, payload),
                 None => break,
