@@ -40,13 +40,6 @@ fn wake(waker: &Cell<Option<Waker>>) {
     }
 }
 
-fn length(message: &Message) -> usize {
-    match message {
-        Message::Text(text) => text.len(),
-        Message::Bytes(bytes) => bytes.len(),
-    }
-}
-
 /// Both ends of an empty queue.
 pub(super) fn queue() -> (Giver, Taker) {
     let queue = Rc::<Queue>::default();
@@ -75,7 +68,7 @@ impl Giver {
 
     pub(super) fn give(&self, message: Message, held: Held) {
         if !self.0.left.get() {
-            self.0.bytes.set(self.0.bytes.get() + length(&message));
+            self.0.bytes.set(self.0.bytes.get() + message.len());
             self.0.messages.borrow_mut().push_back((message, held));
             wake(&self.0.taker);
         }
@@ -98,7 +91,7 @@ impl Stream for Taker {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let taken = self.0.messages.borrow_mut().pop_front();
         if let Some((message, _)) = taken {
-            self.0.bytes.set(self.0.bytes.get() - length(&message));
+            self.0.bytes.set(self.0.bytes.get() - message.len());
             wake(&self.0.giver);
             return Poll::Ready(Some(Ok(message)));
         }
