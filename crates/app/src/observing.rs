@@ -195,6 +195,8 @@ impl WatchedServer {
     /// Stops, and is not ready meanwhile. Answers whether all requests were answered in time.
     /// With a grace, another process takes over the port, and no client is to lose a request.
     pub(crate) async fn stop(&self, grace: Option<Duration>, patience: Duration) -> bool {
+        // Only the first time.
+        let Some(held) = self.held.take() else { return true };
         if let Some(observing) = &self.observing {
             observing.drain();
         }
@@ -202,7 +204,7 @@ impl WatchedServer {
             Some(grace) => self.server.leave(grace, patience).await,
             None => self.server.stop(patience).await,
         };
-        self.held.take();
+        drop(held);
         if let Some(observing) = &self.observing {
             observing.end().await;
         }

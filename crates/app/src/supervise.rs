@@ -27,6 +27,8 @@ use tokio::sync::mpsc;
 const STARTING: Duration = Duration::from_secs(60);
 /// How long an old version may take for what is under way; then it is killed.
 const LEAVING: Duration = Duration::from_secs(30);
+/// How long a program that is told to end at once may write what its stores still hold.
+const CUTTING: Duration = Duration::from_secs(5);
 /// The pauses before a program that died early is started again: doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -222,11 +224,17 @@ impl Supervisor {
         }
     }
 
-    /// Asks all to stop.
+    /// Asks all to stop; the second time, at once.
     fn stop(&mut self, status: u8) {
-        self.ending = Some(status);
-        notify::notify("STOPPING=1");
+        let is_again = self.ending.replace(status).is_some();
         let processes: Vec<u32> = self.children().map(|child| child.process()).collect();
+        if is_again {
+            self.children().for_each(|child| child.say("cut"));
+            processes.into_iter().for_each(|one| self.later(CUTTING, Event::Overdue(one)));
+            return;
+        }
+        notify::notify("STOPPING=1");
+        self.sockets.close();
         for child in self.children() {
             child.terminate();
         }

@@ -1,6 +1,7 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
+use crate::listen::close_queue;
 use crate::unix::{SocketFile, accept_unix};
 use futures_util::FutureExt;
 use std::io;
@@ -23,12 +24,14 @@ pub struct Share {
 pub(crate) enum Incoming {
     /// Our own socket, which is closed with us.
     Listener(TcpListener),
-    /// A socket on which others listen too: what waits at our end is left to them.
+    /// A socket on which others listen too.
     Shared(TcpListener),
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
     /// Handed over one by one.
     Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
+    /// Nothing comes any more.
+    Closed,
 }
 
 impl Incoming {
@@ -41,27 +44,41 @@ impl Incoming {
                 Some(handed) => taken(handed),
                 None => std::future::pending().await,
             },
+            Incoming::Closed => std::future::pending().await,
         }
     }
 
-    /// At the end: a connection that is ours already, so that nobody else would answer it.
-    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
+    /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
+    /// its queue is theirs unless it is to be emptied.
+    pub(crate) fn close(&mut self, empties_queue: bool) {
         match self {
-            Incoming::Listener(listener) => listener.accept().now_or_never()?.ok(),
-            Incoming::Shared(_) | Incoming::Unix(_, None) => None,
-            Incoming::Unix(listener, Some(_)) => {
-                taken(accept_unix(listener).now_or_never()?.ok()?).ok()
+            Incoming::Listener(listener) => close_queue(listener),
+            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => {
+                *self = Incoming::Closed;
             }
-            Incoming::Handed(receiver, leave) => {
+            Incoming::Unix(_, file) => drop(file.take()),
+            Incoming::Handed(_, leave) => {
                 if let Some(leave) = leave.take() {
                     leave();
                 }
-                loop {
-                    if let Ok(connection) = taken(receiver.recv().await?) {
-                        return Some(connection);
-                    }
-                }
             }
+            Incoming::Shared(_) | Incoming::Closed => {}
+        }
+    }
+
+    /// After [`Incoming::close`]: the next connection that waits.
+    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        match self {
+            Incoming::Listener(listener) | Incoming::Shared(listener) => {
+                listener.accept().now_or_never()?.ok()
+            }
+            Incoming::Unix(listener, _) => taken(accept_unix(listener).now_or_never()?.ok()?).ok(),
+            Incoming::Handed(receiver, _) => loop {
+                if let Ok(connection) = taken(receiver.recv().await?) {
+                    return Some(connection);
+                }
+            },
+            Incoming::Closed => None,
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Opening the listening socket, with an error that says what to do.
 
 use runnel_store::{Error, Kind, Result};
+#[cfg(target_os = "linux")]
+use socket2::{SockFilter, SockRef};
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsFd;
 use tokio::net::{TcpListener, TcpSocket};
 
 /// Connections that the system keeps waiting until they are accepted. Linux cuts it to
@@ -22,6 +25,32 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener> {
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
     listen(address)?.into_std().map_err(|error| explain(error, address))
 }
+
+/// Lets no further connection into the queue of a listening socket that is about to be closed.
+///
+/// The system completes handshakes by itself and resets what is in the queue when the socket is
+/// closed: a client that connects between the last `accept` and `close` would lose its request. A
+/// packet filter drops the first packet of each new handshake (SYN without ACK) instead; the client
+/// sends it again after a second and is refused. Where there are no such filters the short gap remains.
+pub fn close_queue(listener: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = SockRef::from(listener).attach_filter(&DROP_NEW) {
+        tracing::debug!(%error, "a listening socket has no filter");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
+}
+
+/// For a packet that begins with the header of TCP (RFC 9293 section 3.1).
+#[cfg(target_os = "linux")]
+const DROP_NEW: [SockFilter; 5] = [
+    // The flags, of which only SYN and ACK are kept: a packet with SYN alone is dropped.
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x54, 0, 0, 0x12),
+    SockFilter::new(0x15, 0, 1, 0x02),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
@@ -64,6 +93,31 @@ mod tests {
         let error = listen(address).unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
         assert!(error.message.contains(&format!("port {} is taken", address.port())));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_closed_queue_takes_nobody_and_loses_nobody() {
+        use std::io::{Read, Write};
+        use std::net::TcpStream;
+        use std::time::Duration;
+        let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        close_queue(&listener);
+        let late = TcpStream::connect_timeout(&address, Duration::from_millis(100));
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        listener.set_nonblocking(true).unwrap();
+        let mut accepted = listener.accept().unwrap().0;
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(listener);
+        client.write_all(b"x").unwrap();
+        accepted.set_nonblocking(false).unwrap();
+        accepted.read_exact(&mut [0]).unwrap();
+        assert_eq!(
+            TcpStream::connect(address).unwrap_err().kind(),
+            io::ErrorKind::ConnectionRefused
+        );
     }
 
     #[tokio::test]

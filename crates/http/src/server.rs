@@ -44,6 +44,8 @@ struct Shared {
     ended: Notify,
     /// No connection is to be accepted any more.
     stop: Notify,
+    /// Whether connections that wait on a socket of others are accepted before.
+    empties_queue: Cell<bool>,
 }
 
 /// Serves a store: every request becomes a verb on it.
@@ -154,6 +156,7 @@ fn start(
         next: Cell::new(0),
         ended: Notify::new(),
         stop: Notify::new(),
+        empties_queue: Cell::new(false),
     });
     let accepting = tokio::task::spawn_local(accept(incoming, shared.clone()));
     Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
@@ -189,11 +192,14 @@ impl Server {
         self.shared.root.borrow().clone()
     }
 
-    /// Stops: no connection is accepted any more (when this returns, the port is free), idle ones
-    /// are closed, requests under way are answered. What is not done when the patience ends is
-    /// cut. Answers whether all was done.
+    /// Drains: no connection is accepted any more, and the port is free at once. Connections that
+    /// are open are answered with `Connection: close` (HTTP/1.1) or get GOAWAY (HTTP/2); one
+    /// without a request for [`Limits::drain_time`] closes, WebSockets and streams of events end.
+    /// What is not done when the patience ends is cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
-        self.accept_no_more().await;
+        self.accept_no_more(true).await;
+        let quiet = self.shared.limits.drain_time;
+        self.shared.tell(|meter| meter.drain(quiet));
         self.end(patience).await
     }
 
@@ -201,16 +207,18 @@ impl Server {
     /// open connections are not closed for as long as the grace lasts: a request on one is
     /// answered, and its answer says that it was the last one. Then as [`Server::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
-        self.accept_no_more().await;
+        self.accept_no_more(false).await;
         self.shared.tell(|meter| meter.leaving.set(true));
         // Those that are left are idle, or long at work.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
+        self.shared.tell(|meter| meter.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
-    async fn accept_no_more(&self) {
+    async fn accept_no_more(&self, empties_queue: bool) {
         let accepting = self.accepting.take();
         if let Some(accepting) = accepting {
+            self.shared.empties_queue.set(empties_queue);
             self.shared.stop.notify_one();
             // It ends at once; an error would say that it had panicked.
             let _ = accepting.await;
@@ -218,7 +226,6 @@ impl Server {
     }
 
     async fn end(&self, patience: Duration) -> bool {
-        self.shared.tell(|meter| meter.stopping.set(true));
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
             self.shared.tell(|meter| meter.cut.set(true));
@@ -270,8 +277,9 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
             }
         }
     }
-    // Connections that the system has accepted for us already are still served: closing the
-    // listener would reset them.
+    // The system has accepted the connections in the queue of the socket: closing it would reset
+    // them, so they are served.
+    incoming.close(shared.empties_queue.get());
     while let Some((stream, peer)) = incoming.left_over().await {
         begin(stream, peer, &shared);
     }
