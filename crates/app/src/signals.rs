@@ -17,7 +17,7 @@ static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender
 /// The supervisor was told to stop twice.
 static CUT: LazyLock<watch::Sender<bool>> = LazyLock::new(|| watch::Sender::new(false));
 /// Signals within this time are the same request to stop: a terminal and a wrapper both send one.
-const SAME: Duration = Duration::from_millis(500);
+pub(crate) const SAME: Duration = Duration::from_millis(500);
 
 /// Waits for SIGTERM, SIGINT, or the program's own wish to end; answers the exit status that goes
 /// with it.

@@ -1,9 +1,8 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
-use crate::listen::close_queue;
+use crate::listen::{Queue, close_queue};
 use crate::unix::{SocketFile, accept_unix};
-use futures_util::FutureExt;
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
@@ -29,9 +28,13 @@ pub(crate) enum Incoming {
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
     /// Handed over one by one.
-    Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
-    /// Nothing comes any more.
-    Closed,
+    Handed(mpsc::Receiver<Handed>, Box<dyn FnOnce()>),
+}
+
+/// What waits when no more connections are accepted.
+pub(crate) enum Rest {
+    Queue(Queue),
+    Handed(mpsc::Receiver<Handed>),
 }
 
 impl Incoming {
@@ -44,41 +47,42 @@ impl Incoming {
                 Some(handed) => taken(handed),
                 None => std::future::pending().await,
             },
-            Incoming::Closed => std::future::pending().await,
         }
     }
 
     /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
     /// its queue is theirs unless it is to be emptied.
-    pub(crate) fn close(&mut self, empties_queue: bool) {
+    pub(crate) fn close(self, empties_queue: bool) -> Option<Rest> {
         match self {
-            Incoming::Listener(listener) => close_queue(listener),
-            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => {
-                *self = Incoming::Closed;
+            Incoming::Listener(listener) => {
+                close_queue(&listener);
+                Queue::of_port(listener).ok().map(Rest::Queue)
             }
-            Incoming::Unix(_, file) => drop(file.take()),
-            Incoming::Handed(_, leave) => {
-                if let Some(leave) = leave.take() {
-                    leave();
-                }
+            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => None,
+            Incoming::Shared(listener) => Queue::of_port(listener).ok().map(Rest::Queue),
+            Incoming::Unix(listener, file) => {
+                drop(file);
+                Queue::of_unix(listener).ok().map(Rest::Queue)
             }
-            Incoming::Shared(_) | Incoming::Closed => {}
+            Incoming::Handed(receiver, leave) => {
+                leave();
+                Some(Rest::Handed(receiver))
+            }
         }
     }
+}
 
-    /// After [`Incoming::close`]: the next connection that waits.
-    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
-        match self {
-            Incoming::Listener(listener) | Incoming::Shared(listener) => {
-                listener.accept().now_or_never()?.ok()
+impl Rest {
+    /// The next connection that waits.
+    pub(crate) async fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        loop {
+            let handed = match self {
+                Rest::Queue(queue) => queue.next().await?,
+                Rest::Handed(receiver) => receiver.recv().await?,
+            };
+            if let Ok(connection) = taken(handed) {
+                return Some(connection);
             }
-            Incoming::Unix(listener, _) => taken(accept_unix(listener).now_or_never()?.ok()?).ok(),
-            Incoming::Handed(receiver, _) => loop {
-                if let Ok(connection) = taken(receiver.recv().await?) {
-                    return Some(connection);
-                }
-            },
-            Incoming::Closed => None,
         }
     }
 }

@@ -1,12 +1,16 @@
 //! Opening the listening socket, with an error that says what to do.
 
+use crate::incoming::Handed;
+use crate::unix::UNIX_PEER;
 use runnel_store::{Error, Kind, Result};
+use socket2::Socket;
 #[cfg(target_os = "linux")]
 use socket2::{SockFilter, SockRef};
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
-use tokio::net::{TcpListener, TcpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 /// Connections that the system keeps waiting until they are accepted. Linux cuts it to
 /// `net.core.somaxconn`.
@@ -39,6 +43,56 @@ pub fn close_queue(listener: &impl AsFd) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = listener;
+}
+
+/// How long a client that began a handshake before [`close_queue`] may take to end it.
+const HANDSHAKE: Duration = Duration::from_millis(5);
+
+/// The connections in the queue of a listening socket that is about to be closed.
+pub struct Queue {
+    socket: Socket,
+    has_waited: bool,
+}
+
+impl Queue {
+    /// That of a port.
+    ///
+    /// # Errors
+    /// The event loop does not give the socket back.
+    pub fn of_port(listener: TcpListener) -> io::Result<Queue> {
+        Ok(Queue { socket: listener.into_std()?.into(), has_waited: false })
+    }
+
+    /// That of a Unix socket.
+    ///
+    /// # Errors
+    /// The event loop does not give the socket back.
+    pub fn of_unix(listener: UnixListener) -> io::Result<Queue> {
+        Ok(Queue { socket: OwnedFd::from(listener.into_std()?).into(), has_waited: false })
+    }
+
+    /// The next connection. The system is asked, because the event loop may not have heard of it yet.
+    pub async fn next(&mut self) -> Option<Handed> {
+        loop {
+            match self.socket.accept() {
+                Ok((stream, peer)) => {
+                    return Some((stream.into(), peer.as_socket().unwrap_or(UNIX_PEER)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.has_waited => {
+                    self.has_waited = true;
+                    tokio::time::sleep(HANDSHAKE).await;
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// A client that went away between its connecting and our accepting.
+pub(crate) fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 /// For a packet that begins with the header of TCP (RFC 9293 section 3.1).

@@ -2,7 +2,7 @@
 
 use crate::connection::Conversation;
 use crate::incoming::{Incoming, Share};
-use crate::listen::listen;
+use crate::listen::{is_of_the_client, listen};
 use crate::meter::Meter;
 use crate::observe::Observer;
 use crate::options::{Limits, Options};
@@ -137,7 +137,7 @@ pub async fn serve_handed(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
-    start(Incoming::Handed(share.connections, Some(share.leave)), address, root, options)
+    start(Incoming::Handed(share.connections, share.leave), address, root, options)
 }
 
 fn start(
@@ -279,8 +279,8 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
     }
     // The system has accepted the connections in the queue of the socket: closing it would reset
     // them, so they are served.
-    incoming.close(shared.empties_queue.get());
-    while let Some((stream, peer)) = incoming.left_over().await {
+    let Some(mut rest) = incoming.close(shared.empties_queue.get()) else { return };
+    while let Some((stream, peer)) = rest.next().await {
         begin(stream, peer, &shared);
     }
 }
@@ -294,12 +294,6 @@ async fn accept_one(
         shared.ended.notified().await;
     }
     incoming.accept().await
-}
-
-/// A client that went away between its connecting and our accepting.
-fn is_of_the_client(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 /// Starts the conversation on a new connection.

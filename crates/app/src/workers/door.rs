@@ -6,9 +6,8 @@
 //! share by more than a fifth about half of the time. In turn, no two differ by more than one.
 
 use crate::handover;
-use futures_util::FutureExt;
 use futures_util::future::join_all;
-use runnel_http::{Handed, Share, SocketFile, UNIX_PEER};
+use runnel_http::{Handed, Queue, Share, SocketFile, UNIX_PEER};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -190,8 +189,7 @@ impl Door {
                 staying.map(|worker| worker.connections.clone()).collect()
             };
             if workers.is_empty() && self.is_left() {
-                self.empty_queue(&entrance).await;
-                return Ok(());
+                return self.empty_queue(entrance).await;
             }
             tokio::select! {
                 accepted = entrance.next(), if !workers.is_empty() => match accepted {
@@ -209,20 +207,27 @@ impl Door {
 
     /// The last workers leave: they still get the connections in the queue of the socket, which
     /// closing it would reset. In an upgrade these are the next process's.
-    async fn empty_queue(&self, entrance: &Accepting) {
+    async fn empty_queue(&self, entrance: Accepting) -> std::io::Result<()> {
         let last =
             std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
         let senders: Vec<_> = last.into_values().map(|worker| worker.connections).collect();
         if handover::is_leaving() || senders.is_empty() {
-            return;
+            return Ok(());
         }
-        if let Accepting::Port(listener, true) = entrance {
-            runnel_http::close_queue(listener);
-        }
+        let mut queue = match entrance {
+            Accepting::Port(listener, is_ours) => {
+                if is_ours {
+                    runnel_http::close_queue(&listener);
+                }
+                Queue::of_port(listener)?
+            }
+            Accepting::Unix(listener) => Queue::of_unix(listener)?,
+        };
         let mut turn = 0;
-        while let Some(Ok(handed)) = entrance.next().now_or_never() {
+        while let Some(handed) = queue.next().await {
             self.hand_over(&senders, &mut turn, handed).await;
         }
+        Ok(())
     }
 
     /// Gives a connection to the worker whose turn it is, or to the next one with room.
