@@ -6,7 +6,7 @@ use crate::status;
 use crate::workers::{self, Place};
 use crate::world::World;
 use crate::{handover, notify, signals};
-use runnel_runtime::{Argument, Isolate, Limits};
+use runnel_runtime::{Argument, Isolate};
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
 use std::future::Future;
@@ -31,7 +31,7 @@ impl Program {
 
     /// In a world of one's own.
     pub(crate) fn within(world: Rc<World>) -> Result<Program, String> {
-        let isolate = Isolate::new(world.clone(), Limits::default())?;
+        let isolate = Isolate::new(world.clone(), crate::memory::limits())?;
         Ok(Program { isolate, world })
     }
 }

@@ -214,6 +214,10 @@ impl Host for World {
         Console::progress(text);
     }
 
+    fn give_back_memory(&self) {
+        crate::memory::give_back();
+    }
+
     fn flush(&self) {
         self.console.flush();
     }

@@ -19,7 +19,6 @@ mod kernel;
 mod known;
 mod load;
 mod markup;
-#[allow(dead_code)]
 mod memory;
 mod native;
 mod natives;
@@ -32,6 +31,7 @@ mod rows;
 mod run;
 mod scheduler;
 mod script_store;
+mod sliced;
 mod socket;
 mod value;
 mod watchdog;

@@ -148,17 +148,27 @@ pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_in
     let number = stack.upvalue_number();
     let Some(isolate) = Isolate::current() else { return 0 };
     let Some(native) = isolate.native(number) else { return 0 };
-    let reply = catch_unwind(AssertUnwindSafe(|| native(&isolate, Arguments(stack))));
+    // No allocation is refused, and so nothing raised, before the last of Rust's values is dropped.
+    let mode = crate::memory::enter_native();
+    let results = answer(&isolate, native, stack);
+    crate::memory::leave(mode);
+    results
+}
+
+/// Runs a native and pushes its answer; answers how many values.
+fn answer(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
+    let reply = catch_unwind(AssertUnwindSafe(|| native(isolate, Arguments(stack))));
     stack.reserve(8);
     match reply {
         Ok(Reply::Now(given)) => {
             stack.push_boolean(true);
-            given.push(&isolate, stack);
+            given.push(isolate, stack);
+            refuse_excess(stack);
             2
         }
         Ok(Reply::Failed(error)) => {
             stack.push_boolean(false);
-            crate::fault::push_error(&isolate, stack, &error);
+            crate::fault::push_error(isolate, stack, &error);
             2
         }
         Ok(Reply::Later(operation)) => {
@@ -168,8 +178,18 @@ pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_in
         Err(_) => {
             let error = Error::new(Kind::Failed, "an internal error; the log has more");
             stack.push_boolean(false);
-            crate::fault::push_error(&isolate, stack, &error);
+            crate::fault::push_error(isolate, stack, &error);
             2
         }
+    }
+}
+
+/// Replaces `true` and a value on top by `false` and the memory error, where the value took more
+/// than there is: it may not be whole.
+pub(crate) fn refuse_excess(stack: Stack) {
+    if crate::memory::is_exceeded() {
+        stack.pop(2);
+        stack.push_boolean(false);
+        stack.push_bytes(crate::memory::MESSAGE);
     }
 }

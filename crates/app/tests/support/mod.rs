@@ -294,11 +294,16 @@ pub(crate) struct Server {
 impl Server {
     /// Runs a program that takes its port from its first argument and serves on it.
     pub(crate) fn start(text: &str, arguments: &[&str]) -> Server {
+        Server::start_with(&[], text, arguments)
+    }
+
+    /// As [`Server::start`], with options of the command.
+    pub(crate) fn start_with(options: &[&str], text: &str, arguments: &[&str]) -> Server {
         let folder = Folder::new();
         let port = free_port();
         let file = folder.write("program.st", text);
         let mut command = runnel();
-        command.arg(file).arg(port.to_string()).args(arguments).current_dir(folder.0.path());
+        command.args(options).arg(file).arg(port.to_string()).args(arguments).current_dir(folder.0.path());
         let mut process = Process::start(&mut command);
         process.listens(port);
         Server { process, port, folder }
