@@ -14,8 +14,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-/// How long a server that is stopped waits for requests under way.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the connections of a program that another one replaces may still be used.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a shell command may take.
@@ -124,7 +122,7 @@ impl Server for HttpServer {
 
 async fn stop(server: &WatchedServer) {
     let grace = handover::is_leaving().then_some(GRACE);
-    if !server.stop(grace, PATIENCE).await {
+    if !server.stop(grace).await {
         tracing::warn!("some requests did not end in time and were cut");
     }
 }

@@ -177,6 +177,11 @@ impl Server {
         self.address.port()
     }
 
+    /// [`Limits::stop_time`].
+    pub fn stop_time(&self) -> Duration {
+        self.shared.limits.stop_time
+    }
+
     /// How many connections are open.
     pub fn connections(&self) -> usize {
         self.shared.connections.borrow().len()
