@@ -70,6 +70,11 @@ pub struct Limits {
     pub body_rate: u32,
     /// How long a connection may stay open without a request. Default 75 s.
     pub keep_alive: Duration,
+    /// While the server drains: how long a connection may stay open without a request. Default 1 s.
+    pub drain_time: Duration,
+    /// How long a program waits for requests under way when it stops the server; then they are cut.
+    /// Default 10 s.
+    pub stop_time: Duration,
     /// From the whole request to the head of its answer; slower is 504. While a body is still
     /// being read by the store, this time has not begun. Default 30 s.
     pub request_time: Duration,
@@ -117,6 +122,8 @@ impl Default for Limits {
             body_idle: Duration::from_secs(30),
             body_rate: 240,
             keep_alive: Duration::from_secs(75),
+            drain_time: Duration::from_secs(1),
+            stop_time: Duration::from_secs(10),
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
