@@ -10,7 +10,7 @@ use crate::protocols::Protocols;
 use crate::service::Requests;
 use crate::spin::Spin;
 use crate::unix::{SocketFile, UNIX_PEER, bind_unix};
-use runnel_store::{Error, Kind, Result, Store};
+use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
@@ -146,6 +146,7 @@ fn start(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
+    Budget::of_process().enforce();
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),
