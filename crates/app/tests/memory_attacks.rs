@@ -27,12 +27,8 @@ struct Size {
 
 fn size() -> Size {
     match std::env::var("RUNNEL_ATTACK").is_ok_and(|value| value == "full") {
-        true => {
-            Size { body: 15_900_000, memory: "1G", requests: "512M", budget: 512 * MEBIBYTE }
-        }
-        false => {
-            Size { body: 2_000_000, memory: "128M", requests: "64M", budget: 64 * MEBIBYTE }
-        }
+        true => Size { body: 15_900_000, memory: "1G", requests: "512M", budget: 512 * MEBIBYTE },
+        false => Size { body: 2_000_000, memory: "128M", requests: "64M", budget: 64 * MEBIBYTE },
     }
 }
 

@@ -7,7 +7,9 @@ use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
-use runnel_store::{Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json};
+use runnel_store::{
+    Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
+};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;

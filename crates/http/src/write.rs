@@ -84,10 +84,11 @@ impl Turn {
     async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
         let media_type = self.media_type();
         let room = media_type.as_deref().and_then(form::room);
-        let (upload, progress) = match upload::take(body, &self.exchange, &self.head, room, &self.limits).await {
-            Ok(taken) => taken,
-            Err(problem) => return self.problem(problem),
-        };
+        let (upload, progress) =
+            match upload::take(body, &self.exchange, &self.head, room, &self.limits).await {
+                Ok(taken) => taken,
+                Err(problem) => return self.problem(problem),
+            };
         let (stream, length) = match upload {
             Upload::Whole(bytes) => {
                 self.meter.tick();

@@ -300,7 +300,12 @@ impl Server {
         let port = free_port();
         let file = folder.write("program.st", text);
         let mut command = runnel();
-        command.args(options).arg(file).arg(port.to_string()).args(arguments).current_dir(folder.0.path());
+        command
+            .args(options)
+            .arg(file)
+            .arg(port.to_string())
+            .args(arguments)
+            .current_dir(folder.0.path());
         let mut process = Process::start(&mut command);
         process.listens(port);
         Server { process, port, folder }
