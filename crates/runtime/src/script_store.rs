@@ -18,8 +18,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Bytes of a streamed body that are collected for a handler.
-const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// From this size on a text that a program gets is charged to its request.
+const COUNTED: usize = 64 << 10;
 
 /// An object of the program, as a store.
 pub(crate) struct ScriptStore {
@@ -121,7 +121,12 @@ impl ScriptStore {
         let (this, reference, mut call) = (self.again(), reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
-            let bytes = content.read(LARGEST_BODY).await?;
+            // The server's limit and the share of one request bound it.
+            let bytes = content.read_for(usize::MAX, &call).await?;
+            if bytes.len() >= COUNTED {
+                // The engine has a copy.
+                call.hold(bytes.len())?;
+            }
             if let Some(from_client) = &mut call.from_client {
                 from_client.text = Some(bytes.clone());
             }

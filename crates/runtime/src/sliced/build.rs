@@ -367,7 +367,7 @@ pub(crate) async fn build_tape(
     tape: Arc<Tape>,
     origin: Origin,
 ) -> Result<Slot, Error> {
-    call.hold(engine_bytes(tape.size()))?;
+    crate::memory::hold(&isolate, call, engine_bytes(tape.size())).await?;
     build(isolate, Source::of_tape(tape), origin).await
 }
 
