@@ -1,7 +1,8 @@
 //! How content becomes bytes, and plain data.
 
 use crate::{
-    Answer, Body, ByteStream, Content, Context, Error, Form, Held, Kind, Result, Value, csv, json,
+    Answer, Body, ByteStream, Content, Context, DATA_POOL, Error, Form, Held, Kind, Result, Value,
+    csv, json,
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -54,7 +55,8 @@ impl Value {
 impl Content {
     /// The content in a form.
     ///
-    /// - Values are encoded; lazy content encodes itself.
+    /// - Values are encoded, large ones ([`Value::is_large`]) on a thread of the [`DATA_POOL`]; lazy
+    ///   content encodes itself.
     /// - Bytes, text and streams that say by their media type that they are of that form already
     ///   stay as they are. Others count as one text (or as bytes, where they are not UTF-8).
     /// - Empty content is `null` in JSON and nothing in the other forms.
@@ -71,6 +73,9 @@ impl Content {
             Body::Text(text) if same => Answer::ok(text.into_bytes()),
             Body::Bytes(bytes) => Answer::ok(Value::from(bytes).encode(form).into()),
             Body::Text(text) => Answer::ok(encode_text(&text, form)),
+            Body::Value(value) if value.is_large() => {
+                Answer::later(async move { DATA_POOL.run(move || value.encode(form).into()).await })
+            }
             Body::Value(value) => Answer::ok(value.encode(form).into()),
             Body::Lazy(lazy) => lazy.encode(form),
             Body::Stream(stream, length) => Answer::later(async move {
