@@ -7,7 +7,7 @@
 
 use crate::handover;
 use futures_util::future::join_all;
-use runnel_http::{Handed, Queue, Share, SocketFile, UNIX_PEER};
+use runnel_http::{Handed, Queue, Reserve, Share, SocketFile, UNIX_PEER, is_out_of_descriptors};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -92,6 +92,7 @@ struct Door {
 struct Member {
     connections: mpsc::Sender<Handed>,
     leaves: Arc<AtomicBool>,
+    scarce: Arc<Notify>,
 }
 
 impl Member {
@@ -111,9 +112,11 @@ pub(crate) fn join(
 ) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let leaves = Arc::new(AtomicBool::new(false));
-    let member = Member { connections: sender, leaves: leaves.clone() };
+    let scarce = Arc::new(Notify::new());
+    let member = Member { connections: sender, leaves: leaves.clone(), scarce: scarce.clone() };
     let share = |door: Arc<Door>| Share {
         connections: receiver,
+        scarce,
         leave: Box::new(move || {
             leaves.store(true, Ordering::Release);
             door.changed.notify_one();
@@ -176,7 +179,7 @@ impl Door {
     /// Accepts until no worker is left.
     async fn keep(&self, entrance: Entrance) -> std::io::Result<()> {
         let entrance = Accepting::of(entrance)?;
-        let mut turn = 0;
+        let (mut turn, mut reserve) = (0, Reserve::default());
         loop {
             let workers: Vec<_> = {
                 let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -194,6 +197,9 @@ impl Door {
             tokio::select! {
                 accepted = entrance.next(), if !workers.is_empty() => match accepted {
                     Ok(handed) => self.hand_over(&workers, &mut turn, handed).await,
+                    Err(error) if is_out_of_descriptors(&error) => {
+                        self.find_descriptor(&entrance, &mut reserve).await;
+                    }
                     Err(error) => {
                         tracing::debug!(%error, "a connection could not be accepted");
                         tokio::time::sleep(PAUSE).await;
@@ -202,6 +208,22 @@ impl Door {
                 () = self.changed.notified() => {}
                 _ = join_all(workers.iter().map(mpsc::Sender::closed)), if !workers.is_empty() => {}
             }
+        }
+    }
+
+    /// Every worker gives up an idle connection for its descriptor, or a connection that waits is
+    /// refused.
+    async fn find_descriptor(&self, entrance: &Accepting, reserve: &mut Reserve) {
+        for worker in self.workers.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            worker.scarce.notify_one();
+        }
+        tokio::time::sleep(PAUSE).await;
+        if !reserve.is_needed() {
+            return;
+        }
+        let accept = async { tokio::net::TcpStream::from_std(entrance.next().await?.0) };
+        if !reserve.refuse(accept).await {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
