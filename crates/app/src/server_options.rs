@@ -100,6 +100,9 @@ const OPTIONS: &[(&str, Read)] = &[
     ("origins", |options, value| set(&mut options.limits.origins, origins(value))),
     ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
+    ("websocketCompression", |options, value| {
+        set(&mut options.limits.compress_messages, flag(value))
+    }),
     ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
 ];
 

@@ -78,7 +78,7 @@ fn attack(server: &Server, path: &str, media_type: &str, body: &[u8], times: usi
             while !over.load(Ordering::Relaxed) {
                 let began = Instant::now();
                 let reply = connection.send("GET", "/hello", b"").unwrap();
-                assert_eq!((reply.status, reply.text().as_str()), (200, "Hello World!"));
+                assert!(reply.status == 200 && reply.text().contains("Hello World!"));
                 slowest = slowest.max(began.elapsed());
                 most = most.max(server.process.memory().unwrap_or(0));
                 thread::sleep(Duration::from_millis(2));
@@ -107,10 +107,10 @@ fn attack(server: &Server, path: &str, media_type: &str, body: &[u8], times: usi
 
 /// Every answer is one that a client can understand, and nobody waited for long.
 fn assert_survived(server: &Server, seen: &Seen) {
-    let understood = |status: &u16| matches!(status, 200 | 201 | 204 | 413 | 503);
+    let understood = |status: &u16| matches!(status, 200 | 413 | 422 | 503);
     assert!(seen.statuses.iter().all(understood), "{:?}", seen.statuses);
     assert!(seen.slowest < PATIENCE, "a good client waited for {:?}", seen.slowest);
-    assert_eq!(server.get("/hello").text(), "Hello World!");
+    assert!(server.get("/hello").text().contains("Hello World!"));
 }
 
 #[test]

@@ -56,7 +56,6 @@ mod unix;
 mod upgrade;
 mod upload;
 mod websocket;
-mod websocket_session;
 mod wire;
 mod write;
 

@@ -90,6 +90,9 @@ pub struct Limits {
     pub pack_from: u64,
     /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
+    /// Messages of a WebSocket are compressed for clients that offer `permessage-deflate` (RFC
+    /// 7692). Default off.
+    pub compress_messages: bool,
     /// Text and numbers without a media type are sent as `text/html` instead of `text/plain`: for
     /// programs that write their pages as text and escape by themselves. Default off.
     pub html_text: bool,
@@ -131,6 +134,7 @@ impl Default for Limits {
             requests: 1_000_000,
             streams: 100,
             message: 1024 * 1024,
+            compress_messages: false,
             hosts: Vec::new(),
             origins: Vec::new(),
             credentials: false,

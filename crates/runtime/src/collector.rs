@@ -35,6 +35,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const FEW_TURNS: u32 = 1000;
 /// An engine that is never idle is tidied after so many looks.
 const LOOKS: u32 = 30;
+/// Memory is given back once more after so long.
+const AFTERMATH: Duration = Duration::from_secs(15);
 /// What the heap may grow in bytes before a collection in idle time is worth its while.
 const SLACK: usize = 4 << 20;
 
@@ -146,8 +148,14 @@ async fn tidy(isolate: Weak<crate::isolate::Inner>) {
         }
     }
     let Some(isolate) = current() else { return };
-    isolate.host().give_back_memory();
     let used = crate::memory::used();
+    isolate.host().give_back_memory();
     isolate.collector().worthwhile.set(used + used / 4 + SLACK);
     isolate.collector().tidies.set(false);
+    drop(isolate);
+    // Threads of pools that worked for the requests have ended by then.
+    tokio::time::sleep(AFTERMATH).await;
+    if let Some(isolate) = current() {
+        isolate.host().give_back_memory();
+    }
 }

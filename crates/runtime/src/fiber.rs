@@ -11,7 +11,7 @@
 use crate::fault::Fault;
 use crate::isolate::Isolate;
 use crate::load::Living;
-use crate::native::{Given, Operation};
+use crate::native::{Given, Operation, Reply};
 use crate::natives::Task;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::{RequestKind, Scheduler, Ticket};
@@ -346,6 +346,13 @@ impl<T> Future for Fiber<T> {
         loop {
             if let Some(operation) = &mut this.pending {
                 match operation.as_mut().poll(context) {
+                    Poll::Ready(Ok(given)) if given.is_large() => {
+                        this.pending = match given.in_slices(&this.isolate, &this.call) {
+                            Reply::Later(operation) => Some(operation),
+                            _ => None,
+                        };
+                        continue;
+                    }
                     Poll::Ready(result) => {
                         this.pending = None;
                         this.give(result);

@@ -9,7 +9,9 @@
 //! with an error if it has not. The second, a quarter higher, is what the allocator refuses.
 #![allow(unsafe_code)]
 
+use crate::isolate::Isolate;
 use mlua::ffi::{self, lua_State};
+use runnel_store::{Context, Error, Kind, Result};
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
 use std::os::raw::c_void;
@@ -186,6 +188,11 @@ pub(crate) fn is_exceeded() -> bool {
     heap(|heap| heap.used > heap.most).unwrap_or_default()
 }
 
+/// The error of native work that stops for want of memory.
+pub(crate) fn error(isolate: &crate::isolate::Isolate) -> runnel_store::Error {
+    crate::fault::Fault::of_engine(&String::from_utf8_lossy(MESSAGE)).into_error(isolate)
+}
+
 /// After a whole collection: whether so little is free that it would have to begin again soon. Sets
 /// the alarm anew.
 pub(crate) fn is_exhausted() -> bool {
@@ -205,4 +212,35 @@ pub(crate) fn raise_next() {
 /// Whether the hook raises the memory error now. Asked once for each [`raise_next`].
 pub(crate) fn takes_raise() -> bool {
     RAISES.replace(false)
+}
+
+/// Charges a request for objects of the engine before they are made, once the garbage in their way is
+/// collected.
+///
+/// # Errors
+/// Those of [`Context::hold`]; [`Kind::Unavailable`] where the engine has no room for them.
+pub(crate) async fn hold(isolate: &Isolate, call: &Context, bytes: usize) -> Result<()> {
+    if call.exchange.is_none() {
+        return Ok(());
+    }
+    let has_room = || used().saturating_add(bytes) <= limit();
+    let charged = match call.hold(bytes) {
+        Err(error) if error.kind != Kind::Unavailable => return Err(error),
+        charged => charged.is_ok(),
+    };
+    if charged && has_room() {
+        return Ok(());
+    }
+    while !isolate.collector().relieve(isolate.stack()) {
+        tokio::task::yield_now().await;
+    }
+    if !charged {
+        call.hold(bytes)?;
+    }
+    if has_room() { Ok(()) } else { Err(no_room()) }
+}
+
+fn no_room() -> Error {
+    Error::new(Kind::Unavailable, "the program has no memory left for this request")
+        .with_detail("see --memory")
 }

@@ -6,8 +6,10 @@
 
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
+use crate::sliced::build::{build_content, is_large, is_large_content};
+use crate::value::Origin;
 use mlua::ffi::lua_State;
-use runnel_store::{Content, Error, Kind, Store, Value};
+use runnel_store::{Content, Context as Call, Error, Kind, Store, Value};
 use std::any::Any;
 use std::future::Future;
 use std::os::raw::c_int;
@@ -65,6 +67,28 @@ impl Given {
                 crate::value::push_value(isolate, stack, &Value::List(names));
             }
         }
+    }
+}
+
+impl Given {
+    /// Whether its objects are made in slices.
+    pub(crate) fn is_large(&self) -> bool {
+        match self {
+            Given::Value(value) => is_large(value),
+            Given::Content(Some(content)) => is_large_content(content),
+            _ => false,
+        }
+    }
+
+    /// Makes the objects of what is large in slices.
+    pub(crate) fn in_slices(self, isolate: &Isolate, call: &Call) -> Reply {
+        let content = match self {
+            Given::Value(value) => Content::value(value),
+            Given::Content(Some(content)) => content,
+            given => return Reply::Now(given),
+        };
+        let built = build_content(isolate.clone(), call.clone(), content, Origin::Program);
+        Reply::later(async move { built.await.map(Given::Kept) })
     }
 }
 
@@ -157,7 +181,12 @@ pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_in
 
 /// Runs a native and pushes its answer; answers how many values.
 fn answer(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
-    let reply = catch_unwind(AssertUnwindSafe(|| native(isolate, Arguments(stack))));
+    let reply = catch_unwind(AssertUnwindSafe(|| match native(isolate, Arguments(stack)) {
+        Reply::Now(given) if given.is_large() && stack.can_yield() => {
+            given.in_slices(isolate, &isolate.call())
+        }
+        reply => reply,
+    }));
     stack.reserve(8);
     match reply {
         Ok(Reply::Now(given)) => {

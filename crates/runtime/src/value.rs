@@ -7,6 +7,8 @@
 use crate::isolate::Isolate;
 use crate::object::ScriptObject;
 use crate::raw::{Stack, Type};
+use crate::sliced::build::{Source, build_now};
+use runnel_store::json::Document;
 use runnel_store::{Answer, Body, Content, EntityTag, Error, Lazy, Store, Value};
 use std::any::Any;
 use std::os::raw::c_int;
@@ -203,22 +205,23 @@ pub(crate) fn push_content_of(
         }
         Body::Value(value) => {
             push_data_of(isolate, stack, &value, origin);
-            if let Some(class) = class {
-                stack.push_kept(isolate.slots().instantiate);
-                stack.push_copy(-2);
-                stack.push_bytes(class.as_bytes());
-                if stack.protected_call(2, 1) {
-                    // Leaves the instance in the place of the record.
-                    stack.push_copy(-1);
-                    replace_below(stack, 2);
-                } else {
-                    stack.pop(1);
-                }
-            }
+            instantiate_top(isolate, stack, class);
         }
         Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<ScriptObject>() {
             Some(object) if object.belongs_to(isolate) => object.push(stack),
             object => {
+                if let Some(document) = lazy.as_any().downcast_ref::<Document>() {
+                    // Where the program cannot wait; elsewhere it was built in slices before.
+                    let source = Source::of_tape(document.0.clone());
+                    match build_now(isolate, stack, source, origin) {
+                        Ok(slot) => {
+                            stack.push_kept(slot);
+                            stack.release(slot);
+                        }
+                        Err(_) => stack.push_nil(),
+                    }
+                    return instantiate_top(isolate, stack, class);
+                }
                 // Plain data that is at hand, such as a document, is what it stands for.
                 if object.is_none()
                     && class.is_none()
@@ -242,10 +245,28 @@ pub(crate) fn push_content_of(
     }
 }
 
+/// Makes the record on top, or those of the array on top, instances of a class.
+fn instantiate_top(isolate: &Isolate, stack: Stack, class: Option<Rc<str>>) {
+    let Some(class) = class else { return };
+    stack.push_kept(isolate.slots().instantiate);
+    stack.push_copy(-2);
+    stack.push_bytes(class.as_bytes());
+    if stack.protected_call(2, 1) {
+        // Leaves the instance in the place of the record.
+        stack.push_copy(-1);
+        replace_below(stack, 2);
+    } else {
+        stack.pop(1);
+    }
+}
+
 /// Rows as the answer of a fiber that ends with them: no object is made that nobody would look at.
 pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
     match &content.body {
-        Body::Lazy(lazy) if !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() => {
+        Body::Lazy(lazy)
+            if lazy.as_any().is::<Document>()
+                || !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() =>
+        {
             isolate.hold_answer(Content { class: None, ..content });
             stack.push_answer();
         }

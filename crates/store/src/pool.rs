@@ -108,24 +108,33 @@ mod tests {
 
     #[tokio::test]
     async fn a_full_queue_refuses() {
-        static SMALL: Pool = Pool::new("test", 2);
+        static SMALL: Pool = Pool::new("pieces of work", 2);
         let (release, held) = std::sync::mpsc::channel::<()>();
-        let held = std::sync::Mutex::new(held);
-        let held = std::sync::Arc::new(held);
-        let tasks: Vec<_> = (0..MOST_THREADS + 3)
-            .map(|_| {
-                let held = held.clone();
-                tokio::spawn(SMALL.run(move || held.lock().unwrap().recv().is_ok()))
-            })
-            .collect();
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        let refused = SMALL.run(|| ()).await;
-        assert_eq!(refused.unwrap_err().kind, Kind::Unavailable);
-        drop(release);
-        for task in tasks {
-            let outcome = task.await.unwrap();
-            assert!(matches!(&outcome, Ok(false)) || outcome.is_err());
-        }
+        let held = std::sync::Arc::new(std::sync::Mutex::new(held));
+        let runs = (0..MOST_THREADS + 3).map(|_| {
+            let held = held.clone();
+            SMALL.run(move || held.lock().unwrap().recv().is_ok())
+        });
+        let all = futures_util::future::join_all(runs);
+        let refused = async {
+            let refused = SMALL.run(|| ()).await.unwrap_err();
+            drop(release);
+            refused
+        };
+        let (outcomes, refused) = futures_util::future::join(all, refused).await;
+        assert_eq!(refused.kind, Kind::Unavailable);
+        assert!(refused.message.starts_with("2 pieces of work are waiting"), "{refused}");
+        assert!(outcomes.iter().any(|outcome| matches!(outcome, Ok(false))));
         assert!(SMALL.run(|| true).await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn an_error_of_the_work_arrives() {
+        let work = || Err::<(), _>(Error::new(Kind::Invalid, "wrong").with_field("/a", "missing"));
+        let error = DATA_POOL.attempt(work).await.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (Kind::Invalid, "wrong"));
+        assert_eq!(error.fields[0].pointer, "/a");
+        let panicked = DATA_POOL.run(|| panic!("the work is broken")).await;
+        assert_eq!(panicked.unwrap_err().kind, Kind::Failed);
     }
 }

@@ -3,7 +3,7 @@
 use super::stores::attempt;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use crate::sliced::build::{Source, build, build_now, engine_bytes};
+use crate::sliced::build::{Source, build_now, build_tape};
 use crate::sliced::json::{Unwritten, json_of_top, too_deep};
 use crate::value::Origin;
 use bytes::Bytes;
@@ -36,20 +36,17 @@ fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
     let stack = arguments.0;
     let call = isolate.call();
     let text = Bytes::copy_from_slice(arguments.bytes(1));
-    let sent = call.from_client;
+    let sent = call.from_client.as_ref().and_then(body).cloned();
     if text.len() <= AT_ONCE || !stack.can_wait() {
-        let (tape, origin) = attempt!(parsed(text, sent.as_ref().and_then(body)));
+        let (tape, origin) = attempt!(parsed(text, sent.as_ref()));
         let slot = attempt!(build_now(isolate, stack, Source::of_tape(Arc::new(tape)), origin));
         return Reply::Now(Given::Kept(slot));
     }
-    let sent = sent.as_ref().and_then(body).cloned();
     let isolate = isolate.clone();
     Reply::later(async move {
         let parsed = DATA_POOL.attempt(move || parsed(text, sent.as_ref()));
         let (tape, origin) = parsed.await?;
-        // SEAM: Context::hold(bytes).
-        let _ = engine_bytes(tape.size());
-        build(isolate, Source::of_tape(Arc::new(tape)), origin).await
+        build_tape(isolate, &call, Arc::new(tape), origin).await.map(Given::Kept)
     })
 }
 

@@ -1,12 +1,12 @@
 //! Objects of the engine from a parsed document or from a value, as many at a time as wanted.
 
 use super::{Slice, Workspace};
+use crate::fiber::Fiber;
 use crate::isolate::Isolate;
-use crate::native::Given;
 use crate::raw::{Slot, Stack, Type};
 use crate::value::{EXACT, Origin};
-use runnel_store::json::{Node, Tape, TapeSize};
-use runnel_store::{Error, Kind, Value};
+use runnel_store::json::{Document, Node, Tape, TapeSize};
+use runnel_store::{Body, Content, Context as Call, Error, Kind, Value};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
@@ -347,21 +347,71 @@ pub(crate) fn build_now(
     Ok(stack.keep())
 }
 
-/// Builds an object in slices; the operation of a fiber.
-pub(crate) async fn build(
-    isolate: Isolate,
-    source: Source,
-    origin: Origin,
-) -> Result<Given, Error> {
+/// Builds an object in slices.
+pub(crate) async fn build(isolate: Isolate, source: Source, origin: Origin) -> Result<Slot, Error> {
     let workspace = Workspace::new(&isolate);
     let mut builder = Builder::new(&isolate, workspace.stack, source, origin);
-    super::run(&isolate, |slice| {
-        if crate::memory::is_exceeded() {
-            return Err(Error::new(Kind::TooLarge, "the program used up the memory it may have"));
-        }
-        Ok(builder.step(slice)?.then_some(()))
+    super::run(&isolate, |slice| match crate::memory::is_exceeded() {
+        true => Err(crate::memory::error(&isolate)),
+        false => Ok(builder.step(slice)?.then_some(())),
     })
     .await?;
     builder.finish();
-    Ok(Given::Kept(workspace.stack.keep()))
+    Ok(workspace.stack.keep())
+}
+
+/// Charges the request for a document, and builds it in slices.
+pub(crate) async fn build_tape(
+    isolate: Isolate,
+    call: &Call,
+    tape: Arc<Tape>,
+    origin: Origin,
+) -> Result<Slot, Error> {
+    crate::memory::hold(&isolate, call, engine_bytes(tape.size())).await?;
+    build(isolate, Source::of_tape(tape), origin).await
+}
+
+/// Whether content is so large that its objects are made in slices.
+pub(crate) fn is_large_content(content: &Content) -> bool {
+    match &content.body {
+        Body::Value(value) => is_large(value),
+        Body::Lazy(lazy) => lazy.as_any().is::<Document>(),
+        _ => false,
+    }
+}
+
+/// The object that large content is, built in slices; an instance of its class where it has one.
+pub(crate) async fn build_content(
+    isolate: Isolate,
+    call: Call,
+    content: Content,
+    origin: Origin,
+) -> Result<Slot, Error> {
+    let built = match content.body {
+        Body::Value(value) => build(isolate.clone(), Source::of_value(value), origin).await?,
+        Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<Document>() {
+            Some(document) => {
+                build_tape(isolate.clone(), &call, document.0.clone(), origin).await?
+            }
+            None => return Err(Error::new(Kind::Failed, "this content is not plain data")),
+        },
+        _ => return Err(Error::new(Kind::Failed, "this content is not plain data")),
+    };
+    let Some(class) = content.class else { return Ok(built) };
+    let fiber = Fiber::new(
+        &isolate,
+        call,
+        |stack| {
+            stack.push_kept(isolate.slots().instantiate);
+            stack.push_kept(built);
+            stack.release(built);
+            stack.push_bytes(class.as_bytes());
+            2
+        },
+        |_, stack, index| {
+            stack.push_copy(index);
+            stack.keep()
+        },
+    );
+    fiber.await.map_err(|fault| fault.into_error(&isolate))
 }

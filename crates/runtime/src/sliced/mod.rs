@@ -74,16 +74,31 @@ pub(crate) async fn run<T>(
 ) -> Result<T, Error> {
     let mut ran = Duration::ZERO;
     loop {
+        room(isolate).await?;
         turn(isolate.scheduler(), ran).await;
         let began = isolate.scheduler().begin();
         let outcome = step(&mut Slice::of(SLICE));
         ran += Scheduler::end(isolate.scheduler(), began);
-        isolate.collector().look(isolate.stack());
+        isolate.collector().look(isolate);
         if let Some(value) = outcome? {
             return Ok(value);
         }
         tokio::task::yield_now().await;
     }
+}
+
+/// Waits for a collection where the engine is over its limit.
+async fn room(isolate: &Isolate) -> Result<(), Error> {
+    while crate::memory::is_over() {
+        if isolate.collector().relieve(isolate.stack()) {
+            return match crate::memory::is_exhausted() {
+                true => Err(crate::memory::error(isolate)),
+                false => Ok(()),
+            };
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok(())
 }
 
 /// Waits in line, where there is one.

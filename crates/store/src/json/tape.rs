@@ -277,3 +277,98 @@ impl Lazy for Document {
         self
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The value that the nodes from a place on stand for, and the place after them.
+    fn value(tape: &Tape, at: usize) -> (Value, usize) {
+        let (node, mut at) = tape.node(at);
+        let value = match node {
+            Node::Nil => Value::Nil,
+            Node::Bool(value) => Value::Bool(value),
+            Node::Int(value) => Value::Int(value),
+            Node::Big(digits) => Value::Big(digits.into()),
+            Node::Float(value) => Value::Float(value),
+            Node::Text(text) => Value::Text(text.into()),
+            Node::List(count) => {
+                let mut items = Vec::new();
+                for _ in 0..count {
+                    let (item, next) = self::value(tape, at);
+                    (at, _) = (next, items.push(item));
+                }
+                Value::List(items)
+            }
+            Node::Record(count) => {
+                let mut fields = Vec::new();
+                for _ in 0..count {
+                    let (Node::Text(name), next) = tape.node(at) else { panic!("no name") };
+                    let (field, next) = self::value(tape, next);
+                    (at, _) = (next, fields.push((name.to_string(), field)));
+                }
+                Value::record(fields)
+            }
+        };
+        (value, at)
+    }
+
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Nil),
+            any::<bool>().prop_map(Value::Bool),
+            any::<i64>().prop_map(Value::Int),
+            "[1-9][0-9]{19,40}".prop_map(|digits| Value::Big(digits.into())),
+            any::<f64>().prop_filter("finite", |float| float.is_finite()).prop_map(Value::Float),
+            any::<String>().prop_map(Value::Text),
+        ];
+        leaf.prop_recursive(5, 40, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
+                prop::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|fields| Value::record(fields)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_tape_is_what_the_text_says(expected in json()) {
+            let text = Bytes::from(crate::json::text(&expected));
+            let tape = Tape::parse(text.clone()).unwrap();
+            prop_assert_eq!(&value(&tape, 0).0, &crate::json::parse(&text).unwrap());
+            prop_assert_eq!(&value(&tape, 0).1, &tape.len());
+        }
+
+        #[test]
+        fn its_errors_are_those_of_the_parser(text: String, at: usize) {
+            let mut broken = crate::json::text(&Value::Text(text));
+            broken.truncate(at % (broken.len() + 1));
+            let of_tape = Tape::parse(broken.clone().into()).map(|tape| value(&tape, 0).0);
+            let of_values = crate::json::parse(&broken);
+            prop_assert_eq!(of_tape.map_err(|error| error.message), of_values.map_err(|error| error.message));
+        }
+    }
+
+    #[test]
+    fn its_size_is_counted() {
+        let text = r#"[{"a":1,"b":"\u00e9"},{"a":[],"b":"two","c":12345678901234567890}]"#;
+        let size = Tape::parse(Bytes::from(text)).unwrap().size();
+        let texts = ["a", "b", "é", "two", "c", "12345678901234567890"];
+        assert_eq!(size.lists, 2);
+        assert_eq!(size.elements, 2);
+        assert_eq!(size.records, 2);
+        assert_eq!(size.fields, 2 + 4);
+        assert_eq!(size.texts, texts.len());
+        assert_eq!(size.text_bytes, texts.concat().len());
+    }
+
+    #[test]
+    fn a_tape_is_small() {
+        let text = format!("[{}]", vec!["{}"; 10_000].join(","));
+        let tape = Tape::parse(text.clone().into()).unwrap();
+        assert!(tape.len() * 8 < text.len() * 3);
+    }
+}
