@@ -6,9 +6,8 @@ use crate::server::out_of_descriptors;
 use crate::unix::{SocketFile, accept_unix};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{mpsc, oneshot};
 
 /// A connection that another thread has accepted, and the address of its client.
 pub type Handed = (std::net::TcpStream, SocketAddr);
@@ -19,8 +18,9 @@ pub struct Share {
     pub connections: mpsc::Receiver<Handed>,
     /// Says that the server leaves. Whatever was accepted for it before is still handed over.
     pub leave: Box<dyn FnOnce()>,
-    /// The other thread has no file descriptor left: an idle connection is given up.
-    pub scarce: Arc<Notify>,
+    /// The other thread has no file descriptor left: an idle connection is given up for it, and the
+    /// answer is whether there was one.
+    pub scarce: mpsc::Receiver<oneshot::Sender<bool>>,
 }
 
 /// Where connections come from.
@@ -31,8 +31,8 @@ pub(crate) enum Incoming {
     Shared(TcpListener),
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
-    /// Handed over one by one.
-    Handed(Share),
+    /// Handed over one by one; with the question of the other thread that is not answered yet.
+    Handed(Share, Option<oneshot::Sender<bool>>),
 }
 
 /// What waits when no more connections are accepted.
@@ -47,12 +47,15 @@ impl Incoming {
         match self {
             Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
             Incoming::Unix(listener, _) => taken(accept_unix(listener).await?),
-            Incoming::Handed(share) => tokio::select! {
+            Incoming::Handed(share, asked) => tokio::select! {
                 handed = share.connections.recv() => match handed {
                     Some(handed) => taken(handed),
                     None => std::future::pending().await,
                 },
-                () = share.scarce.notified() => Err(out_of_descriptors()),
+                Some(asks) = share.scarce.recv() => {
+                    *asked = Some(asks);
+                    Err(out_of_descriptors())
+                }
             },
         }
     }
@@ -71,7 +74,7 @@ impl Incoming {
                 drop(file);
                 Queue::of_unix(listener).ok().map(Rest::Queue)
             }
-            Incoming::Handed(share) => {
+            Incoming::Handed(share, _) => {
                 (share.leave)();
                 Some(Rest::Handed(share.connections))
             }

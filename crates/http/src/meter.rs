@@ -10,7 +10,10 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// How long a connection that is given up may take to end: for TLS, or for GOAWAY.
-const GIVING_UP: Duration = Duration::from_secs(1);
+pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
+
+/// How long a connection without a whole request is not given up.
+const ARRIVING: Duration = Duration::from_secs(1);
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -283,6 +286,8 @@ impl Meter {
         }
         match self.phase.get() {
             Phase::Idle => Some(Rest::Idle(self.since.get())),
+            // The request of a new connection is about to arrive.
+            Phase::Fresh | Phase::Head if self.since.get().elapsed() < ARRIVING => None,
             Phase::Fresh | Phase::Head => Some(Rest::HalfOpen(self.since.get())),
             Phase::Busy | Phase::Upgraded => None,
         }

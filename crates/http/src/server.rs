@@ -12,7 +12,7 @@ use crate::connection::Conversation;
 use crate::forwarded;
 use crate::incoming::{Incoming, Share};
 use crate::listen::{is_of_the_client, listen};
-use crate::meter::Meter;
+use crate::meter::{GIVING_UP, Meter};
 use crate::observe::Observer;
 use crate::options::{Limits, Options};
 use crate::protocols::Protocols;
@@ -34,8 +34,6 @@ use tokio::task::JoinHandle;
 /// How long to wait after the system refused to accept a connection (too many open files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a connection that is given up for another one may take to end.
-const GIVING_UP: Duration = Duration::from_secs(1);
 /// How long until the next look for a connection that can be given up.
 const LOOKING: Duration = Duration::from_millis(100);
 
@@ -154,7 +152,7 @@ pub async fn serve_handed(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
-    start(Incoming::Handed(share), address, root, options)
+    start(Incoming::Handed(share, None), address, root, options)
 }
 
 fn start(
@@ -284,24 +282,30 @@ impl Shared {
                 let most = self.limits.connections;
                 tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
             }
-            self.give_one_up().await;
+            if !self.give_one_up().await {
+                // One that is busy may become idle.
+                let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
+            }
         }
     }
 
-    /// Closes a connection that can be spared, and waits for an end.
+    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
     async fn give_one_up(&self) -> bool {
-        let spare = self.clients.borrow_mut().spare();
-        let patience = if spare.is_some() { GIVING_UP } else { LOOKING };
-        if let Some(meter) = &spare {
-            meter.give_up();
-        }
-        let _ = tokio::time::timeout(patience, self.ended.notified()).await;
-        spare.is_some()
+        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
+        spare.give_up();
+        let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
+        true
     }
 
     /// Gives up an idle connection for its descriptor, or refuses one that waits.
     async fn find_descriptor(&self, incoming: &mut Incoming, reserve: &mut Reserve) {
-        if self.give_one_up().await || matches!(incoming, Incoming::Handed(_)) {
+        let is_found = self.give_one_up().await;
+        if let Incoming::Handed(_, asked) = incoming {
+            // The other thread may have ended.
+            let _ = asked.take().map(|asked| asked.send(is_found));
+            return;
+        }
+        if is_found {
             return;
         }
         let accept = async { incoming.accept().await.map(|(stream, _)| stream) };

@@ -15,7 +15,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Connections that wait for one worker. Beyond that the next worker gets them, and beyond all of
 /// them they wait in the system's queue.
@@ -23,6 +23,9 @@ const WAITING: usize = 64;
 
 /// How long to wait after the system refused to accept a connection (too many open files).
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long workers may take to give up idle connections for their descriptors.
+const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// Which port: the address as the program gives it, and the how many-th of port 0 it is.
 pub(crate) type Name = (String, usize);
@@ -92,7 +95,7 @@ struct Door {
 struct Member {
     connections: mpsc::Sender<Handed>,
     leaves: Arc<AtomicBool>,
-    scarce: Arc<Notify>,
+    scarce: mpsc::Sender<oneshot::Sender<bool>>,
 }
 
 impl Member {
@@ -112,8 +115,8 @@ pub(crate) fn join(
 ) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let leaves = Arc::new(AtomicBool::new(false));
-    let scarce = Arc::new(Notify::new());
-    let member = Member { connections: sender, leaves: leaves.clone(), scarce: scarce.clone() };
+    let (asking, scarce) = mpsc::channel(1);
+    let member = Member { connections: sender, leaves: leaves.clone(), scarce: asking };
     let share = |door: Arc<Door>| Share {
         connections: receiver,
         scarce,
@@ -214,11 +217,16 @@ impl Door {
     /// Every worker gives up an idle connection for its descriptor, or a connection that waits is
     /// refused.
     async fn find_descriptor(&self, entrance: &Accepting, reserve: &mut Reserve) {
-        for worker in self.workers.lock().unwrap_or_else(PoisonError::into_inner).values() {
-            worker.scarce.notify_one();
-        }
-        tokio::time::sleep(PAUSE).await;
-        if !reserve.is_needed() {
+        let answers: Vec<_> = {
+            let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = workers.values().filter_map(|worker| {
+                let (asks, answer) = oneshot::channel();
+                worker.scarce.try_send(asks).ok().map(|()| answer)
+            });
+            asked.collect()
+        };
+        let answers = tokio::time::timeout(GIVING_UP, join_all(answers)).await;
+        if answers.is_ok_and(|answers| answers.contains(&Ok(true))) {
             return;
         }
         let accept = async { tokio::net::TcpStream::from_std(entrance.next().await?.0) };

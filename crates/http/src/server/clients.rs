@@ -150,6 +150,11 @@ mod tests {
         meter
     }
 
+    fn half_open() -> Rc<Meter> {
+        let since = Instant::now().checked_sub(std::time::Duration::from_secs(2));
+        Rc::new(Meter::new(since.unwrap()))
+    }
+
     fn busy() -> Rc<Meter> {
         let meter = idle();
         meter.begin();
@@ -173,7 +178,7 @@ mod tests {
         let (few, many) = (client("10.0.0.1"), client("10.0.0.2"));
         let mut clients = Clients::default();
         assert!(clients.spare().is_none());
-        let (first, half, working) = (idle(), Rc::new(Meter::new(Instant::now())), busy());
+        let (first, half, working) = (idle(), half_open(), busy());
         clients.add(few, 1, first.clone());
         clients.add(many, 2, half.clone());
         clients.add(many, 3, working.clone());

@@ -43,11 +43,6 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// Whether there is still no other descriptor.
-    pub fn is_needed(&self) -> bool {
-        File::open("/dev/null").is_err()
-    }
-
     /// Uses the descriptor for a connection that waits, and refuses it. Answers whether one waited.
     pub async fn refuse(&mut self, accept: impl Future<Output = io::Result<TcpStream>>) -> bool {
         self.0 = None;
