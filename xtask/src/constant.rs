@@ -6,7 +6,7 @@
 const DEEPEST: u32 = 8;
 
 /// Units that a page writes behind a number.
-const UNITS: [(&str, f64); 14] = [
+const UNITS: [(&str, f64); 15] = [
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
@@ -20,6 +20,7 @@ const UNITS: [(&str, f64); 14] = [
     ("minutes", 60.0),
     ("minute", 60.0),
     ("hours", 3600.0),
+    ("hour", 3600.0),
     ("days", 86_400.0),
 ];
 
