@@ -53,6 +53,8 @@ pub(crate) struct Running {
     /// Exchange the program whenever its file changes; for development.
     #[arg(long)]
     pub(crate) watch: bool,
+    #[command(flatten)]
+    pub(crate) memory: crate::memory::MemoryOptions,
 }
 
 /// What else the command does.

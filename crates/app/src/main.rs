@@ -10,6 +10,7 @@ mod fmt;
 mod graph;
 mod handover;
 mod html;
+mod memory;
 mod notify;
 mod observing;
 mod option_value;
@@ -62,6 +63,11 @@ fn main() -> ExitCode {
     };
     start_log();
     handover::begin();
+    let running = match &args.command {
+        Some(args::Command::Run { running, .. }) => running,
+        _ => &args.running,
+    };
+    running.memory.apply(running.workers);
     let report = report::Report::new(args.json);
     let status = match &args.command {
         Some(args::Command::Fmt { files, check }) => fmt::run(files, *check, &report),
@@ -115,6 +121,7 @@ fn start(
         args.push(format!("--port={port}").into());
     }
     args.push(format!("--workers={}", running.workers).into());
+    args.extend(running.memory.arguments());
     args.push(file.into());
     args.extend(own.iter().map(OsString::from));
     let watch = running.watch.then(|| file.to_path_buf());

@@ -6,7 +6,7 @@ use crate::meter::Meter;
 use crate::observe::Watch;
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
-use runnel_store::{ByteStream, Error, Kind, gzip, gzip_stream};
+use runnel_store::{ByteStream, Error, Held, Kind, gzip, gzip_stream};
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -22,6 +22,21 @@ pub(crate) struct AnswerBody {
     meter: Rc<Meter>,
     /// Who is told when this is over.
     watch: Option<Watch>,
+}
+
+/// Responses below this size are not counted among what requests hold.
+const COUNTED: usize = 16 << 10;
+
+/// Bytes that count among what requests hold for as long as anybody has them.
+struct HeldBytes {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 type Polled = Poll<Option<Result<Piece, BrokenOff>>>;
@@ -49,6 +64,23 @@ impl AnswerBody {
             Err(stream) => Source::Stream(stream, length),
         };
         AnswerBody { source, meter: meter.clone(), watch: None }
+    }
+
+    /// Charges a large body that lies in memory for this response alone, until the client has it.
+    ///
+    /// # Errors
+    /// Those of [`Held::add`].
+    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+        let Source::Whole(bytes) = &mut self.source else { return Ok(()) };
+        // What others hold as well, such as a cache, is counted there.
+        if bytes.len() < COUNTED || !bytes.is_unique() {
+            return Ok(());
+        }
+        let mut held = Held::default();
+        held.add(bytes.len())?;
+        let bytes_held = HeldBytes { bytes: std::mem::take(bytes), _held: held };
+        *bytes = Bytes::from_owner(bytes_held);
+        Ok(())
     }
 
     /// The meter of the connection that this body belongs to.

@@ -7,7 +7,9 @@ use crate::observe::{self, Observed};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
-use runnel_store::{Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json};
+use runnel_store::{
+    Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
+};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
@@ -23,6 +25,8 @@ pub(crate) struct HttpExchange {
     pub(crate) peer: SocketAddr,
     /// The body, where it was small enough to be collected.
     pub(crate) body: Option<Bytes>,
+    /// What this request holds of the memory of all requests.
+    pub(crate) allowance: Allowance,
     /// The body was too large to be collected: it is read by the store.
     pub(crate) is_streamed: bool,
     /// The fields of the form, once a program asked for one.
@@ -91,6 +95,7 @@ impl HttpExchange {
             headers,
             peer,
             body: None,
+            allowance: Allowance::default(),
             is_streamed: false,
             form: OnceCell::new(),
             wishes: Wishes::default(),
@@ -213,6 +218,10 @@ impl Exchange for HttpExchange {
 
     fn id(&self) -> Option<String> {
         self.observed.as_ref()?.id().map(str::to_string)
+    }
+
+    fn allowance(&self) -> Option<&Allowance> {
+        Some(&self.allowance)
     }
 
     fn set_route(&self, pattern: &str) {

@@ -1,8 +1,8 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
+use crate::listen::{Queue, close_queue};
 use crate::unix::{SocketFile, accept_unix};
-use futures_util::FutureExt;
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
@@ -23,12 +23,18 @@ pub struct Share {
 pub(crate) enum Incoming {
     /// Our own socket, which is closed with us.
     Listener(TcpListener),
-    /// A socket on which others listen too: what waits at our end is left to them.
+    /// A socket on which others listen too.
     Shared(TcpListener),
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
     /// Handed over one by one.
-    Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
+    Handed(mpsc::Receiver<Handed>, Box<dyn FnOnce()>),
+}
+
+/// What waits when no more connections are accepted.
+pub(crate) enum Rest {
+    Queue(Queue),
+    Handed(mpsc::Receiver<Handed>),
 }
 
 impl Incoming {
@@ -44,23 +50,38 @@ impl Incoming {
         }
     }
 
-    /// At the end: a connection that is ours already, so that nobody else would answer it.
-    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
+    /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
+    /// its queue is theirs unless it is to be emptied.
+    pub(crate) fn close(self, empties_queue: bool) -> Option<Rest> {
         match self {
-            Incoming::Listener(listener) => listener.accept().now_or_never()?.ok(),
-            Incoming::Shared(_) | Incoming::Unix(_, None) => None,
-            Incoming::Unix(listener, Some(_)) => {
-                taken(accept_unix(listener).now_or_never()?.ok()?).ok()
+            Incoming::Listener(listener) => {
+                close_queue(&listener);
+                Queue::of_port(listener).ok().map(Rest::Queue)
+            }
+            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => None,
+            Incoming::Shared(listener) => Queue::of_port(listener).ok().map(Rest::Queue),
+            Incoming::Unix(listener, file) => {
+                drop(file);
+                Queue::of_unix(listener).ok().map(Rest::Queue)
             }
             Incoming::Handed(receiver, leave) => {
-                if let Some(leave) = leave.take() {
-                    leave();
-                }
-                loop {
-                    if let Ok(connection) = taken(receiver.recv().await?) {
-                        return Some(connection);
-                    }
-                }
+                leave();
+                Some(Rest::Handed(receiver))
+            }
+        }
+    }
+}
+
+impl Rest {
+    /// The next connection that waits.
+    pub(crate) async fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        loop {
+            let handed = match self {
+                Rest::Queue(queue) => queue.next().await?,
+                Rest::Handed(receiver) => receiver.recv().await?,
+            };
+            if let Ok(connection) = taken(handed) {
+                return Some(connection);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(crate) enum Phase {
 pub(crate) enum Overdue {
     /// Close without a word: nobody waits for an answer.
     Close,
+    /// Close because the server drains, unless a request has arrived meanwhile.
+    Drained,
     /// Answer 408 and close: half a request has come.
     Tell,
     /// Let the request look at the clock itself: it has been answered for as long as it may.
@@ -64,14 +66,19 @@ pub(crate) struct Meter {
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
     pub(crate) linger: Cell<bool>,
-    /// Another process takes over: the next answer is the last one of its connection.
+    /// The next answer is the last one of its connection and says so.
     pub(crate) leaving: Cell<bool>,
-    /// The server is stopping: finish what is under way and close.
+    /// The server drains: the connection closes after this time without a request, and streams of
+    /// events end.
+    drains: Cell<Option<Duration>>,
+    /// Finish the requests under way and close.
     pub(crate) stopping: Cell<bool>,
     /// The server's patience is over: close now.
     pub(crate) cut: Cell<bool>,
     /// Wakes the connection's task.
     waker: RefCell<Option<Waker>>,
+    /// Wakes the tasks of its HTTP/2 streams that end when the server drains.
+    drain_wakers: RefCell<Vec<Waker>>,
 }
 
 impl Meter {
@@ -93,9 +100,11 @@ impl Meter {
             upgrade: RefCell::new(None),
             linger: Cell::new(false),
             leaving: Cell::new(false),
+            drains: Cell::new(None),
             stopping: Cell::new(false),
             cut: Cell::new(false),
             waker: RefCell::new(None),
+            drain_wakers: RefCell::default(),
         }
     }
 
@@ -124,11 +133,41 @@ impl Meter {
     /// Another protocol goes on.
     pub(crate) fn upgraded(&self) {
         self.phase.set(Phase::Upgraded);
+        self.stopping.set(self.stopping.get() || self.is_draining());
     }
 
-    /// Whether a request of HTTP/1.1 is being answered.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.phase.get() == Phase::Busy
+    /// The server stops: each answer says `Connection: close`, and the connection closes after
+    /// this time without a request. A protocol without requests ends at once.
+    pub(crate) fn drain(&self, quiet: Duration) {
+        self.leaving.set(true);
+        self.drains.set(Some(quiet));
+        if self.phase.get() == Phase::Upgraded {
+            self.stopping.set(true);
+        }
+        self.drain_wakers.borrow().iter().for_each(Waker::wake_by_ref);
+    }
+
+    /// Whether the server drains.
+    pub(crate) fn is_draining(&self) -> bool {
+        let connection = self.connection.as_deref().unwrap_or(self);
+        connection.drains.get().is_some()
+    }
+
+    /// Wakes the task of an HTTP/2 stream too when the server begins to drain. The task of a
+    /// connection always is.
+    pub(crate) fn wake_at_drain(&self, waker: &Waker) {
+        let Some(connection) = &self.connection else { return };
+        if !self.waker.borrow().as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            self.forget_drain_waker(connection);
+            self.keep_waker(waker);
+            connection.drain_wakers.borrow_mut().push(waker.clone());
+        }
+    }
+
+    fn forget_drain_waker(&self, connection: &Meter) {
+        if let Some(own) = self.waker.take() {
+            connection.drain_wakers.borrow_mut().retain(|waker| !waker.will_wake(&own));
+        }
     }
 
     /// A piece of an answer was asked for, and is there or not.
@@ -226,6 +265,14 @@ impl Meter {
         Some((since.checked_add(limit)?, overdue))
     }
 
+    /// When a connection that drains closes for want of a request.
+    pub(crate) fn drained_at(&self) -> Option<Instant> {
+        let quiet = self.drains.get().filter(|_| !self.stopping.get())?;
+        let rests = matches!(self.phase.get(), Phase::Fresh | Phase::Idle);
+        let rests = rests && !self.multiplexed.get() && self.blocked.get().is_none();
+        rests.then(|| self.since.get() + quiet)
+    }
+
     /// Remembers how the connection's task is woken.
     pub(crate) fn keep_waker(&self, waker: &Waker) {
         let mut kept = self.waker.borrow_mut();
@@ -254,6 +301,7 @@ impl Drop for Meter {
     fn drop(&mut self) {
         let Some(connection) = &self.connection else { return };
         self.answering(false);
+        self.forget_drain_waker(connection);
         connection.streams.set(connection.streams.get().saturating_sub(1));
         if connection.streams.get() == 0 {
             connection.phase.set(Phase::Idle);
@@ -295,6 +343,23 @@ mod tests {
         assert_eq!(meter.due(&limits), None);
         let stream = Meter::stream_of(&Rc::new(meter));
         assert!(!stream.wake_at(Some(start)));
+    }
+
+    #[test]
+    fn a_draining_connection_ends_when_it_rests() {
+        let (start, quiet) = (Instant::now(), Duration::from_secs(1));
+        let meter = Meter::new(start);
+        assert_eq!(meter.drained_at(), None);
+        meter.drain(quiet);
+        assert_eq!((meter.leaving.get(), meter.drained_at()), (true, Some(start + quiet)));
+        meter.received();
+        assert_eq!(meter.drained_at(), None);
+        meter.begin();
+        assert_eq!(meter.drained_at(), None);
+        meter.finish();
+        assert_eq!(meter.drained_at(), Some(start + quiet));
+        meter.upgraded();
+        assert!(meter.stopping.get());
     }
 
     #[test]

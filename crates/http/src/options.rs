@@ -70,6 +70,11 @@ pub struct Limits {
     pub body_rate: u32,
     /// How long a connection may stay open without a request. Default 75 s.
     pub keep_alive: Duration,
+    /// While the server drains: how long a connection may stay open without a request. Default 1 s.
+    pub drain_time: Duration,
+    /// How long a program waits for requests under way when it stops the server; then they are cut.
+    /// Default 10 s.
+    pub stop_time: Duration,
     /// From the whole request to the head of its answer; slower is 504. While a body is still
     /// being read by the store, this time has not begun. Default 30 s.
     pub request_time: Duration,
@@ -85,6 +90,9 @@ pub struct Limits {
     pub pack_from: u64,
     /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
+    /// Messages of a WebSocket are compressed for clients that offer `permessage-deflate` (RFC
+    /// 7692). Default off.
+    pub compress_messages: bool,
     /// Text and numbers without a media type are sent as `text/html` instead of `text/plain`: for
     /// programs that write their pages as text and escape by themselves. Default off.
     pub html_text: bool,
@@ -114,11 +122,14 @@ impl Default for Limits {
             body_idle: Duration::from_secs(30),
             body_rate: 240,
             keep_alive: Duration::from_secs(75),
+            drain_time: Duration::from_secs(1),
+            stop_time: Duration::from_secs(10),
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
             streams: 100,
             message: 1024 * 1024,
+            compress_messages: false,
             hosts: Vec::new(),
             origins: Vec::new(),
             credentials: false,

@@ -2,7 +2,7 @@
 
 use crate::connection::Conversation;
 use crate::incoming::{Incoming, Share};
-use crate::listen::listen;
+use crate::listen::{is_of_the_client, listen};
 use crate::meter::Meter;
 use crate::observe::Observer;
 use crate::options::{Limits, Options};
@@ -44,6 +44,8 @@ struct Shared {
     ended: Notify,
     /// No connection is to be accepted any more.
     stop: Notify,
+    /// Whether connections that wait on a socket of others are accepted before.
+    empties_queue: Cell<bool>,
 }
 
 /// Serves a store: every request becomes a verb on it.
@@ -135,7 +137,7 @@ pub async fn serve_handed(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
-    start(Incoming::Handed(share.connections, Some(share.leave)), address, root, options)
+    start(Incoming::Handed(share.connections, share.leave), address, root, options)
 }
 
 fn start(
@@ -154,6 +156,7 @@ fn start(
         next: Cell::new(0),
         ended: Notify::new(),
         stop: Notify::new(),
+        empties_queue: Cell::new(false),
     });
     let accepting = tokio::task::spawn_local(accept(incoming, shared.clone()));
     Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
@@ -174,6 +177,11 @@ impl Server {
         self.address.port()
     }
 
+    /// [`Limits::stop_time`].
+    pub fn stop_time(&self) -> Duration {
+        self.shared.limits.stop_time
+    }
+
     /// How many connections are open.
     pub fn connections(&self) -> usize {
         self.shared.connections.borrow().len()
@@ -189,11 +197,14 @@ impl Server {
         self.shared.root.borrow().clone()
     }
 
-    /// Stops: no connection is accepted any more (when this returns, the port is free), idle ones
-    /// are closed, requests under way are answered. What is not done when the patience ends is
-    /// cut. Answers whether all was done.
+    /// Drains: no connection is accepted any more, and the port is free at once. Connections that
+    /// are open are answered with `Connection: close` (HTTP/1.1) or get GOAWAY (HTTP/2); one
+    /// without a request for [`Limits::drain_time`] closes, WebSockets and streams of events end.
+    /// What is not done when the patience ends is cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
-        self.accept_no_more().await;
+        self.accept_no_more(true).await;
+        let quiet = self.shared.limits.drain_time;
+        self.shared.tell(|meter| meter.drain(quiet));
         self.end(patience).await
     }
 
@@ -201,16 +212,18 @@ impl Server {
     /// open connections are not closed for as long as the grace lasts: a request on one is
     /// answered, and its answer says that it was the last one. Then as [`Server::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
-        self.accept_no_more().await;
+        self.accept_no_more(false).await;
         self.shared.tell(|meter| meter.leaving.set(true));
         // Those that are left are idle, or long at work.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
+        self.shared.tell(|meter| meter.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
-    async fn accept_no_more(&self) {
+    async fn accept_no_more(&self, empties_queue: bool) {
         let accepting = self.accepting.take();
         if let Some(accepting) = accepting {
+            self.shared.empties_queue.set(empties_queue);
             self.shared.stop.notify_one();
             // It ends at once; an error would say that it had panicked.
             let _ = accepting.await;
@@ -218,7 +231,6 @@ impl Server {
     }
 
     async fn end(&self, patience: Duration) -> bool {
-        self.shared.tell(|meter| meter.stopping.set(true));
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
             self.shared.tell(|meter| meter.cut.set(true));
@@ -270,9 +282,10 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
             }
         }
     }
-    // Connections that the system has accepted for us already are still served: closing the
-    // listener would reset them.
-    while let Some((stream, peer)) = incoming.left_over().await {
+    // The system has accepted the connections in the queue of the socket: closing it would reset
+    // them, so they are served.
+    let Some(mut rest) = incoming.close(shared.empties_queue.get()) else { return };
+    while let Some((stream, peer)) = rest.next().await {
         begin(stream, peer, &shared);
     }
 }
@@ -286,12 +299,6 @@ async fn accept_one(
         shared.ended.notified().await;
     }
     incoming.accept().await
-}
-
-/// A client that went away between its connecting and our accepting.
-fn is_of_the_client(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
 }
 
 /// Starts the conversation on a new connection.

@@ -86,7 +86,7 @@ impl Requests {
         if self.multiplexed && is_last {
             self.meter.stopping.set(true);
             self.meter.wake();
-        } else if !self.multiplexed && (is_last || self.meter.leaving.get()) {
+        } else if is_last {
             reply = reply.closing();
         }
         reply

@@ -256,7 +256,7 @@ impl Turn {
         };
         if let Some(stream) = stream {
             let are_events = events::are(&kind);
-            let stream = if are_events { events::beating(stream) } else { stream };
+            let stream = if are_events { events::beating(stream, &self.meter) } else { stream };
             let body = AnswerBody::stream(stream, None, &self.meter);
             let mut response = self.respond(status, Some(kind), facts, body);
             if are_events {
@@ -326,6 +326,10 @@ impl Turn {
             Ok(wish) => wish.unwrap_or(status),
             Err(error) => return self.failed(error),
         };
+        let mut body = body;
+        if let Err(error) = body.hold() {
+            return self.unaffordable(error);
+        }
         let length = body.length();
         let packing = match status.as_u16() {
             204..=206 | 304 => Packing::Never,
@@ -371,7 +375,6 @@ impl Turn {
             }
         }
         add_challenge(status, &mut headers);
-        let mut body = body;
         compress::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);
         if bare {
@@ -380,6 +383,13 @@ impl Turn {
         *response.status_mut() = status;
         *response.headers_mut() = headers;
         response
+    }
+
+    /// A response for which no memory is free.
+    fn unaffordable(self, error: Error) -> Response<AnswerBody> {
+        // One beyond the share of a request is the program's affair, and never fits.
+        let internal = error.kind == Kind::TooLarge;
+        self.failed(Error { internal, ..error })
     }
 
     /// An answer that is not what was asked for.

@@ -1,5 +1,6 @@
 //! The body of a request: collected when it is small, a stream with a limit when it is not.
 
+use crate::exchange::HttpExchange;
 use crate::head::Head;
 use crate::options::Limits;
 use crate::problem::Problem;
@@ -66,11 +67,20 @@ pub(crate) fn too_large() -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE).closing()
 }
 
+/// A body for which no memory is free, or not of one request: the rest is not read.
+pub(crate) fn no_memory(kind: Kind) -> Problem {
+    match kind {
+        Kind::TooLarge => too_large(),
+        _ => Problem::new(StatusCode::SERVICE_UNAVAILABLE).closing(),
+    }
+}
+
 /// Takes the body of a request. Reading it is what makes the connection send `100 Continue`, so whatever
 /// can be refused without the body is refused before this. A form is collected up to `form` bytes, so
-/// that a program can ask for its fields.
+/// that a program can ask for its fields. What is collected is charged to the request.
 pub(crate) async fn take(
     body: RequestBody,
+    exchange: &HttpExchange,
     head: &Head,
     form: Option<u64>,
     limits: &Limits,
@@ -88,7 +98,12 @@ pub(crate) async fn take(
     let mut start = Pieces::default();
     while let Some(piece) = reader.next().await {
         match piece {
-            Ok(piece) => start.add(piece),
+            Ok(piece) => {
+                if let Err(error) = exchange.allowance.hold_outside(piece.len()) {
+                    return Err(no_memory(error.kind));
+                }
+                start.add(piece);
+            }
             Err(_) => return Err(progress.problem().unwrap_or_else(too_large)),
         }
         if start.length() > room {

@@ -17,6 +17,9 @@ use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind
 use std::borrow::Cow;
 use std::rc::Rc;
 
+/// Bodies below this size are not counted among what requests hold.
+const COUNTED: usize = 4 << 10;
+
 impl Turn {
     /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
     /// read, and so before the client is told to send it.
@@ -41,6 +44,11 @@ impl Turn {
                 Reply::ready(self.problem(upload::too_large()))
             }
             RequestBody::Whole(bytes) => {
+                if bytes.len() >= COUNTED
+                    && let Err(error) = self.exchange.allowance.hold_outside(bytes.len())
+                {
+                    return Reply::ready(self.problem(upload::no_memory(error.kind)));
+                }
                 let media_type = self.media_type();
                 Reply::InTime(self.write_whole(verb, bytes, media_type))
             }
@@ -76,10 +84,11 @@ impl Turn {
     async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
         let media_type = self.media_type();
         let room = media_type.as_deref().and_then(form::room);
-        let (upload, progress) = match upload::take(body, &self.head, room, &self.limits).await {
-            Ok(taken) => taken,
-            Err(problem) => return self.problem(problem),
-        };
+        let (upload, progress) =
+            match upload::take(body, &self.exchange, &self.head, room, &self.limits).await {
+                Ok(taken) => taken,
+                Err(problem) => return self.problem(problem),
+            };
         let (stream, length) = match upload {
             Upload::Whole(bytes) => {
                 self.meter.tick();

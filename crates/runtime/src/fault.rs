@@ -6,6 +6,9 @@ use runnel_store::{Error, ErrorResponse, FieldProblem, Kind, Value};
 use std::fmt;
 use std::os::raw::c_int;
 
+/// The kind of the error that a program raises when its memory is used up (fiber.lua).
+const OUT_OF_MEMORY: &str = "memory";
+
 /// A place in a program's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -58,12 +61,21 @@ impl Fault {
         }
     }
 
+    /// What the engine itself raised where no handler of the kernel was left to name it.
+    pub(crate) fn of_engine(message: &str) -> Fault {
+        if message.as_bytes() != crate::memory::MESSAGE {
+            return Fault::broken(message);
+        }
+        let message = "the program used up the memory it may have";
+        Fault { kind: OUT_OF_MEMORY.into(), ..Fault::broken(message) }
+    }
+
     /// Reads an Error object of the program.
     pub(crate) fn read(isolate: &Isolate, stack: Stack, index: c_int) -> Fault {
         let index = stack.absolute(index);
         if stack.kind(index) != Type::Table || !stack.reserve(12) {
             let text = String::from_utf8_lossy(stack.bytes(index)).into_owned();
-            return Fault::broken(if text.is_empty() { "an unknown error" } else { &text });
+            return Fault::of_engine(if text.is_empty() { "an unknown error" } else { &text });
         }
         let text = |name: &str| {
             stack.field(index, name);
@@ -100,7 +112,12 @@ impl Fault {
 
     /// As the error of a verb: the program's message, with the trace as detail for the log.
     pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
-        let kind = Kind::of_name(&self.kind).unwrap_or(Kind::Failed);
+        let is_out_of_memory = self.kind == OUT_OF_MEMORY;
+        let kind = match is_out_of_memory {
+            // Others may succeed, and so may this one when they have ended.
+            true => Kind::Unavailable,
+            false => Kind::of_name(&self.kind).unwrap_or(Kind::Failed),
+        };
         let mut detail = isolate.explain(&self);
         if let Some(cause) = &self.detail {
             detail.push_str("\n  ");
@@ -109,6 +126,7 @@ impl Fault {
         let mut error = Error::new(kind, self.message).with_detail(detail);
         (error.fields, error.response) = (self.fields, self.response);
         (error.internal, error.of_reference) = (self.internal, self.of_reference);
+        error.temporary &= !is_out_of_memory;
         error
     }
 }

@@ -11,7 +11,7 @@
 use crate::fault::Fault;
 use crate::isolate::Isolate;
 use crate::load::Living;
-use crate::native::{Given, Operation};
+use crate::native::{Given, Operation, Reply};
 use crate::natives::Task;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::{RequestKind, Scheduler, Ticket};
@@ -24,6 +24,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+/// Memory from which on a fiber counts among those that use up what there is, in bytes.
+const HEAVY: usize = 4 << 20;
 /// Idle coroutines kept for the next fibers.
 const POOL: usize = 1024;
 /// How long the `ensure:` blocks of a fiber that was cancelled or is late may take.
@@ -78,6 +80,8 @@ pub(crate) struct Fiber<T> {
     ticket: Option<Rc<Ticket>>,
     /// How long it has run.
     ran: Duration,
+    /// How much more memory the engine used after its turns than before them, in bytes.
+    allocated: usize,
     /// The request that it answers.
     kind: Option<RequestKind>,
     /// The fibers that it has started.
@@ -121,6 +125,7 @@ impl<T> Fiber<T> {
             timer: None,
             ticket: None,
             ran: Duration::ZERO,
+            allocated: 0,
             kind: None,
             children: Vec::new(),
             ending: false,
@@ -133,6 +138,25 @@ impl<T> Fiber<T> {
     /// Says what kind of request it answers, so that its length can be guessed.
     pub(crate) fn answers(&mut self, kind: RequestKind) {
         self.kind = Some(kind);
+    }
+
+    /// Whether it may run as far as memory is concerned; if not, it is woken when a collection has
+    /// gone on. Where all of that frees too little, the memory error is raised in it.
+    fn has_memory(&mut self, context: &mut Context<'_>) -> bool {
+        let counts = self.allocated >= HEAVY || crate::memory::is_exceeded();
+        if !counts || !crate::memory::is_over() || self.ending {
+            return true;
+        }
+        if !self.isolate.collector().relieve(self.isolate.stack()) {
+            after_the_others(context);
+            return false;
+        }
+        if crate::memory::is_exhausted() {
+            // Its handlers may use the reserve.
+            self.allocated = 0;
+            crate::memory::raise_next();
+        }
+        true
     }
 
     /// Whether it may run now; if not, it is woken later.
@@ -150,7 +174,7 @@ impl<T> Fiber<T> {
                 return false;
             }
             // One that is late runs at once, to be told so where it stands.
-            self.isolate.watchdog().fire_at_once();
+            crate::watchdog::fire();
         }
         self.ticket = None;
         true
@@ -168,11 +192,15 @@ impl<T> Fiber<T> {
         if let Some(answer) = self.answer.take() {
             self.isolate.hold_answer(*answer);
         }
+        let used = crate::memory::used();
+        let mode = crate::memory::enter_engine();
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        crate::memory::leave(mode);
+        self.allocated += crate::memory::used().saturating_sub(used);
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
-        self.isolate.collector().look(stack);
+        self.isolate.collector().look(&self.isolate);
         let is_late = self.isolate.watchdog().end(watched);
         self.call = self.isolate.leave(outer);
         if is_late {
@@ -232,6 +260,7 @@ impl<T> Fiber<T> {
             Ok(given) => {
                 stack.push_boolean(true);
                 given.push(&self.isolate, stack);
+                crate::native::refuse_excess(stack);
                 // Others may run before this one has its turn.
                 self.answer = self.isolate.take_answer().map(Box::new);
             }
@@ -279,7 +308,7 @@ impl<T> Fiber<T> {
             return Fault::broken("the fiber waits for nothing");
         }
         let fault = match stack.kind(-1) {
-            Type::Text => Fault::broken(&String::from_utf8_lossy(stack.bytes(-1))),
+            Type::Text => Fault::of_engine(&String::from_utf8_lossy(stack.bytes(-1))),
             _ => Fault::read(&self.isolate, stack, -1),
         };
         coroutine.discard(&self.isolate);
@@ -317,6 +346,13 @@ impl<T> Future for Fiber<T> {
         loop {
             if let Some(operation) = &mut this.pending {
                 match operation.as_mut().poll(context) {
+                    Poll::Ready(Ok(given)) if given.is_large() => {
+                        this.pending = match given.in_slices(&this.isolate, &this.call) {
+                            Reply::Later(operation) => Some(operation),
+                            _ => None,
+                        };
+                        continue;
+                    }
                     Poll::Ready(result) => {
                         this.pending = None;
                         this.give(result);
@@ -331,7 +367,7 @@ impl<T> Future for Fiber<T> {
                     }
                 }
             }
-            if !this.has_turn(context) {
+            if !this.has_memory(context) || !this.has_turn(context) {
                 return Poll::Pending;
             }
             match this.step() {
@@ -370,7 +406,7 @@ impl<T> Fiber<T> {
             // deadline has come instead, and the hook raises.
             _ => {
                 self.call.deadline = Some(Instant::now());
-                self.isolate.watchdog().fire_at_once();
+                crate::watchdog::fire();
             }
         }
         match self.step() {
@@ -404,6 +440,7 @@ impl<T> Fiber<T> {
             timer: self.timer.take(),
             ticket: None,
             ran: self.ran,
+            allocated: self.allocated,
             kind: None,
             children: std::mem::take(&mut self.children),
             ending: true,

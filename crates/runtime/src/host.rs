@@ -97,6 +97,8 @@ pub trait Host {
     fn end_job(&self, job: &str) {
         let _ = job;
     }
+    /// Memory of the program was freed that may go back to the system.
+    fn give_back_memory(&self) {}
     /// Runs a shell command and answers its output.
     fn shell(&self, command: &str) -> Answer<String>;
 }

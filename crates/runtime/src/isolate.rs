@@ -4,6 +4,7 @@ use crate::collector::Collector;
 use crate::fiber::Coroutine;
 use crate::host::Host;
 use crate::json::Plans;
+use crate::memory::Accounts;
 use crate::native::{Native, Operation};
 use crate::natives::Task;
 use crate::raw::{Slot, Stack};
@@ -13,7 +14,7 @@ use mlua::{Lua, LuaOptions, StdLib};
 use runnel_store::{Content, Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 /// Places of a trace that are shown from its inner and from its outer end.
 const INNERMOST: usize = 12;
@@ -22,7 +23,7 @@ const OUTERMOST: usize = 8;
 /// What an isolate may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of memory for the program's objects; past it a "not enough memory" error is raised.
+    /// Bytes of memory for the program's objects ([`crate::memory`]).
     pub memory: usize,
 }
 
@@ -78,7 +79,8 @@ pub(crate) struct Inner {
     host: Rc<dyn Host>,
     /// Whether a compiled loop can be interrupted; looked at before the first server starts.
     interruptible: OnceCell<bool>,
-    lua: Lua,
+    /// The engine after its accounts: what is left then is freed by its own allocator.
+    _engine: (Accounts, Lua),
 }
 
 /// From how many children on a fiber forgets those that have ended. Those that run are bounded.
@@ -103,7 +105,7 @@ impl Isolate {
         let main = crate::kernel::main_stack(&lua);
         main.prepare();
         let (natives, slots) = crate::kernel::load(&lua, main, host.server_options())?;
-        lua.set_memory_limit(limits.memory).map_err(|error| error.to_string())?;
+        let accounts = Accounts::open(main.0, lua.used_memory(), limits.memory);
         let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
         let isolate = Isolate(Rc::new(Inner {
             watchdog,
@@ -121,7 +123,7 @@ impl Isolate {
             sources: RefCell::default(),
             host,
             interruptible: OnceCell::new(),
-            lua,
+            _engine: (accounts, lua),
         }));
         CURRENT.set(Some(isolate.clone()));
         Ok(isolate)
@@ -130,6 +132,16 @@ impl Isolate {
     /// The isolate of this thread.
     pub(crate) fn current() -> Option<Isolate> {
         CURRENT.with_borrow(Clone::clone)
+    }
+
+    /// For work in idle time, which does not keep the isolate alive.
+    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+        Rc::downgrade(&self.0)
+    }
+
+    /// The isolate that [`Isolate::downgrade`] was asked of.
+    pub(crate) fn of_inner(inner: Rc<Inner>) -> Isolate {
+        Isolate(inner)
     }
 
     pub(crate) fn same(&self, other: &Isolate) -> bool {
@@ -180,7 +192,7 @@ impl Isolate {
 
     /// Bytes that the program's objects take.
     pub(crate) fn used_memory(&self) -> usize {
-        self.0.lua.used_memory()
+        crate::memory::used()
     }
 
     pub(crate) fn collector(&self) -> &Collector {

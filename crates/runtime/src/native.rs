@@ -6,8 +6,10 @@
 
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
+use crate::sliced::build::{build_content, is_large, is_large_content};
+use crate::value::Origin;
 use mlua::ffi::lua_State;
-use runnel_store::{Content, Error, Kind, Store, Value};
+use runnel_store::{Content, Context as Call, Error, Kind, Store, Value};
 use std::any::Any;
 use std::future::Future;
 use std::os::raw::c_int;
@@ -65,6 +67,28 @@ impl Given {
                 crate::value::push_value(isolate, stack, &Value::List(names));
             }
         }
+    }
+}
+
+impl Given {
+    /// Whether its objects are made in slices.
+    pub(crate) fn is_large(&self) -> bool {
+        match self {
+            Given::Value(value) => is_large(value),
+            Given::Content(Some(content)) => is_large_content(content),
+            _ => false,
+        }
+    }
+
+    /// Makes the objects of what is large in slices.
+    pub(crate) fn in_slices(self, isolate: &Isolate, call: &Call) -> Reply {
+        let content = match self {
+            Given::Value(value) => Content::value(value),
+            Given::Content(Some(content)) => content,
+            given => return Reply::Now(given),
+        };
+        let built = build_content(isolate.clone(), call.clone(), content, Origin::Program);
+        Reply::later(async move { built.await.map(Given::Kept) })
     }
 }
 
@@ -148,17 +172,32 @@ pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_in
     let number = stack.upvalue_number();
     let Some(isolate) = Isolate::current() else { return 0 };
     let Some(native) = isolate.native(number) else { return 0 };
-    let reply = catch_unwind(AssertUnwindSafe(|| native(&isolate, Arguments(stack))));
+    // No allocation is refused, and so nothing raised, before the last of Rust's values is dropped.
+    let mode = crate::memory::enter_native();
+    let results = answer(&isolate, native, stack);
+    crate::memory::leave(mode);
+    results
+}
+
+/// Runs a native and pushes its answer; answers how many values.
+fn answer(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
+    let reply = catch_unwind(AssertUnwindSafe(|| match native(isolate, Arguments(stack)) {
+        Reply::Now(given) if given.is_large() && stack.can_yield() => {
+            given.in_slices(isolate, &isolate.call())
+        }
+        reply => reply,
+    }));
     stack.reserve(8);
     match reply {
         Ok(Reply::Now(given)) => {
             stack.push_boolean(true);
-            given.push(&isolate, stack);
+            given.push(isolate, stack);
+            refuse_excess(stack);
             2
         }
         Ok(Reply::Failed(error)) => {
             stack.push_boolean(false);
-            crate::fault::push_error(&isolate, stack, &error);
+            crate::fault::push_error(isolate, stack, &error);
             2
         }
         Ok(Reply::Later(operation)) => {
@@ -168,8 +207,18 @@ pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_in
         Err(_) => {
             let error = Error::new(Kind::Failed, "an internal error; the log has more");
             stack.push_boolean(false);
-            crate::fault::push_error(&isolate, stack, &error);
+            crate::fault::push_error(isolate, stack, &error);
             2
         }
+    }
+}
+
+/// Replaces `true` and a value on top by `false` and the memory error, where the value took more
+/// than there is: it may not be whole.
+pub(crate) fn refuse_excess(stack: Stack) {
+    if crate::memory::is_exceeded() {
+        stack.pop(2);
+        stack.push_boolean(false);
+        stack.push_bytes(crate::memory::MESSAGE);
     }
 }

@@ -5,6 +5,7 @@ mod combine;
 mod copy;
 mod define;
 mod insert;
+mod json;
 mod live;
 mod numbers;
 mod observe;
@@ -35,6 +36,7 @@ pub(crate) fn all() -> Vec<(&'static str, Native)> {
     all.extend(serve::NATIVES);
     all.extend(observe::NATIVES);
     all.extend(system::NATIVES);
+    all.extend(json::NATIVES);
     all.extend(tasks::NATIVES);
     all.extend(numbers::NATIVES);
     all.extend(secrets::NATIVES);

@@ -1,11 +1,11 @@
 //! Objects of the program as content of stores.
 
 use crate::isolate::Isolate;
-use crate::json::Unwritten;
 use crate::raw::{Slot, Stack, Type};
+use crate::sliced::json::{Unwritten, json_of_top, too_deep};
 use crate::value::{TableKind, table_kind};
 use bytes::Bytes;
-use runnel_store::{Answer, Error, Form, Kind, Lazy, Value};
+use runnel_store::{Answer, Form, Kind, Lazy, Value};
 use std::any::Any;
 use std::borrow::Cow;
 use std::os::raw::c_int;
@@ -70,6 +70,22 @@ impl ScriptObject {
         text
     }
 
+    /// What becomes of an object that cannot be written without the program.
+    fn unwritten(&self, why: &Unwritten) -> Answer<Bytes> {
+        match why {
+            Unwritten::Custom => self.ask(self.isolate.slots().json_text),
+            Unwritten::Depth => too_deep(Kind::Failed).into(),
+        }
+    }
+
+    /// The same object, kept once more.
+    fn clone(&self) -> ScriptObject {
+        let stack = self.isolate.stack();
+        stack.reserve(4);
+        stack.push_kept(self.slot);
+        ScriptObject { isolate: self.isolate.clone(), slot: stack.keep(), shape: self.shape }
+    }
+
     /// Asks the program for a text: `entry` is a kernel function of the object.
     fn ask(&self, entry: Slot) -> Answer<Bytes> {
         let slot = self.slot;
@@ -109,28 +125,22 @@ impl Lazy for ScriptObject {
             (Form::Csv, _) => false,
         };
         if !json {
-            return match self.value() {
-                Answer::Ready(Ok(value)) => runnel_store::Content::value(value).encode(Form::Csv),
-                Answer::Ready(Err(error)) => error.into(),
-                Answer::Later(_) => Error::new(Kind::Unsupported, "no CSV of this").into(),
-            };
+            let value = self.value();
+            return value.and_then(|value| runnel_store::Content::value(value).encode(Form::Csv));
         }
         let stack = self.isolate.stack();
         stack.reserve(16);
-        let mut out = Vec::with_capacity(256);
         stack.push_kept(self.slot);
-        let top = stack.top();
-        let written = crate::json::write(&self.isolate, stack, top, &mut out);
-        stack.set_top(top - 1);
-        match written {
-            Ok(()) => Answer::ok(out.into()),
-            Err(Unwritten::Custom) => self.ask(slots.json_text),
-            Err(Unwritten::Depth) => Error::new(
-                Kind::Failed,
-                "the object is nested too deep for JSON, or contains itself",
-            )
-            .into(),
-        }
+        let written = match json_of_top(&self.isolate, stack) {
+            Ok(Answer::Ready(Ok(Ok(bytes)))) => return Answer::ok(bytes),
+            Ok(written) => written,
+            Err(unwritten) => return self.unwritten(&unwritten),
+        };
+        let this = self.clone();
+        written.and_then(move |written| match written {
+            Ok(bytes) => Answer::ok(bytes),
+            Err(unwritten) => this.unwritten(&unwritten),
+        })
     }
 
     fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
@@ -155,15 +165,13 @@ impl Lazy for ScriptObject {
         let stack = self.isolate.stack();
         stack.reserve(16);
         stack.push_kept(self.slot);
-        let top = stack.top();
-        let mut value = crate::value::read_value(&self.isolate, stack, top);
-        stack.set_top(top - 1);
-        if self.shape == Shape::Other
-            && let Ok(Value::Record(fields)) = &mut value
-        {
-            fields.retain(|(_, value)| !value.is_nil());
-        }
-        value.into()
+        let is_object = self.shape == Shape::Other;
+        crate::sliced::data::data_of_top(&self.isolate, stack).map(move |mut value| {
+            if is_object && let Value::Record(fields) = &mut value {
+                fields.retain(|(_, value)| !value.is_nil());
+            }
+            value
+        })
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -12,8 +12,7 @@ use std::rc::Rc;
 ///
 /// Every method relies on the same two facts, which the isolate keeps: the state is alive (the
 /// isolate outlives its fibers and objects), and it is used on the isolate's own thread only.
-/// Methods that allocate may raise Lua's memory error; they are called under a protected call or
-/// with the slack that the memory limit leaves.
+/// Methods that allocate never raise the memory error ([`crate::memory`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stack(pub(crate) *mut lua_State);
 
@@ -30,6 +29,9 @@ pub(crate) enum Type {
     Other,
 }
 
+/// How much one step of a collection looks at, in KiB.
+const COLLECT_STEP: c_int = 32;
+
 const NATIVE: *const c_void = &raw const MARK as *const c_void;
 const ANSWER: *const c_void = (&raw const MARK as *const c_void).wrapping_byte_add(1);
 static MARK: [u8; 2] = [0; 2];
@@ -37,6 +39,12 @@ static MARK: [u8; 2] = [0; 2];
 thread_local! {
     /// Where the metatable of native values of this thread's isolate lies, for telling them apart.
     static NATIVE_METATABLE: Cell<*const c_void> = const { Cell::new(std::ptr::null()) };
+}
+
+// SAFETY: the signature is that of LuaJIT's lj_api.c.
+unsafe extern "C-unwind" {
+    /// Exported by LuaJIT, not declared by mlua for it.
+    fn lua_isyieldable(state: *mut lua_State) -> c_int;
 }
 
 /// A reference to a Lua value, kept in the engine's registry.
@@ -52,9 +60,10 @@ impl Stack {
         unsafe { ffi::lua_settop(self.0, top) }
     }
 
-    /// How large the heap is, in KiB.
-    pub(crate) fn heap_size(self) -> c_int {
-        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) }
+    /// One small step of a collection, which begins where none is under way. Answers whether the
+    /// cycle has ended.
+    pub(crate) fn collect_step(self) -> bool {
+        unsafe { ffi::lua_gc(self.0, ffi::LUA_GCSTEP, COLLECT_STEP) == 1 }
     }
 
     /// How far the heap may grow before the next collection begins, in percent of what is alive.
@@ -69,6 +78,34 @@ impl Stack {
     /// Makes room; `false` when the stack is at its limit.
     pub(crate) fn reserve(self, count: c_int) -> bool {
         unsafe { ffi::lua_checkstack(self.0, count) != 0 }
+    }
+
+    /// Whether the code that runs on this stack can wait: no call of C lies in between.
+    pub(crate) fn can_yield(self) -> bool {
+        unsafe { lua_isyieldable(self.0) != 0 }
+    }
+
+    /// Whether what is asked for with this stack can be answered later: by code that can wait, or
+    /// where no code runs.
+    pub(crate) fn can_wait(self) -> bool {
+        // SAFETY: the record is written before it is read, and only when there is a level.
+        let runs = unsafe { ffi::lua_getstack(self.0, 0, &mut std::mem::zeroed()) != 0 };
+        self.can_yield() || !runs
+    }
+
+    /// Removes a value; those above it move down.
+    pub(crate) fn remove(self, index: c_int) {
+        unsafe { ffi::lua_remove(self.0, index) }
+    }
+
+    /// Moves the value on top to an index, in the place of what lies there.
+    pub(crate) fn replace(self, index: c_int) {
+        unsafe { ffi::lua_replace(self.0, index) }
+    }
+
+    /// Pushes a new coroutine; answers its stack.
+    pub(crate) fn new_thread(self) -> Stack {
+        Stack(unsafe { ffi::lua_newthread(self.0) })
     }
 
     pub(crate) fn absolute(self, index: c_int) -> c_int {
@@ -283,7 +320,10 @@ impl Stack {
 
     /// Calls what lies below the arguments; `false` leaves the error on the stack.
     pub(crate) fn protected_call(self, arguments: c_int, results: c_int) -> bool {
-        unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
+        let mode = crate::memory::enter_engine();
+        let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
+        crate::memory::leave(mode);
+        status == ffi::LUA_OK
     }
 
     /// Moves values from the top of this stack to another of the same isolate.
@@ -294,6 +334,7 @@ impl Stack {
 
 /// Drops a value of Rust that Lua no longer reaches.
 unsafe extern "C-unwind" fn collect_native(state: *mut lua_State) -> c_int {
+    let mode = crate::memory::enter_native();
     // SAFETY: called by the collector once for each value that `push_native` wrote.
     unsafe {
         let place = ffi::lua_touserdata(state, 1).cast::<Rc<dyn Any>>();
@@ -301,5 +342,6 @@ unsafe extern "C-unwind" fn collect_native(state: *mut lua_State) -> c_int {
             place.drop_in_place();
         }
     }
+    crate::memory::leave(mode);
     0
 }

@@ -3,8 +3,10 @@
 use crate::fault::Fault;
 use crate::fiber::Fiber;
 use crate::isolate::Isolate;
+use crate::native::Given;
 use crate::raw::{Slot, Stack, Type};
 use crate::scheduler::RequestKind;
+use crate::sliced::build::{build_content, is_large_content};
 use crate::value::Origin;
 use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
@@ -16,8 +18,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Poll;
 
-/// Bytes of a streamed body that are collected for a handler.
-const LARGEST_BODY: usize = 64 * 1024 * 1024;
+/// From this size on a text that a program gets is charged to its request.
+const COUNTED: usize = 64 << 10;
 
 /// An object of the program, as a store.
 pub(crate) struct ScriptStore {
@@ -49,7 +51,7 @@ impl ScriptStore {
         &self,
         verb: Verb,
         reference: &Reference,
-        value: Option<Content>,
+        value: Given,
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
@@ -61,7 +63,7 @@ impl ScriptStore {
         &self,
         verb: Verb,
         reference: &Reference,
-        value: Option<Content>,
+        value: Given,
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Fiber<T> {
@@ -78,16 +80,15 @@ impl ScriptStore {
                 Some(query) => stack.push_bytes(query.as_bytes()),
                 None => stack.push_nil(),
             }
-            let origin = match call.from_client {
-                Some(_) => Origin::Client,
-                None => Origin::Program,
-            };
             match value {
                 // Whether bytes happen to be UTF-8 makes no difference to a program.
-                Some(Content { body: Body::Bytes(bytes), .. }) => {
+                Given::Content(Some(Content { body: Body::Bytes(bytes), .. })) => {
                     crate::value::push_data(isolate, stack, &bytes);
                 }
-                value => crate::value::push_content_of(isolate, stack, value, origin),
+                Given::Content(content) => {
+                    crate::value::push_content_of(isolate, stack, content, origin(call));
+                }
+                given => given.push(isolate, stack),
             }
             5
         };
@@ -107,31 +108,70 @@ impl ScriptStore {
     ) -> Answer<T> {
         if !matches!(content.body, Body::Stream(..)) {
             return match typed(content) {
-                Ok(content) => self.run(verb, reference, Some(content), call, take),
+                Ok(content) if is_large_content(&content) => {
+                    let (this, reference, call) = (self.again(), reference.clone(), call.clone());
+                    Answer::later(async move {
+                        this.run_large(verb, &reference, content, &call, take).await
+                    })
+                }
+                Ok(content) => self.run(verb, reference, Given::Content(Some(content)), call, take),
                 Err(error) => error.on(verb, reference).into(),
             };
         }
-        let this = ScriptStore {
-            isolate: self.isolate.clone(),
-            object: {
-                let stack = self.isolate.stack();
-                stack.push_kept(self.object);
-                stack.keep()
-            },
-            name: self.name.clone(),
-        };
-        let (reference, mut call) = (reference.clone(), call.clone());
+        let (this, reference, mut call) = (self.again(), reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
-            let bytes = content.read(LARGEST_BODY).await?;
+            // The server's limit and the share of one request bound it.
+            let bytes = content.read_for(usize::MAX, &call).await?;
+            if bytes.len() >= COUNTED {
+                // The engine has a copy.
+                call.hold(bytes.len())?;
+            }
             if let Some(from_client) = &mut call.from_client {
                 from_client.text = Some(bytes.clone());
             }
             let mut content = Content::bytes(bytes);
             content.media_type = media_type;
             let content = typed(content)?;
-            this.run(verb, &reference, Some(content), &call, take).await
+            this.run(verb, &reference, Given::Content(Some(content)), &call, take).await
         })
+    }
+
+    /// Runs a verb that carries large content, after its objects were made in slices.
+    async fn run_large<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Result<T> {
+        let built = build_content(self.isolate.clone(), call.clone(), content, origin(call));
+        let late = || Error::new(Kind::Timeout, "the deadline passed while waiting");
+        let built = match call.deadline {
+            Some(deadline) => {
+                tokio::time::timeout_at(deadline.into(), built).await.map_err(|_| late())
+            }
+            None => Ok(built.await),
+        };
+        let built = built.and_then(|built| built).map_err(|error| error.on(verb, reference))?;
+        self.run(verb, reference, Given::Kept(built), call, take).await
+    }
+
+    /// The same object as another store.
+    fn again(&self) -> ScriptStore {
+        let stack = self.isolate.stack();
+        stack.reserve(4);
+        stack.push_kept(self.object);
+        ScriptStore { isolate: self.isolate.clone(), object: stack.keep(), name: self.name.clone() }
+    }
+}
+
+/// Who made the content of a call.
+fn origin(call: &Call) -> Origin {
+    match call.from_client {
+        Some(_) => Origin::Client,
+        None => Origin::Program,
     }
 }
 
@@ -212,11 +252,11 @@ fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> 
 impl Store for ScriptStore {
     fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
         let fiber =
-            self.fiber(Verb::Get, reference, None, call, |isolate, stack, index| {
-                match stack.kind(index) {
-                    Type::Nil => None,
-                    _ => Some(crate::value::read_answer(isolate, stack, index)),
-                }
+            self.fiber(Verb::Get, reference, Given::Nil, call, |isolate, stack, index| match stack
+                .kind(index)
+            {
+                Type::Nil => None,
+                _ => Some(crate::value::read_answer(isolate, stack, index)),
             });
         crate::page::answer(&self.isolate, fiber)
     }
@@ -246,11 +286,11 @@ impl Store for ScriptStore {
         if let Err(error) = call.unconditional(Verb::Delete, reference) {
             return error.into();
         }
-        self.run(Verb::Delete, reference, None, call, deletion)
+        self.run(Verb::Delete, reference, Given::Nil, call, deletion)
     }
 
     fn list(&self, reference: &Reference, call: &Call) -> Answer<Option<Vec<Entry>>> {
-        self.run(Verb::List, reference, None, call, entries)
+        self.run(Verb::List, reference, Given::Nil, call, entries)
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {

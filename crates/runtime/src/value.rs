@@ -7,7 +7,9 @@
 use crate::isolate::Isolate;
 use crate::object::ScriptObject;
 use crate::raw::{Stack, Type};
-use runnel_store::{Answer, Body, Content, EntityTag, Error, Kind, Lazy, Store, Value};
+use crate::sliced::build::{Source, build_now};
+use runnel_store::json::Document;
+use runnel_store::{Answer, Body, Content, EntityTag, Error, Lazy, Store, Value};
 use std::any::Any;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -203,22 +205,23 @@ pub(crate) fn push_content_of(
         }
         Body::Value(value) => {
             push_data_of(isolate, stack, &value, origin);
-            if let Some(class) = class {
-                stack.push_kept(isolate.slots().instantiate);
-                stack.push_copy(-2);
-                stack.push_bytes(class.as_bytes());
-                if stack.protected_call(2, 1) {
-                    // Leaves the instance in the place of the record.
-                    stack.push_copy(-1);
-                    replace_below(stack, 2);
-                } else {
-                    stack.pop(1);
-                }
-            }
+            instantiate_top(isolate, stack, class);
         }
         Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<ScriptObject>() {
             Some(object) if object.belongs_to(isolate) => object.push(stack),
             object => {
+                if let Some(document) = lazy.as_any().downcast_ref::<Document>() {
+                    // Where the program cannot wait; elsewhere it was built in slices before.
+                    let source = Source::of_tape(document.0.clone());
+                    match build_now(isolate, stack, source, origin) {
+                        Ok(slot) => {
+                            stack.push_kept(slot);
+                            stack.release(slot);
+                        }
+                        Err(_) => stack.push_nil(),
+                    }
+                    return instantiate_top(isolate, stack, class);
+                }
                 // Plain data that is at hand, such as a document, is what it stands for.
                 if object.is_none()
                     && class.is_none()
@@ -242,10 +245,28 @@ pub(crate) fn push_content_of(
     }
 }
 
+/// Makes the record on top, or those of the array on top, instances of a class.
+fn instantiate_top(isolate: &Isolate, stack: Stack, class: Option<Rc<str>>) {
+    let Some(class) = class else { return };
+    stack.push_kept(isolate.slots().instantiate);
+    stack.push_copy(-2);
+    stack.push_bytes(class.as_bytes());
+    if stack.protected_call(2, 1) {
+        // Leaves the instance in the place of the record.
+        stack.push_copy(-1);
+        replace_below(stack, 2);
+    } else {
+        stack.pop(1);
+    }
+}
+
 /// Rows as the answer of a fiber that ends with them: no object is made that nobody would look at.
 pub(crate) fn push_answer(isolate: &Isolate, stack: Stack, content: Content) {
     match &content.body {
-        Body::Lazy(lazy) if !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() => {
+        Body::Lazy(lazy)
+            if lazy.as_any().is::<Document>()
+                || !lazy.is_settled() && !lazy.as_any().is::<ScriptObject>() =>
+        {
             isolate.hold_answer(Content { class: None, ..content });
             stack.push_answer();
         }
@@ -403,54 +424,10 @@ pub(crate) fn number(value: f64) -> Value {
     }
 }
 
-/// A value of the program as plain data; objects become records of their instance variables.
+/// A value of the program as plain data, at once; objects become records of their instance variables.
 pub(crate) fn read_value(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Value, Error> {
-    read_nested(isolate, stack, stack.absolute(index), 0)
-}
-
-fn read_nested(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    depth: usize,
-) -> Result<Value, Error> {
-    if depth > DEPTH || !stack.reserve(16) {
-        let message = format!("data nested more than {DEPTH} deep, or within itself");
-        return Err(Error::new(Kind::Invalid, message));
-    }
-    match stack.kind(index) {
-        Type::Nil => Ok(Value::Nil),
-        Type::Boolean => Ok(Value::Bool(stack.boolean(index))),
-        Type::Number => Ok(number(stack.number(index))),
-        Type::Text => Ok(match std::str::from_utf8(stack.bytes(index)) {
-            Ok(text) => Value::Text(text.into()),
-            Err(_) => Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(index))),
-        }),
-        Type::Table => match table_kind(stack, index) {
-            TableKind::Null => Ok(Value::Nil),
-            TableKind::Array => read_array(isolate, stack, index, depth),
-            TableKind::Dictionary => read_dictionary(isolate, stack, index, depth),
-            TableKind::Big => {
-                stack.field(index, "_bytes");
-                let value = num_bigint::BigInt::from_signed_bytes_le(stack.bytes(-1));
-                stack.pop(1);
-                Ok(i64::try_from(&value)
-                    .map_or_else(|_| Value::Big(value.to_string().into()), Value::Int))
-            }
-            TableKind::Data => {
-                stack.field(index, "_bytes");
-                let value = Value::Bytes(bytes::Bytes::copy_from_slice(stack.bytes(-1)));
-                stack.pop(1);
-                Ok(value)
-            }
-            TableKind::Object => read_fields(isolate, stack, index, depth),
-            TableKind::Date => Ok(Value::Text(date_text(stack, index))),
-            TableKind::Element | TableKind::Class => {
-                Err(Error::new(Kind::Unsupported, "this object is not plain data"))
-            }
-        },
-        _ => Err(Error::new(Kind::Unsupported, "a block is not plain data")),
-    }
+    stack.push_copy(index);
+    crate::sliced::data::data_of_top_now(isolate, stack)
 }
 
 /// The text of the date at an index.
@@ -459,70 +436,4 @@ pub(crate) fn date_text(stack: Stack, index: c_int) -> String {
     let seconds = stack.number(-1);
     stack.pop(1);
     crate::date::rfc3339(seconds)
-}
-
-fn read_array(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result<Value, Error> {
-    let count = stack.length(index);
-    let mut items = Vec::with_capacity(count);
-    for position in 1..=count {
-        stack.get_element(index, position);
-        let item = read_nested(isolate, stack, stack.top(), depth + 1);
-        stack.pop(1);
-        items.push(item?);
-    }
-    Ok(Value::List(items))
-}
-
-fn read_dictionary(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    depth: usize,
-) -> Result<Value, Error> {
-    stack.field(index, "_keys");
-    stack.field(index, "_map");
-    let (keys, map) = (stack.top() - 1, stack.top());
-    let mut fields = Vec::new();
-    let mut outcome = Ok(());
-    for position in 1..=stack.length(keys) {
-        stack.get_element(keys, position);
-        let name = match stack.kind(-1) {
-            Type::Text => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
-            Type::Number => crate::json::number_text(stack.number(-1)),
-            // A removed key leaves a hole.
-            _ => {
-                stack.pop(1);
-                continue;
-            }
-        };
-        stack.get_raw(map);
-        match read_nested(isolate, stack, stack.top(), depth + 1) {
-            Ok(value) => fields.push((name, value)),
-            Err(error) => outcome = Err(error),
-        }
-        stack.pop(1);
-        if outcome.is_err() {
-            break;
-        }
-    }
-    stack.pop(2);
-    outcome.map(|()| Value::Record(fields))
-}
-
-fn read_fields(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    depth: usize,
-) -> Result<Value, Error> {
-    let plan = isolate.plans().of(isolate, stack, index);
-    let mut fields = Vec::with_capacity(plan.fields.len());
-    for field in &plan.fields {
-        stack.push_kept(field.key);
-        stack.get_raw(index);
-        let value = read_nested(isolate, stack, stack.top(), depth + 1);
-        stack.pop(1);
-        fields.push((field.name.clone(), value?));
-    }
-    Ok(Value::Record(fields))
 }

@@ -94,11 +94,6 @@ impl Watchdog {
         outer
     }
 
-    /// Lets the hook fire at the next instruction.
-    pub(crate) fn fire_at_once(&self) {
-        arm(SIGNAL);
-    }
-
     /// It ends or waits. Answers whether an error was raised in it because it was late.
     pub(crate) fn end(&self, outer: Outer) -> bool {
         DEADLINE.set(outer.deadline);
@@ -151,6 +146,11 @@ fn watch(shared: &Shared, target: usize) {
     }
 }
 
+/// Lets the hook fire at the next instruction of the engine of this thread.
+pub(crate) fn fire() {
+    arm(SIGNAL);
+}
+
 extern "C" fn arm(_signal: c_int) {
     let state = STATE.get();
     if !state.is_null() {
@@ -160,17 +160,16 @@ extern "C" fn arm(_signal: c_int) {
     }
 }
 
-// SAFETY: the signature is that of LuaJIT's lj_api.c.
-unsafe extern "C-unwind" {
-    /// Exported by LuaJIT, not declared by mlua for it.
-    fn lua_isyieldable(state: *mut lua_State) -> c_int;
-}
-
 unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) {
     // SAFETY: called by the engine on its own thread; no Rust value with a destructor is alive
     // when it leaves by an error or a yield.
     unsafe {
         ffi::lua_sethook(state, None, 0, 0);
+        if crate::memory::takes_raise() {
+            ffi::lua_checkstack(state, 2);
+            crate::raw::Stack(state).push_bytes(crate::memory::MESSAGE);
+            ffi::lua_error(state);
+        }
         let late = match DEADLINE.get() {
             Some(deadline) => Instant::now() >= deadline,
             None => false,
@@ -185,7 +184,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
             ffi::lua_call(state, 0, 1);
             ffi::lua_error(state);
         }
-        if lua_isyieldable(state) != 0 {
+        if crate::raw::Stack(state).can_yield() {
             ffi::lua_yield(state, 0);
         }
     }

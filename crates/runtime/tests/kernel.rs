@@ -17,3 +17,10 @@ fn objects_and_streams_answer_as_they_should() {
         Lab::new().isolate.run_lua(include_str!("kernel_objects.lua"), "kernel_objects.lua");
     assert_eq!(outcome, Ok(()));
 }
+
+#[test]
+fn large_texts_are_worked_on_in_pieces() {
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_pieces.lua"), "kernel_pieces.lua");
+    assert_eq!(outcome, Ok(()));
+}

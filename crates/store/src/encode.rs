@@ -1,6 +1,8 @@
 //! How content becomes bytes, and plain data.
 
-use crate::{Answer, Body, ByteStream, Content, Error, Form, Kind, Result, Value, csv, json};
+use crate::{
+    Answer, Body, ByteStream, Content, Context, Error, Form, Kind, Result, Value, csv, json,
+};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use std::borrow::Cow;
@@ -72,7 +74,7 @@ impl Content {
             Body::Value(value) => Answer::ok(value.encode(form).into()),
             Body::Lazy(lazy) => lazy.encode(form),
             Body::Stream(stream, length) => Answer::later(async move {
-                let bytes = collect(stream, length, COLLECT_LIMIT).await?;
+                let bytes = collect(stream, length, COLLECT_LIMIT, free).await?;
                 Ok(if same { bytes } else { Value::from(bytes).encode(form).into() })
             }),
         }
@@ -86,11 +88,22 @@ impl Content {
     /// refused before it is read. Otherwise those of the stream or of the lazy content.
     pub fn read(self, limit: usize) -> Answer<Bytes> {
         if let Body::Stream(stream, length) = self.body {
-            return Answer::later(collect(stream, length, limit));
+            return Answer::later(collect(stream, length, limit, free));
         }
         self.encode(Form::Text).and_then(move |bytes| {
             if bytes.len() > limit { too_large(limit).into() } else { Answer::ok(bytes) }
         })
+    }
+
+    /// As [`Content::read`], of a request: what is collected is charged to it as it arrives.
+    ///
+    /// # Errors
+    /// As [`Content::read`], and those of [`Context::hold_outside`].
+    pub fn read_for(self, limit: usize, context: &Context) -> Answer<Bytes> {
+        let Body::Stream(stream, length) = self.body else { return self.read(limit) };
+        let context = context.clone();
+        let hold = move |bytes| context.hold_outside(bytes);
+        Answer::later(collect(stream, length, limit, hold))
     }
 
     /// The same content with its stream, where it is one, read into memory.
@@ -100,7 +113,7 @@ impl Content {
     pub fn collected(self, limit: usize) -> Answer<Content> {
         match self.body {
             Body::Stream(stream, length) => Answer::later(async move {
-                let bytes = collect(stream, length, limit).await?;
+                let bytes = collect(stream, length, limit, free).await?;
                 Ok(Content { body: Body::Bytes(bytes), ..self })
             }),
             _ => Answer::ok(self),
@@ -121,7 +134,7 @@ impl Content {
             Body::Value(value) => Answer::ok(value),
             Body::Lazy(lazy) => lazy.value(),
             Body::Stream(stream, length) => {
-                Answer::later(async move { Ok(collect(stream, length, limit).await?.into()) })
+                Answer::later(async move { Ok(collect(stream, length, limit, free).await?.into()) })
             }
         }
     }
@@ -149,8 +162,18 @@ fn encode_text(text: &str, form: Form) -> Bytes {
     out.into()
 }
 
-/// Reads a stream to its end.
-async fn collect(mut stream: ByteStream, length: Option<u64>, limit: usize) -> Result<Bytes> {
+/// Memory that is charged to nobody.
+fn free(_: usize) -> Result<()> {
+    Ok(())
+}
+
+/// Reads a stream to its end; `hold` is told of each piece before it is kept.
+async fn collect(
+    mut stream: ByteStream,
+    length: Option<u64>,
+    limit: usize,
+    hold: impl Fn(usize) -> Result<()>,
+) -> Result<Bytes> {
     if length.is_some_and(|length| length > limit as u64) {
         return Err(too_large(limit));
     }
@@ -159,6 +182,7 @@ async fn collect(mut stream: ByteStream, length: Option<u64>, limit: usize) -> R
     if first.len() > limit {
         return Err(too_large(limit));
     }
+    hold(first.len())?;
     if next.is_none() {
         return Ok(first);
     }
@@ -171,6 +195,7 @@ async fn collect(mut stream: ByteStream, length: Option<u64>, limit: usize) -> R
         if chunk.len() > limit - whole.len() {
             return Err(too_large(limit));
         }
+        hold(chunk.len())?;
         whole.extend_from_slice(&chunk);
         next = stream.next().await.transpose()?;
     }

@@ -5,7 +5,9 @@
 //! half is on the path of every row that leaves a table.
 
 mod parse;
+mod tape;
 mod write;
 
 pub use parse::{MAX_DEPTH, MAX_DIGITS, parse};
+pub use tape::{Document, Node, Tape, TapeSize};
 pub use write::{text, write, write_bytes, write_float, write_int, write_text, write_utf8};

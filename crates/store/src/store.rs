@@ -251,6 +251,29 @@ impl Context {
         Conditions::None.admit(self.only_if.as_ref(), verb, reference)
     }
 
+    /// Charges the request for memory of the engine, such as that of parsed values, until the values
+    /// are collected after its end. Programs outside of requests have the engine's limit alone.
+    ///
+    /// # Errors
+    /// As [`crate::Held::add`].
+    pub fn hold(&self, bytes: usize) -> crate::Result<()> {
+        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+            Some(allowance) => allowance.hold(bytes),
+            None => Ok(()),
+        }
+    }
+
+    /// Charges the request for memory outside of the engine, such as a collected body, until it ends.
+    ///
+    /// # Errors
+    /// As [`crate::Held::add`].
+    pub fn hold_outside(&self, bytes: usize) -> crate::Result<()> {
+        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+            Some(allowance) => allowance.hold_outside(bytes),
+            None => Ok(()),
+        }
+    }
+
     /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
     /// with the tag that the caller knows.
     pub fn knows(&self, content: &Content) -> bool {
@@ -292,6 +315,10 @@ pub trait Exchange {
     fn body(&self) -> Option<Text>;
     /// The name of the request that log lines of all servers share, where it has one.
     fn id(&self) -> Option<String> {
+        None
+    }
+    /// What this request may hold of the memory of all requests, where it is counted.
+    fn allowance(&self) -> Option<&crate::Allowance> {
         None
     }
     /// A program says which of its patterns answers, such as `/item/:id`, for those who count.

@@ -9,7 +9,7 @@ use super::{TIME, page, shell, took_too_long};
 use crate::console::Console;
 use crate::report::Report;
 use crate::run::block_on;
-use runnel_runtime::{Isolate, Limits};
+use runnel_runtime::Isolate;
 use std::path::Path;
 
 /// The mark of a program's arguments when it is tested.
@@ -137,7 +137,7 @@ fn argument(word: &str) -> String {
 /// Runs a program, then its tests; without any, what it declares as its result.
 async fn run_program(path: &Path, source: &str, tests: &mut Vec<Test>) -> Result<(), String> {
     let host = TestHost::new();
-    let isolate = Isolate::new(host.clone(), Limits::default())?;
+    let isolate = Isolate::new(host.clone(), crate::memory::limits())?;
     let report = Report::plain();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let program = runnel_syntax::parse(source).program;

@@ -8,7 +8,7 @@ use super::page::{Fence, Kind};
 use super::statement::{Expectation, pieces};
 use super::{TIME, client, took_too_long};
 use crate::report::Report;
-use runnel_runtime::{Isolate, Limits};
+use runnel_runtime::Isolate;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -39,7 +39,7 @@ impl<'a> Example<'a> {
 impl Program {
     pub(crate) fn new() -> Result<Program, String> {
         let host = TestHost::new();
-        let isolate = Isolate::new(host.clone(), Limits::default())?;
+        let isolate = Isolate::new(host.clone(), crate::memory::limits())?;
         let (report, sources) = (Report::plain(), HashMap::new());
         Ok(Program { isolate, host, report, sources, tests_run: 0 })
     }

@@ -1,7 +1,7 @@
 -- Collections: the messages that arrays, dictionaries, sets, intervals and enumerators share. Each
 -- kind answers its elements as a Lua table with `_elements`; most messages need nothing else.
 local K = ...
-local type, concat = type, table.concat
+local type = type
 local throw, truth, asBlock, add, lt, gt, eq = K.throw, K.truth, K.asBlock, K.add, K.lt, K.gt, K.eq
 local expectBlock, NULL = K.expectBlock, K.NULL
 
@@ -264,7 +264,7 @@ local function join(self, separator)
     if type(value) ~= "string" then value = K.str(value) end
     texts[i] = value
   end
-  return concat(texts, separator)
+  return K.joinTexts(texts, #list, separator)
 end
 
 -- New collections -------------------------------------------------------------------------------

@@ -366,7 +366,10 @@ for _, selector in ipairs {
 end
 
 local function chosen(wanted)
-  return function(self, block) return table.concat(K.filtered(self, block, wanted)) end
+  return function(self, block)
+    local kept = K.filtered(self, block, wanted)
+    return K.joinTexts(kept, #kept, "")
+  end
 end
 K.methods(String, {
   ["select:"] = chosen(true), ["filter:"] = chosen(true), ["reject:"] = chosen(false),

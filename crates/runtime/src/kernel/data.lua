@@ -1,9 +1,7 @@
 -- Data: bytes. A String of the language is UTF-8 text; what is not text is Data.
 local K = ...
-local type, setmetatable, floor = type, setmetatable, math.floor
-local byte, sub, find, format, gsub, char =
-  string.byte, string.sub, string.find, string.format, string.gsub, string.char
-local concat = table.concat
+local type, setmetatable = type, setmetatable
+local byte, sub, gsub, char = string.byte, string.sub, string.gsub, string.char
 local throw = K.throw
 
 local Data = K.newClass("Data", K.classes.Object)
@@ -26,71 +24,42 @@ K.bytesOf = bytesOf
 
 -- Whether bytes are UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing beyond U+10FFFF).
 function K.isUtf8(text)
-  local i, n = 1, #text
-  if not find(text, "[\128-\255]") then return true end
-  while i <= n do
-    local a, more, least, most = byte(text, i), 0, 0x80, 0xBF
-    if a >= 0x80 then
-      if a >= 0xC2 and a <= 0xDF then more = 1
-      elseif a >= 0xE0 and a <= 0xEF then
-        more = 2
-        if a == 0xE0 then least = 0xA0 elseif a == 0xED then most = 0x9F end
-      elseif a >= 0xF0 and a <= 0xF4 then
-        more = 3
-        if a == 0xF0 then least = 0x90 elseif a == 0xF4 then most = 0x8F end
-      else
-        return false
-      end
-      local b = byte(text, i + 1)
-      if not b or b < least or b > most then return false end
-      for j = i + 2, i + more do
-        local c = byte(text, j)
-        if not c or c < 0x80 or c > 0xBF then return false end
-      end
-    end
-    i = i + more + 1
+  local at, size = 1, #text
+  while at <= size do
+    local on = K.native.utf8Until(text, at)
+    if on == at then return false end
+    at = on
   end
   return true
 end
 
--- Base 64 (RFC 4648, section 4) -----------------------------------------------------------------
+-- Base 64 and hexadecimal digits ----------------------------------------------------------------
 
-local ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-local values = {}
-for i = 1, 64 do values[byte(ALPHABET, i)] = i - 1 end
+-- Bytes that are encoded in one call: a multiple of three, and of four.
+local PIECE = 49152
 
-local function encode(bytes)
-  local out, n = {}, 0
-  for i = 1, #bytes, 3 do
-    local a, b, c = byte(bytes, i, i + 2)
-    local group = a * 65536 + (b or 0) * 256 + (c or 0)
-    n = n + 1
-    local first, second = floor(group / 262144), floor(group / 4096) % 64
-    local third, fourth = floor(group / 64) % 64, group % 64
-    out[n] = sub(ALPHABET, first + 1, first + 1) .. sub(ALPHABET, second + 1, second + 1)
-      .. (b and sub(ALPHABET, third + 1, third + 1) or "=")
-      .. (c and sub(ALPHABET, fourth + 1, fourth + 1) or "=")
+-- What a native makes of the pieces of bytes.
+local function inPieces(name)
+  return function(bytes)
+    local work, size = K.native[name], #bytes
+    if size <= PIECE then return work(bytes, 1, size) end
+    local parts, n = {}, 0
+    for from = 1, size, PIECE do
+      n = n + 1
+      parts[n] = work(bytes, from, from + PIECE - 1)
+    end
+    return K.joinTexts(parts, n, "")
   end
-  return concat(out)
 end
+-- RFC 4648, section 4.
+local encode, decodeDigits, hex = inPieces("base64"), inPieces("base64Decoded"), inPieces("hex")
 
 local function decode(text)
-  text = gsub(gsub(text, "%s+", ""), "=+$", "")
-  if find(text, "[^%w+/]") or #text % 4 == 1 then throw("invalid", "this is not base 64") end
-  local out, n = {}, 0
-  for i = 1, #text, 4 do
-    local a, b, c, d = byte(text, i, i + 3)
-    local group = values[a] * 262144 + values[b] * 4096 + (c and values[c] or 0) * 64 + (d
-      and values[d] or 0)
-    n = n + 1
-    local all = char(floor(group / 65536), floor(group / 256) % 256, group % 256)
-    out[n] = d and all or c and sub(all, 1, 2) or sub(all, 1, 1)
-  end
-  return concat(out)
-end
-
-local function hex(bytes)
-  return (gsub(bytes, ".", function(one) return format("%02x", byte(one)) end))
+  text = K.pieces(text, function(piece) return (gsub(piece, "%s+", "")) end)
+  local to = #text
+  while byte(text, to) == 61 do to = to - 1 end
+  if to % 4 == 1 then throw("invalid", "this is not base 64") end
+  return decodeDigits(sub(text, 1, to))
 end
 
 -- Messages --------------------------------------------------------------------------------------
@@ -169,6 +138,6 @@ K.classMethods(Data, {
       end
       out[i] = char(value)
     end
-    return K.data(concat(out))
+    return K.data(K.joinTexts(out, #out, ""))
   end,
 })

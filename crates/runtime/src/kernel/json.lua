@@ -19,8 +19,11 @@ local function escaped(char)
   return escapes[char] or format("\\u%04x", byte(char))
 end
 
+local UNPLAIN = '[%z\1-\31"\\]'
+local function escapedPiece(text) return (gsub(text, UNPLAIN, escaped)) end
+
 local function quote(text)
-  if find(text, '[%z\1-\31"\\]') then text = gsub(text, '[%z\1-\31"\\]', escaped) end
+  if not K.hasNone(text, UNPLAIN) then text = K.pieces(text, escapedPiece, nil, 16384) end
   return '"' .. text .. '"'
 end
 K.jsonQuote = quote
@@ -160,14 +163,19 @@ function K.json(value)
   local text = native and native(value)
   if text then return text end
   local out = {}
-  write(out, 0, value, 1)
-  return concat(out)
+  return K.joinTexts(out, write(out, 0, value, 1), "")
 end
 
 -- The same, indented by two blanks for people. Works on the text, outside its strings.
 function K.prettyJson(text)
   local out, n, level, at = {}, 0, 0, 1
+  local chunks, count = {}, 0
   local function add(part)
+    -- One part a character would take many times the memory of the text.
+    if n == 4096 then
+      count = count + 1
+      chunks[count], n = concat(out, "", 1, n), 0
+    end
     n = n + 1
     out[n] = part
   end
@@ -196,7 +204,8 @@ function K.prettyJson(text)
     end
     at = at + 1
   end
-  return concat(out)
+  chunks[count + 1] = concat(out, "", 1, n)
+  return K.joinTexts(chunks, count + 1, "")
 end
 
 local function toJson(self) return K.json(self) end

@@ -1,7 +1,7 @@
 -- Mutable strings: text put together piece by piece. Everything a String answers, a mutable one
 -- answers for its present text; both count as equal when their texts are.
 local K = ...
-local type, setmetatable, concat = type, setmetatable, table.concat
+local type, setmetatable = type, setmetatable
 local String = K.classes.String
 
 local MutableString = K.newClass("MutableString", String)
@@ -12,7 +12,7 @@ K.method(MutableString, "_equalsPlain", true)
 -- The pieces are joined when the text is asked for.
 local function text(self)
   if self._pieces > 1 then
-    self._parts, self._pieces = { concat(self._parts) }, 1
+    self._parts, self._pieces = { K.joinTexts(self._parts, self._pieces, "") }, 1
   end
   return self._parts[1] or ""
 end

@@ -34,6 +34,17 @@ if exchange then
     K.raise(value)
   end
 end
+-- Content that is too large to be parsed is the client's affair, too.
+local parseJSON = K.rawNative.parseJSON
+if parseJSON then
+  local function settleParsed(state, value)
+    if state == nil then state, value = yield(WAITS) end
+    if state then return value end
+    if type(value) == "table" and value.i_kind == "tooLarge" then value._side = "request" end
+    K.raise(value)
+  end
+  function K.native.parseJSON(text) return settleParsed(parseJSON(text)) end
+end
 for _, name in ipairs {
   "get", "getAnswer", "put", "post", "merge", "delete", "list", "entityTag", "putIf", "deleteIf", "lazyValue", "lazyText",
   "query", "queryAnswer", "run", "define", "begin", "commit", "rollBack", "copy", "watch", "database",

@@ -34,7 +34,7 @@ end
 K.numberText = numberText
 
 local function quote(text)
-  return "'" .. gsub(text, "'", "''") .. "'"
+  return "'" .. (find(text, "'", 1, true) and K.replaceText(text, "'", "''") or text) .. "'"
 end
 
 local function described(value)
@@ -85,14 +85,14 @@ function K.str(value)
   if kind == "table" and not value._writeText then return described(value) end
   local parts = {}
   write(parts, value, false, {}, 0)
-  return concat(parts)
+  return K.joinTexts(parts, #parts, "")
 end
 
 -- The text of a value with strings in quotes, as `printString` and failed expectations use it.
 function K.repr(value)
   local parts = {}
   write(parts, value, true, {}, 0)
-  return concat(parts)
+  return K.joinTexts(parts, #parts, "")
 end
 
 -- The pieces of an interpolated text as one.

@@ -9,19 +9,22 @@ local Object, String, Data = K.classes.Object, K.classes.String, K.classes.Data
 
 -- Base 64 with the alphabet for URLs, without padding (RFC 4648, section 5).
 local function base64url(bytes)
-  return (gsub(String._methods.base64(bytes), "[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" }))
+  local function forUrl(piece) return (gsub(piece, "[+/=]", { ["+"] = "-", ["/"] = "_", ["="] = "" })) end
+  return K.pieces(String._methods.base64(bytes), forUrl)
 end
 
 local function fromBase64url(self)
   local text = bytesOf(self, "base64urlDecoded")
-  if find(text, "[+/]") then throw("invalid", "this is not base64url") end
-  return String._methods.base64Decoded((gsub(text, "[-_]", { ["-"] = "+", ["_"] = "/" })))
+  if not K.hasNone(text, "[+/]") then throw("invalid", "this is not base64url") end
+  local function plain(piece) return (gsub(piece, "[-_]", { ["-"] = "+", ["_"] = "/" })) end
+  return String._methods.base64Decoded(K.pieces(text, plain))
 end
 
 local function fromHex(self)
   local text = bytesOf(self, "hexDecoded")
-  if #text % 2 == 1 or find(text, "%X") then throw("invalid", "this is not hexadecimal") end
-  return K.data((gsub(text, "%x%x", function(two) return char(tonumber(two, 16)) end)))
+  if #text % 2 == 1 or not K.hasNone(text, "%X") then throw("invalid", "this is not hexadecimal") end
+  local function meaning(two) return char(tonumber(two, 16)) end
+  return K.data(K.pieces(text, function(piece) return (gsub(piece, "%x%x", meaning)) end, nil, 8192))
 end
 
 -- Hashes and passwords -------------------------------------------------------------------------

@@ -11,21 +11,97 @@ K.alias("NSString", String)
 K.alias("Symbol", String)
 K.typeMetatable("string", String, "")
 
+-- Pieces ----------------------------------------------------------------------------------------
+
+-- A fiber can be interrupted between two instructions, not within a call of C or of a native. So
+-- what takes linear time works on pieces of a large text.
+local PIECE = 65536
+-- Texts that are joined by one call, at most.
+local JOINED = 1024
+
+-- The texts 1..n of a list as one, with a separator or "" between them.
+local function joinTexts(list, n, separator)
+  if n <= JOINED then return concat(list, separator, 1, n) end
+  local parts, count = {}, 0
+  for from = 1, n, JOINED do
+    count = count + 1
+    parts[count] = concat(list, separator, from, math.min(from + JOINED - 1, n))
+  end
+  return joinTexts(parts, count, separator)
+end
+K.joinTexts = joinTexts
+
+-- What `work` makes of each piece of a text, joined. `cut` answers where a piece ends instead of at a
+-- byte position; `size` is how long one is. Both can be left out.
+local function pieces(text, work, cut, size)
+  local length, from, n, parts = #text, 1, 0, {}
+  size = size or PIECE
+  if length <= size then return work(text) end
+  while from <= length do
+    local to = from + size - 1
+    if to < length and cut then to = cut(text, to, from) end
+    n = n + 1
+    parts[n] = work(sub(text, from, to))
+    from = to + 1
+  end
+  return joinTexts(parts, n, "")
+end
+K.pieces = pieces
+
+-- Where the last whole character ends.
+local function afterCharacter(text, to)
+  local code = byte(text, to + 1)
+  while code and code >= 128 and code < 192 do
+    to = to - 1
+    code = byte(text, to + 1)
+  end
+  return to
+end
+
+-- Where white space ends, else a character.
+local function afterSpace(text, to, from)
+  for at = to, from, -1 do
+    local code = byte(text, at)
+    if code == 32 or code == 10 then return at end
+  end
+  return afterCharacter(text, to)
+end
+
+-- The first position of a part at or after a position.
+local function findText(text, part, from)
+  -- The search of C takes longest for long parts that nearly match.
+  if #text - from < PIECE and #part < 256 then return (find(text, part, from, true)) end
+  return K.native.findText(text, part, from)
+end
+
+-- Whether no piece of a text has anything of a set of characters, such as `[^%d]`.
+local function hasNone(text, set)
+  if #text <= PIECE then return not find(text, set) end
+  for from = 1, #text, PIECE do
+    if find(sub(text, from, from + PIECE - 1), set) then return false end
+  end
+  return true
+end
+K.hasNone = hasNone
+
 -- Characters ------------------------------------------------------------------------------------
 
 -- Programs walk one string at a time, so what was learnt of the last one is kept: whether it is
 -- ASCII (a character is a byte), and otherwise where each character starts.
 local lastText, lastAscii = "", true
 local lastStarts, lastStartsText = { 1 }, nil
+local lastMarks, lastMarksText = { 1 }, nil
 
 local function isAscii(text)
   if text ~= lastText then
-    lastText, lastAscii = text, not find(text, "[\128-\255]")
+    local ascii
+    if #text <= 256 then ascii = not find(text, "[\128-\255]") else ascii = K.native.isAscii(text) end
+    lastText, lastAscii = text, ascii
   end
   return lastAscii
 end
 
--- The byte positions at which the characters start, and one past the end.
+-- The byte positions at which the characters of a short text start, and one past the end.
 local function starts(text)
   if text == lastStartsText then return lastStarts end
   local list, n = {}, 0
@@ -41,34 +117,64 @@ local function starts(text)
   return list
 end
 
+-- Characters between two marks of a long text.
+local BETWEEN = 1024
+
+-- The byte positions at which each 1024th character of a long text starts, and how many characters it
+-- has.
+local function marks(text)
+  if text == lastMarksText then return lastMarks end
+  local native, list, n, at, size = K.native, { 1 }, 1, 1, #text
+  while true do
+    local after = native.charactersOn(text, at, BETWEEN)
+    if after > size then break end
+    n = n + 1
+    list[n], at = after, after
+  end
+  list.count = (n - 1) * BETWEEN + native.countCharacters(text, at, size)
+  lastMarks, lastMarksText = list, text
+  return list
+end
+
 local function length(text)
   if isAscii(text) then return #text end
+  if #text > PIECE then return marks(text).count end
   return #starts(text) - 1
 end
 K.length = length
 
+-- The byte position of a character counted from 0; one past the end for what lies behind it.
+local function startOf(text, index)
+  if #text <= PIECE then return starts(text)[index + 1] or #text + 1 end
+  local known = marks(text)
+  if index >= known.count then return #text + 1 end
+  local mark = floor(index / BETWEEN)
+  if index == mark * BETWEEN then return known[mark + 1] end
+  return K.native.charactersOn(text, known[mark + 1], index - mark * BETWEEN)
+end
+
 -- The characters from one position up to, but not including, another.
 local function slice(text, from, to)
   if isAscii(text) then return sub(text, from + 1, to) end
-  local at = starts(text)
-  local n = #at - 1
+  local n = length(text)
   if from < 0 then from = 0 end
   if to > n then to = n end
   if from >= to then return "" end
-  return sub(text, at[from + 1], at[to + 1] - 1)
+  return sub(text, startOf(text, from), startOf(text, to) - 1)
 end
 K.slice = slice
 
 -- The position of the character that a byte belongs to.
 local function positionOf(text, bytePosition)
   if isAscii(text) then return bytePosition - 1 end
-  local at = starts(text)
+  local at = #text > PIECE and marks(text) or starts(text)
   local low, high = 1, #at
   while low < high do
     local middle = floor((low + high + 1) / 2)
     if at[middle] <= bytePosition then low = middle else high = middle - 1 end
   end
-  return low - 1
+  if #text <= PIECE then return low - 1 end
+  return (low - 1) * BETWEEN + K.native.countCharacters(text, at[low], bytePosition) - 1
 end
 
 function K.outOfRange(index, count, what)
@@ -85,8 +191,7 @@ local function characterAt(text, index)
   local n = length(text)
   if index < 0 or index >= n then K.outOfRange(index, n, "an empty String") end
   if lastAscii then return sub(text, index + 1, index + 1) end
-  local at = starts(text)
-  return sub(text, at[index + 1], at[index + 2] - 1)
+  return sub(text, startOf(text, index), startOf(text, index + 1) - 1)
 end
 K.characterAt = characterAt
 
@@ -110,8 +215,14 @@ local function characters(text)
     for i = 1, #text do list[i] = sub(text, i, i) end
     return list
   end
-  local at = starts(text)
-  for i = 1, #at - 1 do list[i] = sub(text, at[i], at[i + 1] - 1) end
+  local n, from = 0, 1
+  for to = 1, #text do
+    local code = byte(text, to + 1)
+    if not code or code < 128 or code >= 192 then
+      n = n + 1
+      list[n], from = sub(text, from, to), to + 1
+    end
+  end
   return list
 end
 
@@ -142,40 +253,61 @@ end
 
 -- Searching and replacing -----------------------------------------------------------------------
 
--- The parts of a text between the places where another stands, as a Lua table.
-local function split(text, separator)
+-- The parts of a text between the places where another stands, as a Lua table. With a `joint` they
+-- are joined by it: what is then answered is one text.
+local function split(text, separator, joint)
   if separator == "" then throw("typeError", "a String cannot be split at an empty String") end
-  local parts, n, from = {}, 0, 1
+  local parts, n, start, size = {}, 0, 1, #text
+  local chunks, count = {}, 0
+  local isLong = #separator >= 256
+  -- The search goes through a window of the text, which begins after `base` bytes.
+  local base, from, window = 0, 1, text
+  if size > PIECE and not isLong then window = sub(text, 1, PIECE) end
   while true do
-    local at, to = find(text, separator, from, true)
-    n = n + 1
-    if not at then
-      parts[n] = sub(text, from)
-      return parts
+    local at
+    if isLong then
+      at = findText(window, separator, from)
+    else
+      at = find(window, separator, from, true)
     end
-    parts[n] = sub(text, from, at - 1)
-    from = to + 1
+    if at then
+      if joint and n == JOINED then
+        count = count + 1
+        chunks[count], n = concat(parts, joint, 1, n), 0
+      end
+      n = n + 1
+      parts[n] = sub(text, start, base + at - 1)
+      from = at + #separator
+      start = base + from
+    elseif base + #window >= size then
+      parts[n + 1] = sub(text, start)
+      if not joint then return parts end
+      chunks[count + 1] = concat(parts, joint, 1, n + 1)
+      return joinTexts(chunks, count + 1, joint)
+    else
+      -- A separator may begin in this window and end in the next.
+      base = math.max(start - 1, base + #window - #separator + 1)
+      window, from = sub(text, base + 1, base + PIECE), 1
+    end
   end
 end
 K.split = split
 
 local function replace(text, old, new)
   old = expectText(old, "replace:with:")
-  if old == "" or not find(text, old, 1, true) then return text end
-  return concat(split(text, old), K.str(new))
+  if old == "" or not findText(text, old, 1) then return text end
+  return split(text, old, K.str(new))
 end
+K.replaceText = replace
 
 local function indexOf(text, part)
-  local at = find(text, expectText(part, "indexOf:"), 1, true)
+  local at = findText(text, expectText(part, "indexOf:"), 1)
   return at and positionOf(text, at)
 end
 
 local function lastIndexOf(text, part)
-  part = expectText(part, "lastIndexOf:")
-  for at = #text - #part + 1, 1, -1 do
-    if sub(text, at, at + #part - 1) == part then return positionOf(text, at) end
-  end
-  return nil
+  local at = K.native.findLastText(text, expectText(part, "lastIndexOf:"))
+  return at and positionOf(text, at)
 end
 
 local function hasPrefix(text, prefix)
@@ -189,7 +321,7 @@ local function hasSuffix(text, suffix)
 end
 
 local function contains(text, part)
-  return find(text, expectText(part, "contains:"), 1, true) ~= nil
+  return findText(text, expectText(part, "contains:"), 1) ~= nil
 end
 
 -- Where a part stands, as an Interval of positions, or nil.
@@ -202,25 +334,40 @@ end
 
 -- Letters outside ASCII are the natives' business.
 local function uppercase(text)
-  if isAscii(text) then return upper(text) end
-  return K.native.uppercase and K.native.uppercase(text) or upper(text)
+  if isAscii(text) then return pieces(text, upper) end
+  return pieces(text, K.native.uppercase, afterSpace)
 end
 
 local function lowercase(text)
-  if isAscii(text) then return lower(text) end
-  return K.native.lowercase and K.native.lowercase(text) or lower(text)
+  if isAscii(text) then return pieces(text, lower) end
+  return pieces(text, K.native.lowercase, afterSpace)
 end
 
 local function capitalizedWord(text)
   return uppercase(slice(text, 0, 1)) .. lowercase(slice(text, 1, #text))
 end
 
+local function isSpace(code) return code == 32 or code and code >= 9 and code <= 13 end
+
+-- Where white space ends; a word is not cut.
+local function afterWord(text, to, from)
+  for at = to, from, -1 do
+    if isSpace(byte(text, at)) then return at end
+  end
+  while to < #text and not isSpace(byte(text, to + 1)) do to = to + 1 end
+  return to
+end
+
 local function capitalized(text)
-  return (gsub(text, "[^%s%-]+", capitalizedWord))
+  local function words(piece) return (gsub(piece, "[^%s%-]+", capitalizedWord)) end
+  return pieces(text, words, afterWord, 4096)
 end
 
 local function trimmed(text)
-  return (gsub(gsub(text, "^%s+", ""), "%s+$", ""))
+  local from, to = 1, #text
+  while isSpace(byte(text, from)) do from = from + 1 end
+  while to > from and isSpace(byte(text, to)) do to = to - 1 end
+  return sub(text, from, to)
 end
 
 -- Order -----------------------------------------------------------------------------------------
@@ -238,12 +385,24 @@ local function comparison(compare)
   end
 end
 
-local function reversed(text)
-  if isAscii(text) then return string.reverse(text) end
+local function reversedPiece(text)
+  if not find(text, "[\128-\255]") then return string.reverse(text) end
   local list = characters(text)
   local n = #list
   for i = 1, floor(n / 2) do list[i], list[n + 1 - i] = list[n + 1 - i], list[i] end
-  return concat(list)
+  return joinTexts(list, n, "")
+end
+
+local function reversed(text)
+  if #text <= PIECE then return reversedPiece(text) end
+  local parts, n, to = {}, 0, #text
+  while to > 0 do
+    local before = math.max(0, to - PIECE)
+    if before > 0 then before = afterCharacter(text, before) end
+    n = n + 1
+    parts[n], to = reversedPiece(sub(text, before + 1, to)), before
+  end
+  return joinTexts(parts, n, "")
 end
 
 local function joined(text, other) return text .. K.str(other) end

@@ -8,12 +8,9 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use hmac::{Hmac, KeyInit, Mac};
-use runnel_store::{Error, Kind};
+use runnel_store::{AT_ONCE, DATA_POOL, Error, Kind, Pool};
 use sha2::{Digest, Sha256, Sha512};
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use subtle::ConstantTimeEq;
-use tokio::sync::Semaphore;
 
 pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("secureRandom", secure_random),
@@ -27,11 +24,7 @@ pub(crate) const NATIVES: [(&str, Native); 7] = [
 
 /// Random bytes that a program gets at once.
 const MOST_RANDOM: f64 = 65_536.0;
-/// Input up to this size is hashed on the event loop; a larger one on a thread of the pool.
-const HASHED_AT_ONCE: usize = 256 * 1024;
-/// Threads of the pool at most: each password hash takes 19 MiB while it is computed.
-const MOST_THREADS: usize = 8;
-/// Password hashes and hashes of large input that wait for a thread of the pool.
+/// Password hashes that wait for a thread: each takes 19 MiB while it is computed.
 const QUEUE: usize = 256;
 /// Bytes of a password.
 const LONGEST_PASSWORD: usize = 4096;
@@ -45,50 +38,16 @@ const MOST_LANES: u32 = 16;
 /// Bytes of the text of a password hash.
 const LONGEST_HASH: usize = 512;
 
-/// The pool: one permit for each thread, common to all workers.
-static THREADS: LazyLock<Semaphore> = LazyLock::new(|| {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    Semaphore::new((cores / 2).clamp(1, MOST_THREADS))
-});
-static WAITING: AtomicUsize = AtomicUsize::new(0);
+/// The threads of password hashes, apart from those of large contents: neither waits for the other.
+static PASSWORD_POOL: Pool = Pool::new("password hashes", QUEUE);
 
-/// One slot of the queue, until it is dropped.
-struct QueueSlot;
-
-impl QueueSlot {
-    fn take() -> Result<QueueSlot, Error> {
-        let slot = QueueSlot;
-        if WAITING.fetch_add(1, Ordering::Relaxed) < QUEUE {
-            return Ok(slot);
-        }
-        let message = format!("{QUEUE} password hashes are waiting already; try again later");
-        Err(Error::new(Kind::Unavailable, message))
-    }
-}
-
-impl Drop for QueueSlot {
-    fn drop(&mut self) {
-        WAITING.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Computes on a thread of the pool; only the fiber waits. The work's error is a message.
-fn on_pool(work: impl FnOnce() -> Result<Computed, String> + Send + 'static) -> Reply {
-    let slot = attempt!(QueueSlot::take());
-    Reply::later(async move {
-        let permit = THREADS.acquire().await.map_err(|_| failed("the pool is closed"))?;
-        drop(slot);
-        let computed = tokio::task::spawn_blocking(move || {
-            // The thread is taken until the work ends, even when the fiber has been cancelled.
-            let _permit = permit;
-            work()
-        });
-        match computed.await {
-            Ok(Ok(computed)) => Ok(computed.given()),
-            Ok(Err(message)) => Err(failed(&message)),
-            Err(_) => Err(failed("the computation ended early")),
-        }
-    })
+/// Computes on a thread of a pool; only the fiber waits. The work's error is a message.
+fn on_pool(
+    pool: &'static Pool,
+    work: impl FnOnce() -> Result<Computed, String> + Send + 'static,
+) -> Reply {
+    let work = move || work().map_err(|message| failed(&message));
+    Reply::later(async move { pool.attempt(work).await.map(Computed::given) })
 }
 
 /// What a thread of the pool answers.
@@ -187,11 +146,11 @@ impl Hash {
 /// `(hash function, bytes)`
 fn digest(_: &Isolate, arguments: Arguments) -> Reply {
     let (hash, bytes) = (Hash::of(arguments), arguments.bytes(2));
-    if bytes.len() <= HASHED_AT_ONCE {
+    if bytes.len() <= AT_ONCE {
         return Reply::Now(Given::Bytes(hash.digest(bytes).into()));
     }
     let bytes = bytes.to_vec();
-    on_pool(move || Ok(Computed::Bytes(hash.digest(&bytes))))
+    on_pool(&DATA_POOL, move || Ok(Computed::Bytes(hash.digest(&bytes))))
 }
 
 /// `(hash function, bytes, key)`: an HMAC.
@@ -201,12 +160,12 @@ fn authenticate(_: &Isolate, arguments: Arguments) -> Reply {
         let message = "the key is empty: anyone could make this code";
         return Reply::Failed(failed(message));
     }
-    if bytes.len().max(key.len()) <= HASHED_AT_ONCE {
+    if bytes.len().max(key.len()) <= AT_ONCE {
         let code = attempt!(hash.authenticate(key, bytes).map_err(|message| failed(&message)));
         return Reply::Now(Given::Bytes(code.into()));
     }
     let (bytes, key) = (bytes.to_vec(), key.to_vec());
-    on_pool(move || hash.authenticate(&key, &bytes).map(Computed::Bytes))
+    on_pool(&DATA_POOL, move || hash.authenticate(&key, &bytes).map(Computed::Bytes))
 }
 
 /// `(bytes, bytes)`: whether they are the same and not empty. How long it takes says nothing about
@@ -240,7 +199,7 @@ fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
     }
     let mut salt = [0; SALT];
     attempt!(fill(&mut salt));
-    on_pool(move || match hasher().hash_password_with_salt(&password, &salt) {
+    on_pool(&PASSWORD_POOL, move || match hasher().hash_password_with_salt(&password, &salt) {
         Ok(hash) => Ok(Computed::Text(hash.to_string())),
         Err(error) => Err(format!("the password cannot be hashed: {error}")),
     })
@@ -251,7 +210,7 @@ fn password_hash(_: &Isolate, arguments: Arguments) -> Reply {
 fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
     let password = attempt!(password(arguments));
     if arguments.is_nil(2) || arguments.bytes(2).is_empty() {
-        return on_pool(move || {
+        return on_pool(&PASSWORD_POOL, move || {
             let _ = hasher().hash_password_with_salt(&password, &[0; SALT]);
             Ok(Computed::Boolean(false))
         });
@@ -263,7 +222,7 @@ fn matches_password_hash(_: &Isolate, arguments: Arguments) -> Reply {
         unknown_hash("it is not of the form $argon2id$v=19$m=…,t=…,p=…$salt$hash")
     }));
     attempt!(admit(&hash));
-    on_pool(move || {
+    on_pool(&PASSWORD_POOL, move || {
         let matches = hasher().verify_password(&password, &hash).is_ok();
         Ok(Computed::Boolean(matches && !password.is_empty()))
     })

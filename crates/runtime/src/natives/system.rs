@@ -4,10 +4,10 @@ use super::stores::attempt;
 use crate::host::Output;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use runnel_store::{ClientContent, Error, Kind, Value};
+use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 13] = [
+pub(crate) const NATIVES: [(&str, Native); 11] = [
     ("write", write),
     ("flush", flush),
     ("readLine", read_line),
@@ -15,8 +15,6 @@ pub(crate) const NATIVES: [(&str, Native); 13] = [
     ("sleep", sleep),
     ("interact", interact),
     ("shell", shell),
-    ("json", json),
-    ("parseJSON", parse_json),
     ("exchange", exchange),
     ("respond", respond),
     ("compile", compile),
@@ -70,49 +68,6 @@ fn interact(isolate: &Isolate, _: Arguments) -> Reply {
 fn shell(isolate: &Isolate, arguments: Arguments) -> Reply {
     let answer = isolate.host().shell(&arguments.text(1));
     Reply::from((answer, Given::Text as fn(String) -> Given))
-}
-
-/// JSON of a value, or nil when the program's own code must write it.
-fn json(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let mut out = Vec::with_capacity(128);
-    match crate::json::write(isolate, arguments.0, 1, &mut out) {
-        Ok(()) => Reply::Now(Given::Bytes(out.into())),
-        Err(crate::json::Unwritten::Custom) => Reply::Now(Given::Nil),
-        Err(crate::json::Unwritten::Depth) => Reply::Failed(Error::new(
-            Kind::Invalid,
-            "the object is nested too deep for JSON, or contains itself",
-        )),
-    }
-}
-
-/// The value of a JSON text. A text that is a part of what the client sent gives what it sent.
-fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let text = arguments.bytes(1);
-    let value = match runnel_store::json::parse(text) {
-        Ok(value) => value,
-        // Nested too deep, which is no limit on the size of a request.
-        Err(error) => return Reply::Failed(Error { kind: Kind::Invalid, ..error }),
-    };
-    let structured = match &value {
-        Value::Record(fields) => !fields.is_empty(),
-        Value::List(items) => !items.is_empty(),
-        _ => false,
-    };
-    if structured && isolate.call().from_client.is_some_and(|sent| is_part(&sent, text)) {
-        let stack = arguments.0;
-        crate::value::push_data_of(isolate, stack, &value, crate::value::Origin::Client);
-        return Reply::Now(Given::Kept(stack.keep()));
-    }
-    Reply::Now(Given::Value(value))
-}
-
-/// Whether a text that was parsed stands in the content of the request.
-fn is_part(sent: &ClientContent, text: &[u8]) -> bool {
-    let body = sent.text.as_deref().and_then(|body| std::str::from_utf8(body).ok());
-    match (body, std::str::from_utf8(text)) {
-        (Some(body), Ok(text)) => body.contains(text.trim()),
-        _ => false,
-    }
 }
 
 /// `(what, name)`: something of the request being answered; nil outside of one.

@@ -3,10 +3,12 @@
 use super::layer::{Below, Layer};
 use super::{when_new, without_content};
 use crate::{
-    Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, Form, Outcome, Query,
-    RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
+    AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
+    Outcome, Query, RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
 };
+use bytes::Bytes;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Turns what passes between a store and its users into JSON text and back.
 ///
@@ -14,6 +16,8 @@ use std::rc::Rc;
 /// read leaves as JSON bytes, what is written is parsed. [`Json::down`] is the inverse: it gives
 /// values to a program whose store keeps JSON text, such as a directory.
 ///
+/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on as a
+///   [`json::Document`] unless it has to obey a class.
 /// - Parsing fails with [`crate::Kind::Invalid`] at a line and column. Values that are written
 ///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
 ///   likewise in the other direction.
@@ -24,7 +28,7 @@ pub struct Json {
     source: Rc<dyn Store>,
     direction: Direction,
     class: Option<Rc<str>>,
-    contract: Option<Rc<Contract>>,
+    contract: Option<Arc<Contract>>,
     limit: usize,
 }
 
@@ -54,7 +58,7 @@ impl Json {
     /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
     /// without content is nil.
     pub fn with_contract(mut self, contract: Contract) -> Self {
-        self.contract = Some(Rc::new(contract));
+        self.contract = Some(Arc::new(contract));
         self
     }
 
@@ -68,12 +72,15 @@ impl Json {
         if self.direction == Direction::Down {
             return to_json(content);
         }
-        let contract = self.contract.clone();
-        let value = match verb {
-            Verb::Post => posted_value(content, self.class.clone(), self.limit),
-            _ => to_value(content, self.class.clone(), self.limit),
-        };
-        value.and_then(move |content| checked(content, verb, contract.as_deref()).into())
+        let parsing = self.parsing(self.contract.clone().map(|contract| (contract, verb)));
+        match verb {
+            Verb::Post => posted_value(content, parsing),
+            _ => to_value(content, parsing),
+        }
+    }
+
+    fn parsing(&self, duty: Option<Duty>) -> Parsing {
+        Parsing { class: self.class.clone(), limit: self.limit, duty }
     }
 
     fn found(
@@ -85,9 +92,8 @@ impl Json {
         if self.direction == Direction::Up {
             return when_new(found, context, to_json);
         }
-        let (class, limit) = (self.class.clone(), self.limit);
-        when_new(found, context, move |content| to_value(content, class, limit))
-            .on(Verb::Get, reference)
+        let parsing = self.parsing(None);
+        when_new(found, context, move |content| to_value(content, parsing)).on(Verb::Get, reference)
     }
 
     /// Hands content to the source in its form, and its answer to the caller in theirs.
@@ -120,10 +126,10 @@ impl Json {
 
     /// How content of the source becomes the caller's.
     fn upward(&self) -> impl FnOnce(Content) -> Answer<Content> + 'static {
-        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        let (direction, parsing) = (self.direction, self.parsing(None));
         move |content| match direction {
             Direction::Up => to_json(content),
-            Direction::Down => to_value(content, class, limit),
+            Direction::Down => to_value(content, parsing),
         }
     }
 
@@ -257,21 +263,53 @@ fn to_json(content: Content) -> Answer<Content> {
     plain.encode(Form::Json).map(move |bytes| Content { body: Body::Bytes(bytes), ..rest })
 }
 
+/// What content has to obey, and what the verb does with it.
+type Duty = (Arc<Contract>, Verb);
+
+/// How content becomes a value.
+struct Parsing {
+    class: Option<Rc<str>>,
+    limit: usize,
+    duty: Option<Duty>,
+}
+
 /// Content as a value. Values and lazy content are data already.
-fn to_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
+fn to_value(content: Content, parsing: Parsing) -> Answer<Content> {
+    let Parsing { class, limit, duty } = parsing;
     let Content { body, class: own, .. } = content;
     let rest = Content { body: Body::Empty, media_type: None, class: class.or(own), ..content };
     let whole = move |body| Content { body, ..rest };
-    if matches!(body, Body::Value(_) | Body::Lazy(_)) {
-        return Answer::ok(whole(body));
+    match body {
+        Body::Value(value) => {
+            check(&value, duty.as_ref()).map(|()| whole(Body::Value(value))).into()
+        }
+        Body::Lazy(lazy) => Answer::ok(whole(Body::Lazy(lazy))),
+        body => {
+            let text = Content { body, ..Content::default() }.read(limit);
+            text.and_then(move |bytes| parsed(bytes, duty)).map(whole)
+        }
     }
-    let text = Content { body, ..Content::default() }.read(limit);
-    let value = text.and_then(|bytes| json::parse(&bytes).into());
-    value.map(move |value| whole(Body::Value(value)))
+}
+
+fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
+    let parse = move |text: &[u8], duty: Option<&Duty>| {
+        let value = json::parse(text)?;
+        check(&value, duty)?;
+        Ok(value)
+    };
+    if text.len() <= AT_ONCE {
+        return parse(&text, duty.as_ref()).map(Body::Value).into();
+    }
+    if duty.is_some() {
+        let value = DATA_POOL.attempt(move || parse(&text, duty.as_ref()));
+        return Answer::later(async move { Ok(Body::Value(value.await?)) });
+    }
+    let tape = DATA_POOL.attempt(move || json::Tape::parse(text));
+    Answer::later(async move { Ok(Body::Lazy(Rc::new(json::Document(Arc::new(tape.await?))))) })
 }
 
 /// What is posted as a value: nothing at all is nil, because an action needs no content.
-fn posted_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answer<Content> {
+fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
     if !matches!(content.body, Body::Stream(..)) {
         let empty = match &content.body {
             Body::Empty => true,
@@ -281,27 +319,24 @@ fn posted_value(content: Content, class: Option<Rc<str>>, limit: usize) -> Answe
         };
         return match empty {
             true => Answer::ok(Content::value(Value::Nil)),
-            false => to_value(content, class, limit),
+            false => to_value(content, parsing),
         };
     }
     let Content { body, media_type, .. } = content;
-    let read = Content { body, ..Content::default() }.read(limit);
+    let read = Content { body, ..Content::default() }.read(parsing.limit);
     read.and_then(move |bytes| {
-        posted_value(Content { media_type, ..Content::bytes(bytes) }, class, limit)
+        posted_value(Content { media_type, ..Content::bytes(bytes) }, parsing)
     })
 }
 
-/// Content that obeys the class, where there is one.
-fn checked(content: Content, verb: Verb, contract: Option<&Contract>) -> Result<Content> {
-    let (Some(contract), Body::Value(value)) = (contract, &content.body) else {
-        return Ok(content);
-    };
+/// Whether a value obeys the class, where there is one.
+fn check(value: &Value, duty: Option<&Duty>) -> Result<()> {
+    let Some((contract, verb)) = duty else { return Ok(()) };
     let purpose = match verb {
-        Verb::Post if value.is_nil() => return Ok(content),
+        Verb::Post if value.is_nil() => return Ok(()),
         Verb::Post => RecordUse::Create,
         Verb::Merge => RecordUse::Change,
         _ => RecordUse::Replace,
     };
-    contract.check(value, purpose, &[])?;
-    Ok(content)
+    contract.check(value, purpose, &[])
 }

@@ -1,6 +1,7 @@
 //! JSON text to values.
 
 use crate::{Error, Kind, Result, Value};
+use std::borrow::Cow;
 
 /// How deep lists and records may be nested.
 pub const MAX_DEPTH: usize = 128;
@@ -25,6 +26,28 @@ const FEW_FIELDS: usize = 16;
 /// JSON or not UTF-8, for numbers that no float can hold, and for half a surrogate pair;
 /// [`Kind::TooLarge`] beyond [`MAX_DEPTH`] and [`MAX_DIGITS`].
 pub fn parse(json: &[u8]) -> Result<Value> {
+    let mut values = Values::default();
+    parse_into(json, &mut values)?;
+    Ok(values.values.pop().unwrap_or_default())
+}
+
+/// Receives what a JSON text says, in its order.
+pub(super) trait Sink {
+    /// Null, a boolean, an integer or a float.
+    fn simple(&mut self, value: Value);
+    /// The digits of an integer beyond 64 bits.
+    fn big(&mut self, digits: &str);
+    fn text(&mut self, text: Cow<'_, str>);
+    /// A list or a record begins; answers what its end is told.
+    fn begin(&mut self) -> usize;
+    fn end_list(&mut self, begin: usize, elements: usize);
+    /// The name of a field; its value follows.
+    fn name(&mut self, name: Cow<'_, str>);
+    fn end_record(&mut self, begin: usize, fields: usize);
+}
+
+/// Reads a JSON text into a sink. Where a name stands twice in a record, the sink is told of both.
+pub(super) fn parse_into(json: &[u8], sink: &mut impl Sink) -> Result<()> {
     let text = match std::str::from_utf8(json) {
         Ok(text) => text,
         Err(error) => {
@@ -33,7 +56,7 @@ pub fn parse(json: &[u8]) -> Result<Value> {
             return Err(invalid(&place, "a byte that is not UTF-8; send JSON as UTF-8"));
         }
     };
-    let mut parser = Parser { text, bytes: json, at: 0, depth: 0 };
+    let mut parser = Parser { text, bytes: json, at: 0, depth: 0, sink };
     if text.starts_with('\u{feff}') {
         parser.at = '\u{feff}'.len_utf8();
     }
@@ -41,25 +64,72 @@ pub fn parse(json: &[u8]) -> Result<Value> {
     if parser.at == json.len() {
         return Err(parser.fault("there is no JSON here; an empty value is written null"));
     }
-    let value = parser.value()?;
+    parser.value()?;
     parser.skip_space();
     if parser.at < json.len() {
         return Err(parser.expected("the end of the text after the value"));
     }
-    Ok(value)
+    Ok(())
 }
 
-struct Parser<'a> {
+/// Makes a value of it.
+#[derive(Default)]
+struct Values {
+    values: Vec<Value>,
+    /// Names of the records that are not complete.
+    names: Vec<String>,
+}
+
+impl Sink for Values {
+    fn simple(&mut self, value: Value) {
+        self.values.push(value);
+    }
+
+    fn big(&mut self, digits: &str) {
+        self.values.push(Value::Big(digits.into()));
+    }
+
+    fn text(&mut self, text: Cow<'_, str>) {
+        self.values.push(Value::Text(text.into_owned()));
+    }
+
+    fn begin(&mut self) -> usize {
+        self.values.len()
+    }
+
+    fn end_list(&mut self, begin: usize, _: usize) {
+        let elements = self.values.split_off(begin);
+        self.values.push(Value::List(elements));
+    }
+
+    fn name(&mut self, name: Cow<'_, str>) {
+        self.names.push(name.into_owned());
+    }
+
+    fn end_record(&mut self, begin: usize, fields: usize) {
+        let names = self.names.drain(self.names.len() - fields..);
+        let mut fields: Vec<_> = names.zip(self.values.drain(begin..)).collect();
+        join_doubled(&mut fields);
+        self.values.push(Value::Record(fields));
+    }
+}
+
+struct Parser<'a, S> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    sink: &'a mut S,
 }
 
-impl Parser<'_> {
-    fn value(&mut self) -> Result<Value> {
+impl<'a, S: Sink> Parser<'a, S> {
+    fn value(&mut self) -> Result<()> {
         match self.peek() {
-            Some(b'"') => self.string().map(Value::Text),
+            Some(b'"') => {
+                let text = self.string()?;
+                self.sink.text(text);
+                Ok(())
+            }
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(b'{') => self.nested(Self::record),
             Some(b'[') => self.nested(Self::list),
@@ -72,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    fn nested(&mut self, inner: fn(&mut Self) -> Result<Value>) -> Result<Value> {
+    fn nested(&mut self, inner: fn(&mut Self) -> Result<()>) -> Result<()> {
         if self.depth == MAX_DEPTH {
             let message = format!("nested deeper than {MAX_DEPTH} levels; flatten the data");
             return Err(Error { kind: Kind::TooLarge, ..self.fault(&message) });
@@ -85,16 +155,20 @@ impl Parser<'_> {
         value
     }
 
-    fn list(&mut self) -> Result<Value> {
-        let mut elements = Vec::new();
+    fn list(&mut self) -> Result<()> {
+        let begin = self.sink.begin();
+        let mut elements = 0;
         if self.take(b']') {
-            return Ok(Value::List(elements));
+            self.sink.end_list(begin, elements);
+            return Ok(());
         }
         loop {
-            elements.push(self.value()?);
+            self.value()?;
+            elements += 1;
             self.skip_space();
             if self.take(b']') {
-                return Ok(Value::List(elements));
+                self.sink.end_list(begin, elements);
+                return Ok(());
             }
             if !self.take(b',') {
                 return Err(self.expected("`,` or `]` after an element"));
@@ -103,10 +177,12 @@ impl Parser<'_> {
         }
     }
 
-    fn record(&mut self) -> Result<Value> {
-        let mut fields = Vec::new();
+    fn record(&mut self) -> Result<()> {
+        let begin = self.sink.begin();
+        let mut fields = 0;
         if self.take(b'}') {
-            return Ok(Value::Record(fields));
+            self.sink.end_record(begin, fields);
+            return Ok(());
         }
         loop {
             match self.peek() {
@@ -117,16 +193,18 @@ impl Parser<'_> {
                 _ => return Err(self.expected("a name in double quotes")),
             }
             let name = self.string()?;
+            self.sink.name(name);
             self.skip_space();
             if !self.take(b':') {
                 return Err(self.expected("`:` after a name"));
             }
             self.skip_space();
-            fields.push((name, self.value()?));
+            self.value()?;
+            fields += 1;
             self.skip_space();
             if self.take(b'}') {
-                join_doubled(&mut fields);
-                return Ok(Value::Record(fields));
+                self.sink.end_record(begin, fields);
+                return Ok(());
             }
             if !self.take(b',') {
                 return Err(self.expected("`,` or `}` after a value"));
@@ -135,7 +213,7 @@ impl Parser<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<Value> {
+    fn number(&mut self) -> Result<()> {
         let start = self.at;
         self.take(b'-');
         let first = self.at;
@@ -160,7 +238,10 @@ impl Parser<'_> {
         let text = &self.text[start..self.at];
         if !whole {
             return match text.parse::<f64>() {
-                Ok(number) if number.is_finite() => Ok(Value::Float(number)),
+                Ok(number) if number.is_finite() => {
+                    self.sink.simple(Value::Float(number));
+                    Ok(())
+                }
                 _ => {
                     self.at = start;
                     Err(self.fault("a number too large for a float; write it without exponent"))
@@ -168,14 +249,16 @@ impl Parser<'_> {
             };
         }
         if let Ok(number) = text.parse::<i64>() {
-            return Ok(Value::Int(number));
+            self.sink.simple(Value::Int(number));
+            return Ok(());
         }
         if digits > MAX_DIGITS {
             self.at = start;
             let message = format!("an integer of more than {MAX_DIGITS} digits; send it as text");
             return Err(Error { kind: Kind::TooLarge, ..self.fault(&message) });
         }
-        Ok(Value::Big(text.into()))
+        self.sink.big(text);
+        Ok(())
     }
 
     fn digits(&mut self, wanted: &str) -> Result<usize> {
@@ -186,16 +269,17 @@ impl Parser<'_> {
         if self.at == start { Err(self.expected(wanted)) } else { Ok(self.at - start) }
     }
 
-    fn word(&mut self, word: &str, value: Value) -> Result<Value> {
+    fn word(&mut self, word: &str, value: Value) -> Result<()> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
             return Err(self.expected(&format!("a value; perhaps `{word}`")));
         }
         self.at += word.len();
-        Ok(value)
+        self.sink.simple(value);
+        Ok(())
     }
 
-    /// A string; the opening quote is the next byte.
-    fn string(&mut self) -> Result<String> {
+    /// A string; the opening quote is the next byte. Borrowed where it has no escapes.
+    fn string(&mut self) -> Result<Cow<'a, str>> {
         let opening = self.at;
         self.at += 1;
         let mut text = String::new();
@@ -208,10 +292,10 @@ impl Parser<'_> {
                 Some(b'"') => {
                     self.at += 1;
                     if text.is_empty() {
-                        return Ok(part.to_string());
+                        return Ok(Cow::Borrowed(part));
                     }
                     text.push_str(part);
-                    return Ok(text);
+                    return Ok(Cow::Owned(text));
                 }
                 Some(b'\\') => {
                     text.push_str(part);

@@ -1,0 +1,241 @@
+//! One budget of memory for everything that the requests of this process hold.
+//!
+//! Bodies, values parsed from them and responses count. A request that would exceed the budget is
+//! refused with 503 ([`Kind::Unavailable`]), one that would exceed the share of a single request
+//! with 413 ([`Kind::TooLarge`]): a server refuses work before it runs out of memory.
+
+use crate::{Error, Kind, Result};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The budget where nothing else is set: 512 MiB.
+pub const DEFAULT_BUDGET: usize = 512 << 20;
+/// One request may use this part of the budget.
+const SHARES: usize = 2;
+
+static BUDGET: Budget = Budget::new(DEFAULT_BUDGET);
+
+thread_local! {
+    /// Bytes of requests of this thread that are over, whose values the engine still has to collect.
+    static GARBAGE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The memory that requests may hold, and what they hold.
+#[derive(Debug)]
+pub struct Budget {
+    limit: AtomicUsize,
+    held: AtomicUsize,
+}
+
+impl Budget {
+    const fn new(limit: usize) -> Budget {
+        Budget { limit: AtomicUsize::new(limit), held: AtomicUsize::new(0) }
+    }
+
+    /// The budget of this process.
+    pub fn of_process() -> &'static Budget {
+        &BUDGET
+    }
+
+    /// Sets the limit, in bytes. What is held already stays.
+    pub fn set_limit(&self, bytes: usize) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// The limit, in bytes.
+    pub fn limit(&self) -> usize {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes one request may hold.
+    pub fn share(&self) -> usize {
+        self.limit() / SHARES
+    }
+
+    /// How many bytes requests hold now, values that wait for collection included.
+    pub fn held(&self) -> usize {
+        self.held.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, bytes: usize) -> bool {
+        let before = self.held.fetch_add(bytes, Ordering::Relaxed);
+        let fits = before.saturating_add(bytes) <= self.limit();
+        if !fits {
+            self.held.fetch_sub(bytes, Ordering::Relaxed);
+        }
+        fits
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Bytes that a request holds; dropping it gives them back.
+#[derive(Debug)]
+pub struct Held {
+    budget: &'static Budget,
+    bytes: usize,
+}
+
+impl Default for Held {
+    fn default() -> Self {
+        Held { budget: &BUDGET, bytes: 0 }
+    }
+}
+
+impl Held {
+    /// How many bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Holds more.
+    ///
+    /// # Errors
+    /// [`Kind::TooLarge`] beyond the share of one request, [`Kind::Unavailable`] beyond the budget.
+    pub fn add(&mut self, bytes: usize) -> Result<()> {
+        if self.bytes.saturating_add(bytes) > self.budget.share() {
+            return Err(over_share(self.bytes.saturating_add(bytes), self.budget.share()));
+        }
+        if !self.budget.take(bytes) {
+            return Err(over_budget(self.budget.limit()));
+        }
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Joins what another holds, so that both count as one.
+    pub fn absorb(&mut self, mut other: Held) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.budget.give_back(self.bytes);
+        }
+    }
+}
+
+/// What one request holds until it ends: its body, and values of the engine made from it.
+///
+/// Memory of the engine is free only after a collection: at the end of the request it becomes
+/// garbage that stays counted until [`collected`] is told.
+#[derive(Debug, Default)]
+pub struct Allowance {
+    held: RefCell<Held>,
+    of_engine: Cell<usize>,
+}
+
+impl Allowance {
+    /// For a request that holds its body already.
+    pub fn with_body(body: Held) -> Allowance {
+        Allowance { held: RefCell::new(body), of_engine: Cell::new(0) }
+    }
+
+    /// Charges the request for values of the engine.
+    ///
+    /// # Errors
+    /// As [`Held::add`].
+    pub fn hold(&self, bytes: usize) -> Result<()> {
+        self.held.borrow_mut().add(bytes)?;
+        self.of_engine.set(self.of_engine.get() + bytes);
+        Ok(())
+    }
+
+    /// Charges the request for memory outside of the engine, which is free when the request ends.
+    ///
+    /// # Errors
+    /// As [`Held::add`].
+    pub fn hold_outside(&self, bytes: usize) -> Result<()> {
+        self.held.borrow_mut().add(bytes)
+    }
+}
+
+impl Drop for Allowance {
+    fn drop(&mut self) {
+        let garbage = self.of_engine.get();
+        if garbage > 0 {
+            self.held.get_mut().bytes -= garbage;
+            GARBAGE.set(GARBAGE.get() + garbage);
+        }
+    }
+}
+
+/// Bytes of ended requests of this thread that the engine has not collected yet.
+pub fn garbage() -> usize {
+    GARBAGE.get()
+}
+
+/// The engine of this thread has collected that many bytes of [`garbage`].
+pub fn collected(bytes: usize) {
+    let bytes = bytes.min(GARBAGE.get());
+    GARBAGE.set(GARBAGE.get() - bytes);
+    BUDGET.give_back(bytes);
+}
+
+fn mebibytes(bytes: usize) -> usize {
+    bytes.div_ceil(1 << 20)
+}
+
+fn over_share(bytes: usize, share: usize) -> Error {
+    let (bytes, share) = (mebibytes(bytes), mebibytes(share));
+    Error::new(Kind::TooLarge, "the request needs more memory than one request may use")
+        .with_detail(format!("it needs {bytes} MiB and may use {share}: see --request-memory"))
+}
+
+fn over_budget(limit: usize) -> Error {
+    let limit = mebibytes(limit);
+    Error::new(Kind::Unavailable, "no memory is free for this request now")
+        .with_detail(format!("requests hold the {limit} MiB of --request-memory"))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn budget(limit: usize) -> &'static Budget {
+        Box::leak(Box::new(Budget::new(limit)))
+    }
+
+    fn held(budget: &'static Budget) -> Held {
+        Held { budget, bytes: 0 }
+    }
+
+    #[test]
+    fn one_request_has_its_share_and_all_have_the_budget() {
+        let budget = budget(100);
+        let (mut first, mut second, mut third) = (held(budget), held(budget), held(budget));
+        assert_eq!(first.add(51).unwrap_err().kind, Kind::TooLarge);
+        first.add(30).unwrap();
+        first.add(20).unwrap();
+        assert_eq!(first.add(1).unwrap_err().kind, Kind::TooLarge);
+        second.add(50).unwrap();
+        let refused = third.add(1).unwrap_err();
+        assert_eq!((refused.kind, refused.temporary), (Kind::Unavailable, true));
+        assert_eq!(budget.held(), 100);
+        drop(first);
+        third.add(50).unwrap();
+        third.absorb(second);
+        assert_eq!((third.bytes(), budget.held()), (100, 100));
+        drop(third);
+        assert_eq!(budget.held(), 0);
+    }
+
+    #[test]
+    fn values_of_the_engine_stay_counted_until_they_are_collected() {
+        let before = Budget::of_process().held();
+        let request = Allowance::default();
+        request.hold(1000).unwrap();
+        request.hold_outside(500).unwrap();
+        assert_eq!((Budget::of_process().held() - before, garbage()), (1500, 0));
+        drop(request);
+        assert_eq!((Budget::of_process().held() - before, garbage()), (1000, 1000));
+        collected(400);
+        collected(4000);
+        assert_eq!((Budget::of_process().held(), garbage()), (before, 0));
+    }
+}
