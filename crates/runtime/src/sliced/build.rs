@@ -487,7 +487,6 @@ mod tests {
             let taken = (crate::memory::used() - before) as f64;
             stack.release(slot);
             let ratio = guess / taken;
-            println!("{text}: {:.0} bytes each, guess {ratio:.2}", taken / 20_000.0);
             assert!((0.9..1.5).contains(&ratio), "{text}: {taken} bytes, guess {guess}");
         }
     }
