@@ -7,6 +7,7 @@
 //! Reading order: `tree`, `finding`, then any file in `rules/`.
 
 mod architecture;
+mod constant;
 mod finding;
 mod manifest;
 mod rules;

@@ -4,6 +4,7 @@ mod banned;
 mod contents;
 mod dependencies;
 mod links;
+mod proofs;
 mod purity;
 mod shape;
 mod store_methods;
@@ -15,7 +16,7 @@ use crate::{Finding, Tree};
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -25,6 +26,7 @@ const RULES: [Rule; 9] = [
     contents::check,
     words::check,
     links::check,
+    proofs::check,
 ];
 
 /// Checks a project against all rules; the findings are in the order of files and lines.

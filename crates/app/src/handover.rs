@@ -5,7 +5,7 @@
 //! `RUNNEL_SUPERVISOR=pid:path` leads there. A program opens a connection for each socket that it
 //! needs (`listen ADDRESS NUMBER`, or `socket MODE PATH`), and gets the socket with the answer (`SCM_RIGHTS`, unix(7));
 //! and one that it keeps (`program PID`), on which it says `ready` (and which files it `reads` and
-//! `writes`, where it is watched) and is told `leave`. When
+//! `writes`, where it is watched) and is told `leave`, or `cut` to end without draining. When
 //! that one ends, the supervisor is gone, and the program stops.
 
 use crate::{notify, signals};
@@ -183,6 +183,7 @@ fn listen_to(mut reader: BufReader<UnixStream>) {
                 LEAVING.store(true, Ordering::Relaxed);
                 signals::end_all(0);
             }
+            ("cut", _) => signals::cut(),
             ("fault", text) => crate::reload::set_fault(text),
             _ => {}
         }

@@ -68,8 +68,9 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
                 notify::notify("STOPPING=1");
             }
         }
-        if let Err(fault) = program.isolate.finish().await {
-            Console::error(&format!("error: {fault}"));
+        tokio::select! {
+            () = finish(&program) => {}
+            () = signals::told_again() => Console::error("note: told to stop again, so open connections are cut"),
         }
         let status = written(status).await;
         if program.world.place().is_first() {
@@ -83,6 +84,15 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
         Ok(Ok(status)) => status,
         Ok(Err(message)) => started::<u8>(Err(message)).unwrap_or_else(|status| status),
         Err(status) => status,
+    }
+}
+
+/// Stops the servers, all at the same time and without the engine, which may be short of memory;
+/// then ends the program.
+async fn finish(program: &Program) {
+    program.world.stop_servers().await;
+    if let Err(fault) = program.isolate.finish().await {
+        Console::error(&format!("error: {fault}"));
     }
 }
 

@@ -63,6 +63,8 @@ const OPTIONS: &[(&str, Read)] = &[
     ("headerTimeout", |options, value| set(&mut options.limits.header_time, time(value))),
     ("bodyTimeout", |options, value| set(&mut options.limits.body_idle, time(value))),
     ("idleTimeout", |options, value| set(&mut options.limits.keep_alive, time(value))),
+    ("drainTime", |options, value| set(&mut options.limits.drain_time, drain_time(value))),
+    ("stopTimeout", |options, value| set(&mut options.limits.stop_time, stop_time(value))),
     ("writeTimeout", |options, value| set(&mut options.limits.write_idle, time(value))),
     ("largestBody", |options, value| set(&mut options.limits.body, bytes(value))),
     ("slowestBody", |options, value| set(&mut options.limits.body_rate, count(value, 1 << 30))),
@@ -79,6 +81,10 @@ const OPTIONS: &[(&str, Read)] = &[
         Ok(())
     }),
     ("connections", |options, value| set(&mut options.limits.connections, count(value, 1 << 20))),
+    ("maxConnectionsPerClient", |options, value| {
+        options.limits.client_connections = Some(count(value, 1 << 20)?);
+        Ok(())
+    }),
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),
@@ -94,6 +100,9 @@ const OPTIONS: &[(&str, Read)] = &[
     ("origins", |options, value| set(&mut options.limits.origins, origins(value))),
     ("credentials", |options, value| set(&mut options.limits.credentials, flag(value))),
     ("requestsAtATime", |options, value| set(&mut options.limits.streams, count(value, 10_000))),
+    ("websocketCompression", |options, value| {
+        set(&mut options.limits.compress_messages, flag(value))
+    }),
     ("largestMessage", |options, value| set(&mut options.limits.message, count(value, 1 << 30))),
 ];
 
@@ -195,6 +204,16 @@ fn origins(value: &Value) -> Result<Vec<String>, Wanted> {
         origin == "*" || host.is_some_and(|host| !host.is_empty() && !host.contains(['/', ' ']))
     };
     origins.iter().all(is_origin).then_some(origins).ok_or(WRONG.into())
+}
+
+/// A time without a request while a server stops: zero closes idle connections at once.
+fn drain_time(value: &Value) -> Result<Duration, Wanted> {
+    option_value::time(value, 0.0..=5.0)
+}
+
+/// A time for the requests under way when a server stops: less than a supervisor gives a program.
+fn stop_time(value: &Value) -> Result<Duration, Wanted> {
+    option_value::time(value, 0.001..=20.0)
 }
 
 /// A time, from a thousandth of a second to a day.

@@ -1,7 +1,9 @@
 //! Being told to stop: by signals, or from the prompt.
 
+use crate::handover;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -11,6 +13,11 @@ static HELD: AtomicBool = AtomicBool::new(false);
 static LEFT: AtomicBool = AtomicBool::new(false);
 /// The exit status with which all workers are to end, once they are to end.
 static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
+
+/// The supervisor was told to stop twice.
+static CUT: LazyLock<watch::Sender<bool>> = LazyLock::new(|| watch::Sender::new(false));
+/// Signals within this time are the same request to stop: a terminal and a wrapper both send one.
+pub(crate) const SAME: Duration = Duration::from_millis(500);
 
 /// Waits for SIGTERM, SIGINT, or the program's own wish to end; answers the exit status that goes
 /// with it.
@@ -32,6 +39,33 @@ pub(crate) async fn told_to_stop() -> u8 {
             }
         }
     }
+}
+
+/// While the program stops: waits for another request to stop, which ends it at once. Below a
+/// supervisor that one decides, since systemd and terminals send signals to both.
+pub(crate) async fn told_again() {
+    let mut cut = CUT.subscribe();
+    let signals = async {
+        tokio::time::sleep(SAME).await;
+        let (Ok(mut terminate), Ok(mut interrupt)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+        else {
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    };
+    tokio::select! {
+        _ = cut.wait_for(|cut| *cut) => {}
+        () = signals, if !handover::is_supervised() => {}
+    }
+}
+
+/// The supervisor ends the program at once.
+pub(crate) fn cut() {
+    CUT.send_replace(true);
 }
 
 /// Waits as long as a program serves after its end: not at all once its prompt was left, or else

@@ -12,14 +12,14 @@ mod sockets;
 use crate::console::Console;
 use crate::notify;
 use crate::reload::Files;
-use crate::status;
+use crate::{signals, status};
 use child::Child;
 use sockets::Sockets;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -27,6 +27,8 @@ use tokio::sync::mpsc;
 const STARTING: Duration = Duration::from_secs(60);
 /// How long an old version may take for what is under way; then it is killed.
 const LEAVING: Duration = Duration::from_secs(30);
+/// How long a program that is told to end at once may write what its stores still hold.
+const CUTTING: Duration = Duration::from_secs(5);
 /// The pauses before a program that died early is started again: doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -71,7 +73,7 @@ pub(crate) fn run(plan: Plan) -> u8 {
         let (events, heard) = mpsc::channel(EVENTS);
         let sockets = Rc::new(Sockets::open()?);
         tokio::task::spawn_local(sockets.clone().answer(events.clone()));
-        tokio::task::spawn_local(signals(events.clone()));
+        tokio::task::spawn_local(hear_signals(events.clone()));
         let files = plan.watch.clone().map(Files::of);
         if let Some(files) = files.clone() {
             tokio::task::spawn_local(crate::reload::watch(files, events.clone()));
@@ -113,7 +115,8 @@ struct Supervisor {
     again: bool,
     pause: Duration,
     has_served: bool,
-    ending: Option<u8>,
+    /// With which exit status, and since when.
+    ending: Option<(u8, Instant)>,
 }
 
 impl Supervisor {
@@ -141,7 +144,7 @@ impl Supervisor {
                 }
             }
             let none = self.serving.is_none() && self.starting.is_none() && self.leaving.is_empty();
-            if let (true, Some(status)) = (none, self.ending) {
+            if let (true, Some((status, _))) = (none, self.ending) {
                 return status;
             }
         }
@@ -222,11 +225,21 @@ impl Supervisor {
         }
     }
 
-    /// Asks all to stop.
+    /// Asks all to stop; the second time, at once.
     fn stop(&mut self, status: u8) {
-        self.ending = Some(status);
-        notify::notify("STOPPING=1");
         let processes: Vec<u32> = self.children().map(|child| child.process()).collect();
+        if let Some((_, since)) = self.ending {
+            // Signals that come together are one request.
+            if since.elapsed() < signals::SAME {
+                return;
+            }
+            self.children().for_each(|child| child.say("cut"));
+            processes.into_iter().for_each(|one| self.later(CUTTING, Event::Overdue(one)));
+            return;
+        }
+        self.ending = Some((status, Instant::now()));
+        notify::notify("STOPPING=1");
+        self.sockets.close();
         for child in self.children() {
             child.terminate();
         }
@@ -315,7 +328,7 @@ impl Supervisor {
 }
 
 /// What whoever runs us says by signals.
-async fn signals(events: mpsc::Sender<Event>) {
+async fn hear_signals(events: mpsc::Sender<Event>) {
     let kinds = [
         SignalKind::hangup(),
         SignalKind::user_defined2(),

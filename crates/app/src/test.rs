@@ -5,6 +5,8 @@
 
 mod client;
 mod conversation;
+#[cfg(test)]
+mod defaults;
 mod expect;
 mod host;
 mod needs;

@@ -85,13 +85,13 @@ impl Place {
         let (address, again) = (options.address, name.1);
         let theirs = match &options.socket {
             Some(socket) => handover::unix_listener(socket)?.map(|one| Entrance::Unix(one, None)),
-            None => handover::listener(address, again)?.map(Entrance::Port),
+            None => handover::listener(address, again)?.map(|one| Entrance::Port(one, false)),
         };
         if self.count > 1 {
             let socket = options.socket.clone();
             let open = || match (theirs, socket) {
                 (Some(entrance), _) => Ok(entrance),
-                (None, None) => runnel_http::bind(address).map(Entrance::Port),
+                (None, None) => runnel_http::bind(address).map(|one| Entrance::Port(one, true)),
                 (None, Some(socket)) => runnel_http::bind_unix(&socket)
                     .map(|(listener, file)| Entrance::Unix(listener, Some(file))),
             };
@@ -99,7 +99,9 @@ impl Place {
             return runnel_http::serve_handed(share, address, store, options).await;
         }
         match theirs {
-            Some(Entrance::Port(listener)) => runnel_http::serve_on(listener, store, options).await,
+            Some(Entrance::Port(listener, _)) => {
+                runnel_http::serve_on(listener, store, options).await
+            }
             Some(Entrance::Unix(listener, _)) => {
                 runnel_http::serve_on_unix(listener, store, options).await
             }

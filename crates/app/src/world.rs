@@ -7,14 +7,13 @@ use crate::reload::Watched;
 use crate::schemes::{SCHEMES, Schemes};
 use crate::server_options;
 use crate::workers::{self, Place};
+use futures_util::future::join_all;
 use runnel_runtime::{Host, Isolate, Output, Server};
 use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
-use std::cell::Cell;
-use std::rc::Rc;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
 use std::time::Duration;
 
-/// How long a server that is stopped waits for requests under way.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the connections of a program that another one replaces may still be used.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long a shell command may take.
@@ -32,6 +31,7 @@ pub(crate) struct World {
     place: Rc<Place>,
     /// Whether output counts: up to the end of its top level only the first worker prints.
     speaks: Cell<bool>,
+    servers: Rc<RefCell<Vec<Weak<WatchedServer>>>>,
 }
 
 impl World {
@@ -59,6 +59,7 @@ impl World {
             silent,
             speaks: Cell::new(place.is_first()),
             place: Rc::new(place),
+            servers: Rc::default(),
         })
     }
 
@@ -73,6 +74,12 @@ impl World {
 
     pub(crate) fn console(&self) -> &Rc<Console> {
         &self.console
+    }
+
+    /// Stops every server at the same time.
+    pub(crate) async fn stop_servers(&self) {
+        let servers: Vec<_> = self.servers.borrow().iter().filter_map(Weak::upgrade).collect();
+        join_all(servers.iter().map(|server| stop(server))).await;
     }
 
     pub(crate) fn input(&self) -> &crate::repl::Input {
@@ -107,12 +114,16 @@ impl Server for HttpServer {
     fn stop(&self) -> Answer<()> {
         let server = self.0.clone();
         Answer::later(async move {
-            let grace = if handover::is_leaving() { Some(GRACE) } else { None };
-            if !server.stop(grace, PATIENCE).await {
-                tracing::warn!("some requests did not end in time and were cut");
-            }
+            stop(&server).await;
             Ok(())
         })
+    }
+}
+
+async fn stop(server: &WatchedServer) {
+    let grace = handover::is_leaving().then_some(GRACE);
+    if !server.stop(grace).await {
+        tracing::warn!("some requests did not end in time and were cut");
     }
 }
 
@@ -170,11 +181,15 @@ impl Host for World {
             return Answer::ok(Rc::new(SilentServer(options.address.port())));
         }
         let (environment, place) = (self.environment.clone(), self.place.clone());
+        let servers = self.servers.clone();
         Answer::later(async move {
             let observing = observing::begin(settings, &environment, &mut options).await?;
             let (server, held) = place.serve(Watched::of(store), options).await?;
-            let server = WatchedServer::new(server, held, observing);
-            Ok(Rc::new(HttpServer(Rc::new(server))) as Rc<dyn Server>)
+            let server = Rc::new(WatchedServer::new(server, held, observing));
+            let mut servers = servers.borrow_mut();
+            servers.retain(|known| known.strong_count() > 0);
+            servers.push(Rc::downgrade(&server));
+            Ok(Rc::new(HttpServer(server)) as Rc<dyn Server>)
         })
     }
 

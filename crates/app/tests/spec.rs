@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Runs `runnel test FOLDER` in the project and passes on what it says.
-fn passes(folder: &str) {
+/// Runs `runnel test PATHS` in the project and passes on what it says.
+fn pass(paths: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let output = Command::new(env!("CARGO_BIN_EXE_runnel"))
-        .args(["test", folder])
+        .arg("test")
+        .args(paths)
         .env_remove("BLESS")
         .current_dir(root)
         .output()
@@ -23,10 +24,15 @@ fn passes(folder: &str) {
 
 #[test]
 fn the_manual_is_right() {
-    passes("spec");
+    pass(&["spec"]);
 }
 
 #[test]
 fn the_examples_run() {
-    passes("examples");
+    pass(&["examples"]);
+}
+
+#[test]
+fn the_other_pages_are_right() {
+    pass(&["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "docs"]);
 }

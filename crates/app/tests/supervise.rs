@@ -4,11 +4,9 @@
 mod support;
 
 use std::io::Result;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use support::http::Connection;
+use support::load::{Client, Load};
 use support::{Folder, Process, eventually, free_port, runnel};
 
 fn text(version: usize, port: u16) -> String {
@@ -33,61 +31,15 @@ fn programs(supervisor: &Process) -> Vec<u32> {
 }
 
 /// Clients that never stop asking: some keep their connection, some open a new one each time.
-struct Load {
-    stop: Arc<AtomicBool>,
-    answered: Arc<AtomicUsize>,
-    clients: Vec<JoinHandle<Vec<String>>>,
-}
-
-impl Load {
-    fn on(port: u16) -> Load {
-        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let clients = (0..6)
-            .map(|number| {
-                let (stop, answered) = (stop.clone(), answered.clone());
-                std::thread::spawn(move || client(number, port, &stop, &answered))
-            })
-            .collect();
-        Load { stop, answered, clients }
-    }
-
-    /// Waits until so many more are answered.
-    fn goes_on(&self, more: usize) {
-        let until = self.answered.load(Ordering::Relaxed) + more;
-        eventually("requests are answered", || self.answered.load(Ordering::Relaxed) >= until);
-    }
-
-    fn failures(self) -> Vec<String> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
-    }
-}
-
-/// Asks until it is told to stop; what failed.
-fn client(number: usize, port: u16, stop: &AtomicBool, answered: &AtomicUsize) -> Vec<String> {
-    let (keeps, target) = (number.is_multiple_of(2), if number < 4 { "/version" } else { "/slow" });
-    let mut kept: Option<Connection> = None;
-    let mut failures = Vec::new();
-    while !stop.load(Ordering::Relaxed) {
-        let taken = kept.take().filter(|_| keeps);
-        let outcome =
-            taken.map_or_else(|| Connection::open(port), Ok).and_then(|mut connection| {
-                let reply = connection.send("GET", target, b"")?;
-                Ok((connection, reply))
-            });
-        match outcome {
-            Ok((connection, reply)) if reply.status == 200 => {
-                answered.fetch_add(1, Ordering::Relaxed);
-                if reply.header("connection") != Some("close") {
-                    kept = Some(connection);
-                }
-            }
-            Ok((_, reply)) => failures.push(reply.status.to_string()),
-            Err(error) => failures.push(error.to_string()),
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    failures
+fn load(port: u16) -> Load {
+    let pause = Duration::from_millis(2);
+    let clients = (0..6_u8).map(|number| Client {
+        target: if number < 4 { "/version" } else { "/slow" },
+        keeps: number.is_multiple_of(2),
+        pause,
+        ends_when_refused: false,
+    });
+    Load::on(port, clients)
 }
 
 #[test]
@@ -98,7 +50,7 @@ fn five_upgrades_under_load_lose_no_request() {
         let arguments = ["--supervise", "--workers", workers];
         let mut process = Process::start(runnel().args(arguments).arg(&file));
         process.listens(port);
-        let load = Load::on(port);
+        let load = load(port);
         load.goes_on(50);
         for number in 1..=5 {
             folder.write("program.st", text(number, port));
@@ -119,7 +71,7 @@ fn a_program_that_is_killed_is_back_at_once() {
     let file = folder.write("program.st", text(7, port));
     let mut process = Process::start(runnel().arg("--supervise").arg(file));
     process.listens(port);
-    let load = Load::on(port);
+    let load = load(port);
     load.goes_on(200);
     let [program] = programs(&process)[..] else { panic!("{:?}", programs(&process)) };
     let killed = std::process::Command::new("kill").args(["-9", &program.to_string()]).status();

@@ -165,8 +165,7 @@ impl Conversation {
     fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
         let mut polled = connection.poll(context);
-        let ends = self.meter.stopping.get() || self.meter.leaving.get() && self.meter.is_busy();
-        if polled.is_pending() && ends && !self.told_to_stop {
+        if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
             // What had arrived has been read above: an idle connection is closed, a request
             // that was sent before is still answered.
             self.told_to_stop = true;
@@ -244,16 +243,38 @@ impl Conversation {
         Poll::Ready(())
     }
 
+    /// When the present phase ends at the latest, and what to do then.
+    fn due(&self) -> Option<(Instant, Overdue)> {
+        let due = self.meter.due(&self.limits);
+        // A client in the middle of TLS is about to send its request.
+        let drained = match &self.stage {
+            Stage::Agreeing(..) => None,
+            _ => self.meter.drained_at(),
+        };
+        match (drained, due) {
+            (Some(drained), Some((at, _))) if at <= drained => due,
+            (Some(drained), _) => Some((drained, Overdue::Drained)),
+            (None, _) => due,
+        }
+    }
+
     /// Ends what lasts too long. Pending with the alarm set for the next look.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
                 Stage::Parting(parting) => Some((parting.until, Overdue::Close)),
                 Stage::Over => return Poll::Ready(()),
-                _ => self.meter.due(&self.limits),
+                _ => self.due(),
             };
             let now = self.meter.now();
             match due {
+                Some((at, Overdue::Drained)) if at <= now => {
+                    self.meter.stopping.set(true);
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
                 Some((at, Overdue::Close)) if at <= now => return Poll::Ready(()),
                 Some((at, Overdue::Tell)) if at <= now => {
                     let Stage::Http1(connection) = &mut self.stage else {

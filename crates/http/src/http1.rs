@@ -309,7 +309,8 @@ impl Connection {
             None => Extent::Chunked,
         };
         // A client that was not told to send its content may send it all the same, or not.
-        let ends = self.is_last || self.expects || extent == Extent::Close;
+        let leaves = self.is_last || self.requests.meter.leaving.get();
+        let ends = leaves || self.expects || extent == Extent::Close;
         self.persists &= !ends;
         self.write_head(status, &parts.headers, extent);
         self.scratch.give_headers(parts.headers);

@@ -1,12 +1,13 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
+use crate::listen::{Queue, close_queue};
+use crate::server::out_of_descriptors;
 use crate::unix::{SocketFile, accept_unix};
-use futures_util::FutureExt;
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// A connection that another thread has accepted, and the address of its client.
 pub type Handed = (std::net::TcpStream, SocketAddr);
@@ -17,18 +18,27 @@ pub struct Share {
     pub connections: mpsc::Receiver<Handed>,
     /// Says that the server leaves. Whatever was accepted for it before is still handed over.
     pub leave: Box<dyn FnOnce()>,
+    /// The other thread has no file descriptor left: an idle connection is given up for it, and the
+    /// answer is whether there was one.
+    pub scarce: mpsc::Receiver<oneshot::Sender<bool>>,
 }
 
 /// Where connections come from.
 pub(crate) enum Incoming {
     /// Our own socket, which is closed with us.
     Listener(TcpListener),
-    /// A socket on which others listen too: what waits at our end is left to them.
+    /// A socket on which others listen too.
     Shared(TcpListener),
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
-    /// Handed over one by one.
-    Handed(mpsc::Receiver<Handed>, Option<Box<dyn FnOnce()>>),
+    /// Handed over one by one; with the question of the other thread that is not answered yet.
+    Handed(Share, Option<oneshot::Sender<bool>>),
+}
+
+/// What waits when no more connections are accepted.
+pub(crate) enum Rest {
+    Queue(Queue),
+    Handed(mpsc::Receiver<Handed>),
 }
 
 impl Incoming {
@@ -37,30 +47,51 @@ impl Incoming {
         match self {
             Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
             Incoming::Unix(listener, _) => taken(accept_unix(listener).await?),
-            Incoming::Handed(receiver, _) => match receiver.recv().await {
-                Some(handed) => taken(handed),
-                None => std::future::pending().await,
+            Incoming::Handed(share, asked) => tokio::select! {
+                handed = share.connections.recv() => match handed {
+                    Some(handed) => taken(handed),
+                    None => std::future::pending().await,
+                },
+                Some(asks) = share.scarce.recv() => {
+                    *asked = Some(asks);
+                    Err(out_of_descriptors())
+                }
             },
         }
     }
 
-    /// At the end: a connection that is ours already, so that nobody else would answer it.
-    pub(crate) async fn left_over(&mut self) -> Option<(TcpStream, SocketAddr)> {
+    /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
+    /// its queue is theirs unless it is to be emptied.
+    pub(crate) fn close(self, empties_queue: bool) -> Option<Rest> {
         match self {
-            Incoming::Listener(listener) => listener.accept().now_or_never()?.ok(),
-            Incoming::Shared(_) | Incoming::Unix(_, None) => None,
-            Incoming::Unix(listener, Some(_)) => {
-                taken(accept_unix(listener).now_or_never()?.ok()?).ok()
+            Incoming::Listener(listener) => {
+                close_queue(&listener);
+                Queue::of_port(listener).ok().map(Rest::Queue)
             }
-            Incoming::Handed(receiver, leave) => {
-                if let Some(leave) = leave.take() {
-                    leave();
-                }
-                loop {
-                    if let Ok(connection) = taken(receiver.recv().await?) {
-                        return Some(connection);
-                    }
-                }
+            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => None,
+            Incoming::Shared(listener) => Queue::of_port(listener).ok().map(Rest::Queue),
+            Incoming::Unix(listener, file) => {
+                drop(file);
+                Queue::of_unix(listener).ok().map(Rest::Queue)
+            }
+            Incoming::Handed(share, _) => {
+                (share.leave)();
+                Some(Rest::Handed(share.connections))
+            }
+        }
+    }
+}
+
+impl Rest {
+    /// The next connection that waits.
+    pub(crate) async fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        loop {
+            let handed = match self {
+                Rest::Queue(queue) => queue.next().await?,
+                Rest::Handed(receiver) => receiver.recv().await?,
+            };
+            if let Ok(connection) = taken(handed) {
+                return Some(connection);
             }
         }
     }

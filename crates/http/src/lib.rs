@@ -56,17 +56,18 @@ mod unix;
 mod upgrade;
 mod upload;
 mod websocket;
-mod websocket_session;
 mod wire;
 mod write;
 
 pub use client::{ClientOptions, client};
 pub use forwarded::TrustedProxy;
 pub use incoming::{Handed, Share};
-pub use listen::bind;
+pub use listen::{Queue, bind, close_queue};
 pub use observe::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
 pub use options::{DEFAULT_PORT, Limits, Options};
-pub use server::{Server, serve, serve_handed, serve_on, serve_on_unix};
+pub use server::{
+    Reserve, Server, is_out_of_descriptors, serve, serve_handed, serve_on, serve_on_unix,
+};
 pub use tls::Certificate;
 pub use trace_context::TraceContext;
 pub use transport::{Received, Transport, TransportError, TransportFault, TransportOptions};

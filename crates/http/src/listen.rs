@@ -1,9 +1,16 @@
 //! Opening the listening socket, with an error that says what to do.
 
+use crate::incoming::Handed;
+use crate::unix::UNIX_PEER;
 use runnel_store::{Error, Kind, Result};
+use socket2::Socket;
+#[cfg(target_os = "linux")]
+use socket2::{SockFilter, SockRef};
 use std::io;
 use std::net::SocketAddr;
-use tokio::net::{TcpListener, TcpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 /// Connections that the system keeps waiting until they are accepted. Linux cuts it to
 /// `net.core.somaxconn`.
@@ -22,6 +29,82 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener> {
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener> {
     listen(address)?.into_std().map_err(|error| explain(error, address))
 }
+
+/// Lets no further connection into the queue of a listening socket that is about to be closed.
+///
+/// The system completes handshakes by itself and resets what is in the queue when the socket is
+/// closed: a client that connects between the last `accept` and `close` would lose its request. A
+/// packet filter drops the first packet of each new handshake (SYN without ACK) instead; the client
+/// sends it again after a second and is refused. Where there are no such filters the short gap remains.
+pub fn close_queue(listener: &impl AsFd) {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = SockRef::from(listener).attach_filter(&DROP_NEW) {
+        tracing::debug!(%error, "a listening socket has no filter");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
+}
+
+/// How long a client that began a handshake before [`close_queue`] may take to end it.
+const HANDSHAKE: Duration = Duration::from_millis(5);
+
+/// The connections in the queue of a listening socket that is about to be closed.
+pub struct Queue {
+    socket: Socket,
+    has_waited: bool,
+}
+
+impl Queue {
+    /// That of a port.
+    ///
+    /// # Errors
+    /// The event loop does not give the socket back.
+    pub fn of_port(listener: TcpListener) -> io::Result<Queue> {
+        Ok(Queue { socket: listener.into_std()?.into(), has_waited: false })
+    }
+
+    /// That of a Unix socket.
+    ///
+    /// # Errors
+    /// The event loop does not give the socket back.
+    pub fn of_unix(listener: UnixListener) -> io::Result<Queue> {
+        Ok(Queue { socket: OwnedFd::from(listener.into_std()?).into(), has_waited: false })
+    }
+
+    /// The next connection. The system is asked, because the event loop may not have heard of it yet.
+    pub async fn next(&mut self) -> Option<Handed> {
+        loop {
+            match self.socket.accept() {
+                Ok((stream, peer)) => {
+                    return Some((stream.into(), peer.as_socket().unwrap_or(UNIX_PEER)));
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !self.has_waited => {
+                    self.has_waited = true;
+                    tokio::time::sleep(HANDSHAKE).await;
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+/// A client that went away between its connecting and our accepting.
+pub(crate) fn is_of_the_client(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// For a packet that begins with the header of TCP (RFC 9293 section 3.1).
+#[cfg(target_os = "linux")]
+const DROP_NEW: [SockFilter; 5] = [
+    // The flags, of which only SYN and ACK are kept: a packet with SYN alone is dropped.
+    SockFilter::new(0x30, 0, 0, 13),
+    SockFilter::new(0x54, 0, 0, 0x12),
+    SockFilter::new(0x15, 0, 1, 0x02),
+    SockFilter::new(0x06, 0, 0, 0),
+    SockFilter::new(0x06, 0, 0, u32::MAX),
+];
 
 fn open(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
@@ -64,6 +147,31 @@ mod tests {
         let error = listen(address).unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
         assert!(error.message.contains(&format!("port {} is taken", address.port())));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn a_closed_queue_takes_nobody_and_loses_nobody() {
+        use std::io::{Read, Write};
+        use std::net::TcpStream;
+        use std::time::Duration;
+        let listener = bind(([127, 0, 0, 1], 0).into()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut client = TcpStream::connect(address).unwrap();
+        close_queue(&listener);
+        let late = TcpStream::connect_timeout(&address, Duration::from_millis(100));
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        listener.set_nonblocking(true).unwrap();
+        let mut accepted = listener.accept().unwrap().0;
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(listener);
+        client.write_all(b"x").unwrap();
+        accepted.set_nonblocking(false).unwrap();
+        accepted.read_exact(&mut [0]).unwrap();
+        assert_eq!(
+            TcpStream::connect(address).unwrap_err().kind(),
+            io::ErrorKind::ConnectionRefused
+        );
     }
 
     #[tokio::test]

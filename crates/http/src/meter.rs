@@ -2,11 +2,18 @@
 //! and never a timer.
 
 use crate::options::Limits;
+use crate::server::Rest;
 use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a connection that is given up may take to end: for TLS, or for GOAWAY.
+pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
+
+/// How long a connection without a whole request is not given up.
+const ARRIVING: Duration = Duration::from_secs(1);
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +35,8 @@ pub(crate) enum Phase {
 pub(crate) enum Overdue {
     /// Close without a word: nobody waits for an answer.
     Close,
+    /// Close because the server drains, unless a request has arrived meanwhile.
+    Drained,
     /// Answer 408 and close: half a request has come.
     Tell,
     /// Let the request look at the clock itself: it has been answered for as long as it may.
@@ -64,14 +73,22 @@ pub(crate) struct Meter {
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still be sending what nobody reads: say goodbye before closing.
     pub(crate) linger: Cell<bool>,
-    /// Another process takes over: the next answer is the last one of its connection.
+    /// The next answer is the last one of its connection and says so.
     pub(crate) leaving: Cell<bool>,
-    /// The server is stopping: finish what is under way and close.
+    /// The server drains: the connection closes after this time without a request, and streams of
+    /// events end.
+    drains: Cell<Option<Duration>>,
+    /// Finish the requests under way and close.
     pub(crate) stopping: Cell<bool>,
+    /// The connection is given up for another one: when it ends at the latest, unless it has become
+    /// busy.
+    given_up: Cell<Option<Instant>>,
     /// The server's patience is over: close now.
     pub(crate) cut: Cell<bool>,
     /// Wakes the connection's task.
     waker: RefCell<Option<Waker>>,
+    /// Wakes the tasks of its HTTP/2 streams that end when the server drains.
+    drain_wakers: RefCell<Vec<Waker>>,
 }
 
 impl Meter {
@@ -93,9 +110,12 @@ impl Meter {
             upgrade: RefCell::new(None),
             linger: Cell::new(false),
             leaving: Cell::new(false),
+            drains: Cell::new(None),
             stopping: Cell::new(false),
+            given_up: Cell::new(None),
             cut: Cell::new(false),
             waker: RefCell::new(None),
+            drain_wakers: RefCell::default(),
         }
     }
 
@@ -124,11 +144,41 @@ impl Meter {
     /// Another protocol goes on.
     pub(crate) fn upgraded(&self) {
         self.phase.set(Phase::Upgraded);
+        self.stopping.set(self.stopping.get() || self.is_draining());
     }
 
-    /// Whether a request of HTTP/1.1 is being answered.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.phase.get() == Phase::Busy
+    /// The server stops: each answer says `Connection: close`, and the connection closes after
+    /// this time without a request. A protocol without requests ends at once.
+    pub(crate) fn drain(&self, quiet: Duration) {
+        self.leaving.set(true);
+        self.drains.set(Some(quiet));
+        if self.phase.get() == Phase::Upgraded {
+            self.stopping.set(true);
+        }
+        self.drain_wakers.borrow().iter().for_each(Waker::wake_by_ref);
+    }
+
+    /// Whether the server drains.
+    pub(crate) fn is_draining(&self) -> bool {
+        let connection = self.connection.as_deref().unwrap_or(self);
+        connection.drains.get().is_some()
+    }
+
+    /// Wakes the task of an HTTP/2 stream too when the server begins to drain. The task of a
+    /// connection always is.
+    pub(crate) fn wake_at_drain(&self, waker: &Waker) {
+        let Some(connection) = &self.connection else { return };
+        if !self.waker.borrow().as_ref().is_some_and(|kept| kept.will_wake(waker)) {
+            self.forget_drain_waker(connection);
+            self.keep_waker(waker);
+            connection.drain_wakers.borrow_mut().push(waker.clone());
+        }
+    }
+
+    fn forget_drain_waker(&self, connection: &Meter) {
+        if let Some(own) = self.waker.take() {
+            connection.drain_wakers.borrow_mut().retain(|waker| !waker.will_wake(&own));
+        }
     }
 
     /// A piece of an answer was asked for, and is there or not.
@@ -215,6 +265,9 @@ impl Meter {
             let at = self.progress.get().checked_add(limits.write_idle)?;
             return stuck.then_some((at, Overdue::Close));
         }
+        if let (Some(at), true) = (self.given_up.get(), self.rests_now()) {
+            return Some((at, Overdue::Close));
+        }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
             (Some(since), _) => (since, limits.write_idle, Overdue::Close),
             (None, Phase::Fresh) => (self.since.get(), limits.header_time, Overdue::Close),
@@ -224,6 +277,42 @@ impl Meter {
             (None, Phase::Upgraded) => return None,
         };
         Some((since.checked_add(limit)?, overdue))
+    }
+
+    /// Whether the connection can be given up for another one, and in which order.
+    pub(crate) fn rests(&self) -> Option<Rest> {
+        if self.given_up.get().is_some() || self.blocked.get().is_some() || self.cut.get() {
+            return None;
+        }
+        match self.phase.get() {
+            Phase::Idle => Some(Rest::Idle(self.since.get())),
+            // The request of a new connection is about to arrive.
+            Phase::Fresh | Phase::Head if self.since.get().elapsed() < ARRIVING => None,
+            Phase::Fresh | Phase::Head => Some(Rest::HalfOpen(self.since.get())),
+            Phase::Busy | Phase::Upgraded => None,
+        }
+    }
+
+    /// Gives the connection up. A request that has arrived meanwhile is still answered.
+    pub(crate) fn give_up(&self) {
+        self.given_up.set(Instant::now().checked_add(GIVING_UP));
+        match self.phase.get() {
+            Phase::Head => self.cut.set(true),
+            _ => self.stopping.set(true),
+        }
+        self.wake();
+    }
+
+    /// When a connection that drains closes for want of a request.
+    pub(crate) fn drained_at(&self) -> Option<Instant> {
+        let quiet = self.drains.get().filter(|_| !self.stopping.get())?;
+        let rests = matches!(self.phase.get(), Phase::Fresh | Phase::Idle);
+        let rests = rests && !self.multiplexed.get() && self.blocked.get().is_none();
+        rests.then(|| self.since.get() + quiet)
+    }
+
+    fn rests_now(&self) -> bool {
+        !matches!(self.phase.get(), Phase::Busy | Phase::Upgraded)
     }
 
     /// Remembers how the connection's task is woken.
@@ -254,6 +343,7 @@ impl Drop for Meter {
     fn drop(&mut self) {
         let Some(connection) = &self.connection else { return };
         self.answering(false);
+        self.forget_drain_waker(connection);
         connection.streams.set(connection.streams.get().saturating_sub(1));
         if connection.streams.get() == 0 {
             connection.phase.set(Phase::Idle);
@@ -295,6 +385,23 @@ mod tests {
         assert_eq!(meter.due(&limits), None);
         let stream = Meter::stream_of(&Rc::new(meter));
         assert!(!stream.wake_at(Some(start)));
+    }
+
+    #[test]
+    fn a_draining_connection_ends_when_it_rests() {
+        let (start, quiet) = (Instant::now(), Duration::from_secs(1));
+        let meter = Meter::new(start);
+        assert_eq!(meter.drained_at(), None);
+        meter.drain(quiet);
+        assert_eq!((meter.leaving.get(), meter.drained_at()), (true, Some(start + quiet)));
+        meter.received();
+        assert_eq!(meter.drained_at(), None);
+        meter.begin();
+        assert_eq!(meter.drained_at(), None);
+        meter.finish();
+        assert_eq!(meter.drained_at(), Some(start + quiet));
+        meter.upgraded();
+        assert!(meter.stopping.get());
     }
 
     #[test]

@@ -70,6 +70,11 @@ pub struct Limits {
     pub body_rate: u32,
     /// How long a connection may stay open without a request. Default 75 s.
     pub keep_alive: Duration,
+    /// While the server drains: how long a connection may stay open without a request. Default 1 s.
+    pub drain_time: Duration,
+    /// How long a program waits for requests under way when it stops the server; then they are cut.
+    /// Default 10 s.
+    pub stop_time: Duration,
     /// From the whole request to the head of its answer; slower is 504. While a body is still
     /// being read by the store, this time has not begun. Default 30 s.
     pub request_time: Duration,
@@ -85,6 +90,9 @@ pub struct Limits {
     pub pack_from: u64,
     /// The largest message of a WebSocket, in bytes; more closes it with 1009. Default 1 MiB.
     pub message: usize,
+    /// Messages of a WebSocket are compressed for clients that offer `permessage-deflate` (RFC
+    /// 7692). Default off.
+    pub compress_messages: bool,
     /// Text and numbers without a media type are sent as `text/html` instead of `text/plain`: for
     /// programs that write their pages as text and escape by themselves. Default off.
     pub html_text: bool,
@@ -99,8 +107,13 @@ pub struct Limits {
     /// The proxies that are believed what they say of their clients, in `X-Forwarded-For` and the
     /// like. Where some are named, these fields of all others are taken away. Default none.
     pub proxies: Vec<TrustedProxy>,
-    /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
+    /// Connections at a time. Beyond that an idle one of the address that holds the most is closed for
+    /// a new one; without any, new ones wait in the system's queue. Default 10,000.
     pub connections: usize,
+    /// Connections at a time of one address (of IPv6: of one /64 network); others are closed unread.
+    /// Behind a trusted proxy the address is that of the client in the first request, which is 429.
+    /// Default none.
+    pub client_connections: Option<usize>,
 }
 
 impl Default for Limits {
@@ -114,11 +127,14 @@ impl Default for Limits {
             body_idle: Duration::from_secs(30),
             body_rate: 240,
             keep_alive: Duration::from_secs(75),
+            drain_time: Duration::from_secs(1),
+            stop_time: Duration::from_secs(10),
             request_time: Duration::from_secs(30),
             write_idle: Duration::from_secs(60),
             requests: 1_000_000,
             streams: 100,
             message: 1024 * 1024,
+            compress_messages: false,
             hosts: Vec::new(),
             origins: Vec::new(),
             credentials: false,
@@ -126,6 +142,7 @@ impl Default for Limits {
             pack_from: 1024,
             html_text: false,
             connections: 10_000,
+            client_connections: None,
         }
     }
 }

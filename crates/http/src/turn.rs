@@ -269,7 +269,7 @@ impl Turn {
         };
         if let Some(stream) = stream {
             let are_events = events::are(&kind);
-            let stream = if are_events { events::beating(stream) } else { stream };
+            let stream = if are_events { events::beating(stream, &self.meter) } else { stream };
             let body = AnswerBody::stream(stream, None, &self.meter);
             let mut response = self.respond(status, Some(kind), facts, body);
             if are_events {

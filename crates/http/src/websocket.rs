@@ -1,21 +1,50 @@
 //! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
+//!
+//! `session` is the rest of the connection, `frames` and `assembly` read and write its messages.
+
+mod assembly;
+mod deflate;
+mod frame;
+mod frames;
+mod queue;
+mod session;
 
 use crate::body::AnswerBody;
 use crate::options::Limits;
 use crate::problem::Problem;
 use crate::turn::{Facts, Turn};
-use crate::websocket_session;
 use crate::{forwarded, origin};
+use deflate::Deflate;
+use frames::Frames;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::Port;
+use sha1::{Digest, Sha1};
 use std::rc::Rc;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 const VERSION: HeaderValue = HeaderValue::from_static("13");
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 /// The length of a key: 16 bytes in Base64.
 const KEY: usize = 24;
+/// What a server adds to a key before it hashes it (RFC 6455 section 1.3).
+const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+/// Why a connection cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// The frames break the protocol.
+    Protocol,
+    /// A text is not UTF-8.
+    NotUtf8,
+    /// A compressed message is malformed.
+    Data,
+    /// A message is larger than it may be.
+    TooLarge,
+    /// The budget of the process has no memory for a message.
+    NoMemory,
+    /// The client is gone.
+    Gone,
+}
 
 impl Turn {
     /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
@@ -30,8 +59,12 @@ impl Turn {
         }
         let (meter, most) = (self.meter.clone(), self.limits.message);
         let ours = meter.clone();
+        let wanted = self.limits.compress_messages;
+        let deflate = wanted.then(|| Deflate::accept(&self.exchange.headers)).flatten();
+        let (deflate, extension) = deflate.unzip();
         meter.upgrade.replace(Some(Box::new(move |socket, early| {
-            Box::pin(websocket_session::run(socket, early, port, ours, most))
+            let frames = Frames::new(socket, early, deflate, most);
+            Box::pin(session::run(frames, port, ours))
         })));
         let body = AnswerBody::empty(&meter);
         let mut response = self.respond(StatusCode::OK, None, Facts::default(), body);
@@ -41,6 +74,9 @@ impl Turn {
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
         headers.insert(header::UPGRADE, WEBSOCKET);
         headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+        if let Some(extension) = extension {
+            headers.insert(header::SEC_WEBSOCKET_EXTENSIONS, extension);
+        }
         response
     }
 
@@ -84,7 +120,23 @@ fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(Refusal::Problem(problem.because("the page comes from another origin")));
     }
-    HeaderValue::from_str(&derive_accept_key(key)).map_err(|_| bad("the key cannot be answered"))
+    HeaderValue::from_bytes(&proof(key)).map_err(|_| bad("the key cannot be answered"))
+}
+
+/// What proves to a client that its key was read: a hash of 20 bytes, in Base64.
+fn proof(key: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let hash = Sha1::new().chain_update(key).chain_update(PROOF).finalize();
+    let mut text: Vec<u8> = Vec::with_capacity(28);
+    for three in hash.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        text.extend([18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift) as usize % 64]));
+    }
+    // The last three bytes are two.
+    text.pop();
+    text.push(b'=');
+    text
 }
 
 fn is_key(key: &[u8]) -> bool {
@@ -104,6 +156,11 @@ fn is_same_origin(headers: &HeaderMap, limits: &Limits) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_answered_as_in_the_rfc() {
+        assert_eq!(proof(b"dGhlIHNhbXBsZSBub25jZQ=="), b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
 
     #[test]
     fn keys_are_sixteen_bytes() {

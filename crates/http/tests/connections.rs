@@ -4,9 +4,11 @@
 
 mod helper;
 
+use bytes::Bytes;
+use futures_util::stream;
 use helper::{Fake, Peer, ask, get, run, site, soon, start, start_with};
 use runnel_http::{Limits, Server};
-use runnel_store::{Answer, Content, Store};
+use runnel_store::{Answer, Body, Content, Store};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
@@ -322,7 +324,12 @@ fn a_slow_store_holds_nobody_up() {
 async fn begin_stop(server: &Rc<Server>, patience: Duration) -> tokio::task::JoinHandle<bool> {
     let stopped = server.clone();
     let stop = tokio::task::spawn_local(async move { stopped.stop(patience).await });
+    // The connections are told once the socket is closed.
     tokio::task::yield_now().await;
+    while tokio::net::TcpStream::connect(server.address()).await.is_ok() {}
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
     stop
 }
 
@@ -339,6 +346,7 @@ fn a_graceful_stop_finishes_what_is_under_way() {
         busy.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n").await;
         soon("the request", gate.entered.notified()).await;
         let stop = begin_stop(&server, Duration::from_secs(60)).await;
+        assert!(tokio::net::TcpStream::connect(server.address()).await.is_err());
         assert!(fresh.is_closed().await);
         assert!(idle.is_closed().await);
         gate.open.notify_one();
@@ -347,6 +355,56 @@ fn a_graceful_stop_finishes_what_is_under_way() {
         assert!(busy.is_closed().await);
         assert!(soon("the stop", stop).await.unwrap());
         assert!(tokio::net::TcpStream::connect(server.address()).await.is_err());
+    });
+}
+
+#[test]
+fn a_connection_is_told_before_it_is_closed() {
+    run(async {
+        let limits = Limits { drain_time: Duration::from_secs(60), ..Limits::default() };
+        let server = Rc::new(start_with(hello().await, limits).await);
+        let mut kept = Peer::connect(&server).await;
+        kept.send("GET /hi HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        assert_eq!(kept.receive().await.header("connection"), None);
+        let mut head = Peer::connect(&server).await;
+        head.send("GET /hi HTTP/1.1\r\nHo").await;
+        let stop = begin_stop(&server, Duration::from_secs(60)).await;
+        for (peer, rest) in [(&mut kept, "GET /hi HTTP/1.1\r\nHo"), (&mut head, "")] {
+            peer.send([rest, "st: t\r\n\r\n"].concat()).await;
+            let response = peer.receive().await;
+            assert_eq!((response.status, response.header("connection")), (200, Some("close")));
+            assert!(peer.is_closed().await);
+        }
+        assert!(soon("the stop", stop).await.unwrap());
+    });
+}
+
+#[test]
+fn an_answer_whose_head_has_left_is_followed_by_another() {
+    run(async {
+        let (send, pieces) = tokio::sync::mpsc::unbounded_channel();
+        let pieces = Cell::new(Some(pieces));
+        let store = Fake::get(move |_, _| {
+            let stream = stream::unfold(pieces.take(), |pieces| async {
+                let mut pieces: tokio::sync::mpsc::UnboundedReceiver<Bytes> = pieces?;
+                Some((Ok(pieces.recv().await?), Some(pieces)))
+            });
+            let body = Body::Stream(Box::pin(stream), None);
+            Answer::ok(Some(Content { body, ..Content::default() }))
+        });
+        let server = Rc::new(start(Rc::new(store)).await);
+        let mut peer = Peer::connect(&server).await;
+        peer.send("GET /long HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        assert_eq!(peer.receive_head().await.header("connection"), None);
+        let stop = begin_stop(&server, Duration::from_secs(60)).await;
+        send.send(Bytes::from("x")).unwrap();
+        assert_eq!(peer.chunk().await.unwrap(), b"x");
+        drop(send);
+        assert_eq!(peer.chunk().await, None);
+        // The client was not told, so it may ask once more.
+        peer.send("GET /long HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        assert_eq!(peer.receive().await.header("connection"), Some("close"));
+        assert!(soon("the stop", stop).await.unwrap());
     });
 }
 
@@ -388,12 +446,13 @@ fn a_dropped_server_is_gone() {
 fn connections_beyond_the_limit_wait() {
     run(async {
         let limits = Limits { connections: 2, ..Limits::default() };
-        let server = start_with(hello().await, limits).await;
+        let gate = Rc::new(Gate::default());
+        let server = start_with(gate.store(), limits).await;
         let mut first = Peer::connect(&server).await;
         let mut second = Peer::connect(&server).await;
         for peer in [&mut first, &mut second] {
-            peer.send(HI).await;
-            assert_eq!(peer.receive().await.status, 200);
+            peer.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n").await;
+            soon("the request", gate.entered.notified()).await;
         }
         let mut third = Peer::connect(&server).await;
         third.send(HI).await;
@@ -404,6 +463,8 @@ fn connections_beyond_the_limit_wait() {
         drop(first);
         assert_eq!(third.receive().await.status, 200);
         assert_eq!(server.connections(), 2);
+        gate.open.notify_one();
+        assert_eq!(second.receive().await.status, 200);
     });
 }
 

@@ -98,6 +98,24 @@ fn an_event_arrives_when_it_is_there_and_nobody_is_cut_for_silence() {
 }
 
 #[test]
+fn a_server_that_stops_ends_the_events() {
+    run(async {
+        let (send, events) = mpsc::unbounded_channel();
+        let events = RefCell::new(Some(events));
+        let lazy = Rc::new(Events { events, open: Rc::default() });
+        let store = Fake::get(move |_, _| Answer::ok(Some(Content::lazy(lazy.clone()))));
+        let server = start_with(Rc::new(store), Limits::default()).await;
+        let mut peer = Peer::connect(&server).await;
+        peer.send("GET / HTTP/1.1\r\nHost: t\r\n\r\n").await;
+        soon("the head", peer.receive_head()).await;
+        send.send("data: 1\n\n").unwrap();
+        assert_eq!(peer.chunk().await.unwrap(), b"data: 1\n\n");
+        assert!(soon("the stop", server.stop(Duration::from_secs(10))).await);
+        assert_eq!(peer.chunk().await, None);
+    });
+}
+
+#[test]
 fn an_end_of_the_events_is_the_end_of_the_answer() {
     run(async {
         let (send, events) = mpsc::unbounded_channel();

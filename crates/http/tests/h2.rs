@@ -11,7 +11,9 @@ use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use runnel_http::{Certificate, Limits, Options, Server, serve};
-use runnel_store::{Answer, Body, Content, Outcome, Store};
+use runnel_store::{Answer, Body, ByteStream, Content, Form, Lazy, Outcome, Store, Value};
+use std::any::Any;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::future::Future;
 use std::process::Command;
@@ -54,6 +56,31 @@ async fn ask(client: &mut Client, path: &str) -> (StatusCode, String) {
     assert_eq!(response.headers()["x-content-type-options"], "nosniff");
     let body = response.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// Events of which none comes.
+struct Silence;
+
+impl Lazy for Silence {
+    fn encode(&self, _: Form) -> Answer<Bytes> {
+        Answer::ok(Bytes::new())
+    }
+
+    fn media_type(&self, _: Form) -> Option<Cow<'static, str>> {
+        Some("text/event-stream".into())
+    }
+
+    fn stream(&self, _: Form) -> Option<ByteStream> {
+        Some(Box::pin(futures_util::stream::pending()))
+    }
+
+    fn value(&self) -> Answer<Value> {
+        Answer::ok(Value::Nil)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 #[test]
@@ -186,6 +213,51 @@ fn stopping_answers_what_is_under_way() {
         open.notify_one();
         assert_eq!(soon("the answer", slow).await.unwrap().1, "slow");
         assert!(soon("the stop", stopping).await.unwrap());
+    });
+}
+
+#[test]
+fn stopping_loses_no_request_of_a_busy_connection() {
+    run(async {
+        let server = Rc::new(start(site(&[("/hi", "hi")]).await).await);
+        let idle = connect(&server).await;
+        let mut busy = Vec::new();
+        for _ in 0..4 {
+            let mut client = connect(&server).await;
+            let mut other = client.clone();
+            busy.push(tokio::task::spawn_local(async move {
+                let mut answered = 0;
+                // Until GOAWAY: what is sent is answered.
+                while client.ready().await.is_ok() {
+                    match client.send_request(request("GET", "/hi", "")).await {
+                        Ok(response) => assert_eq!(response.status(), StatusCode::OK),
+                        Err(error) => assert!(error.is_canceled(), "{error:?}"),
+                    }
+                    answered += 1;
+                }
+                answered
+            }));
+            ask(&mut other, "/hi").await;
+        }
+        assert!(soon("the stop", server.stop(Duration::from_secs(10))).await);
+        for client in busy {
+            assert!(soon("GOAWAY", client).await.unwrap() > 0);
+        }
+        assert!(idle.is_closed());
+    });
+}
+
+#[test]
+fn stopping_ends_streams_of_events() {
+    run(async {
+        let store = Fake::get(|_, _| Answer::ok(Some(Content::lazy(Rc::new(Silence)))));
+        let server = start(Rc::new(store)).await;
+        let mut client = connect(&server).await;
+        let answer = client.send_request(request("GET", "/events", "")).await.unwrap();
+        let body = tokio::task::spawn_local(answer.into_body().collect());
+        tokio::task::yield_now().await;
+        assert!(soon("the stop", server.stop(Duration::from_secs(10))).await);
+        assert!(soon("the end of the stream", body).await.unwrap().is_ok());
     });
 }
 

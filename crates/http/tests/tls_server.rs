@@ -53,6 +53,14 @@ async fn local(folder: &Folder, change: impl FnOnce(&mut Options)) -> Server {
 }
 
 async fn connect(server: &Server, folder: &Folder, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
+    try_connect(server, folder, protocols).await.unwrap()
+}
+
+async fn try_connect(
+    server: &Server,
+    folder: &Folder,
+    protocols: &[&[u8]],
+) -> std::io::Result<TlsStream<TcpStream>> {
     let text = std::fs::read(folder.0.join("local-certificate.pem")).unwrap();
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(&text).unwrap()).unwrap();
@@ -65,7 +73,7 @@ async fn connect(server: &Server, folder: &Folder, protocols: &[&[u8]]) -> TlsSt
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let stream = TcpStream::connect(server.address()).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
 #[derive(Clone, Copy)]
@@ -160,6 +168,28 @@ fn a_certificate_for_development_is_kept_and_private() {
             let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode(&folder.0), 0o700);
             assert_eq!(mode(&folder.0.join("local-key.pem")), 0o600);
+        }
+    });
+}
+
+#[test]
+fn changed_files_are_used_for_new_connections() {
+    run(async {
+        let (folder, other) = (Folder::new("before"), Folder::new("after"));
+        drop((local(&folder, |_| {}).await, local(&other, |_| {}).await));
+        let (certificate, key) =
+            (folder.0.join("local-certificate.pem"), folder.0.join("local-key.pem"));
+        let served = options(Certificate::Files { certificate, key });
+        let server = serve(site(&[("/hi", "Hello World!")]).await, served).await.unwrap();
+        drop(connect(&server, &folder, &[]).await);
+        for file in ["local-certificate.pem", "local-key.pem"] {
+            std::fs::copy(other.0.join(file), folder.0.join(file)).unwrap();
+        }
+        // `connect` trusts the certificate that the folder has now and no other.
+        let late = tokio::time::Instant::now() + Duration::from_secs(60);
+        while try_connect(&server, &folder, &[]).await.is_err() {
+            assert!(tokio::time::Instant::now() < late, "the old certificate is used for ever");
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
     });
 }

@@ -5,6 +5,7 @@
 mod helper;
 
 use bytes::Bytes;
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use futures_util::{SinkExt, StreamExt, stream};
 use helper::{Fake, Peer, ask, run, soon, start, start_with};
 use runnel_http::{Limits, Server};
@@ -12,6 +13,7 @@ use runnel_store::{Answer, Content, Error, Kind, Message, Messages, Port, PortCo
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message as Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -316,5 +318,253 @@ fn what_was_said_before_the_close_is_heard() {
         client.close(None).await.unwrap();
         until("all of it", || heard.get() == 10).await;
         until("the end", || server.connections() == 0).await;
+    });
+}
+
+/// Opens a socket by hand and answers it with the extension that the server agreed to.
+async fn open(server: &Server, offer: &str) -> (Peer, Option<String>) {
+    let mut peer = Peer::connect(server).await;
+    let fields = format!(
+        "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n{KEY}\
+         Sec-WebSocket-Extensions: {offer}\r\n"
+    );
+    peer.send(handshake(&fields)).await;
+    let head = peer.receive_head().await;
+    assert_eq!(head.status, 101, "{}", head.head);
+    (peer, head.header("sec-websocket-extensions").map(str::to_string))
+}
+
+/// A frame of a client, with a mask.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first, 0xff];
+    match payload.len() {
+        length @ ..126 => frame[1] = 0x80 | length as u8,
+        length @ ..65_536 => {
+            frame[1] = 0xfe;
+            frame.extend_from_slice(&(length as u16).to_be_bytes());
+        }
+        length => frame.extend_from_slice(&(length as u64).to_be_bytes()),
+    }
+    frame.extend_from_slice(b"mask");
+    frame.extend(payload.iter().zip(b"mask".iter().cycle()).map(|(byte, mask)| byte ^ mask));
+    frame
+}
+
+/// The next frame of the server: its first byte and its payload.
+async fn receive(peer: &mut Peer) -> (u8, Vec<u8>) {
+    soon("a frame", async {
+        let first = peer.stream.read_u8().await.unwrap();
+        let length = match peer.stream.read_u8().await.unwrap() {
+            126 => u64::from(peer.stream.read_u16().await.unwrap()),
+            127 => peer.stream.read_u64().await.unwrap(),
+            length => u64::from(length),
+        };
+        let mut payload = vec![0; length as usize];
+        peer.stream.read_exact(&mut payload).await.unwrap();
+        (first, payload)
+    })
+    .await
+}
+
+/// The next message of the server, decompressed by another window for each, and its first bytes.
+async fn receive_message(peer: &mut Peer) -> (u8, Vec<u8>) {
+    let (first, mut payload) = receive(peer).await;
+    let mut last = first;
+    while last & 0x80 == 0 {
+        let (next, more) = receive(peer).await;
+        assert_eq!(next & 0x7f, 0, "a frame that continues");
+        payload.extend(more);
+        last = next;
+    }
+    if first & 0x40 != 0 {
+        payload.extend([0, 0, 0xff, 0xff]);
+        let mut text = Vec::with_capacity(4 * 1024 * 1024);
+        let mut inflate = Decompress::new(false);
+        inflate.decompress_vec(&payload, &mut text, FlushDecompress::Sync).unwrap();
+        payload = text;
+    }
+    (first, payload)
+}
+
+fn deflate(text: &[u8]) -> Vec<u8> {
+    let mut packed = Vec::with_capacity(text.len() + 100);
+    let mut deflate = Compress::new(Compression::best(), false);
+    deflate.compress_vec(text, &mut packed, FlushCompress::Sync).unwrap();
+    assert_eq!(packed.split_off(packed.len() - 4), [0, 0, 0xff, 0xff]);
+    packed
+}
+
+fn compressing(message: usize) -> Limits {
+    Limits { compress_messages: true, message, ..Limits::default() }
+}
+
+const DEFLATE: &str = "permessage-deflate; client_max_window_bits";
+
+#[test]
+fn messages_are_compressed_for_who_offers_it() {
+    run(async {
+        let server = start(echo()).await;
+        assert_eq!(open(&server, DEFLATE).await.1, None, "it was not asked for");
+        let server = start_with(echo(), compressing(4 * 1024 * 1024)).await;
+        assert_eq!(open(&server, "x-unknown").await.1, None);
+        for (offer, agreed) in [
+            (DEFLATE, ""),
+            ("permessage-deflate; server_max_window_bits=9", "; server_max_window_bits=9"),
+        ] {
+            let (mut peer, answer) = open(&server, offer).await;
+            let answer = answer.unwrap();
+            let both = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
+            assert_eq!(answer.strip_prefix(both), Some(agreed));
+            for length in [0, 1, 125, 126, 20_000, 65_535, 65_536, 100_000, 3_000_000] {
+                let text: String = (0..)
+                    .flat_map(|n: u32| format!("{n} ").into_bytes())
+                    .take(length)
+                    .map(char::from)
+                    .collect();
+                peer.send(frame(0xc1, &deflate(text.as_bytes()))).await;
+                let (first, message) = receive_message(&mut peer).await;
+                assert_eq!(message, text.as_bytes(), "{length}");
+                assert_eq!(first & 0x40 != 0, length >= 128, "{length}");
+                // Uncompressed messages are understood as well.
+                peer.send(frame(0x82, text.as_bytes())).await;
+                assert_eq!(receive_message(&mut peer).await.1, text.as_bytes());
+            }
+            // In frames, with a ping between them.
+            let packed = deflate(&[b'x'; 5000]);
+            let (start, end) = packed.split_at(7);
+            peer.send(frame(0x41, start)).await;
+            peer.send(frame(0x89, b"ping")).await;
+            peer.send(frame(0x00, end)).await;
+            peer.send(frame(0x80, b"")).await;
+            assert_eq!(receive(&mut peer).await, (0x8a, b"ping".to_vec()));
+            assert_eq!(receive_message(&mut peer).await.1, [b'x'; 5000]);
+        }
+    });
+}
+
+#[test]
+fn a_compressed_message_keeps_the_limits() {
+    run(async {
+        let server = start_with(echo(), compressing(10_000)).await;
+        for (what, frames, code) in [
+            ("just small enough", vec![frame(0xc2, &deflate(&[0; 10_000]))], None),
+            ("too large", vec![frame(0xc2, &deflate(&[0; 10_001]))], Some(1009)),
+            ("a bomb", vec![frame(0xc2, &deflate(&vec![0; 9_000_000]))], Some(1009)),
+            (
+                "a bomb in pieces",
+                vec![
+                    frame(0x42, &[deflate(&[0; 9000]), vec![0, 0, 0xff, 0xff]].concat()),
+                    frame(0x80, &deflate(&[0; 9000])),
+                ],
+                Some(1009),
+            ),
+            ("a length beyond it", vec![frame(0xc2, &[0; 10_001])], Some(1009)),
+            ("no deflate", vec![frame(0xc2, b"\xff\xff\xff")], Some(1007)),
+            ("no UTF-8", vec![frame(0xc1, &deflate(b"\xff"))], Some(1007)),
+            ("no UTF-8 to come", vec![frame(0x41, &deflate(b"ok \xf8"))], Some(1007)),
+            ("a compressed ping", vec![frame(0xc9, b"")], Some(1002)),
+            ("a compressed rest", vec![frame(0x41, b""), frame(0xc0, b"")], Some(1002)),
+        ] {
+            let (mut peer, _) = open(&server, DEFLATE).await;
+            for frame in frames {
+                peer.send(frame).await;
+            }
+            let (first, payload) = receive_message(&mut peer).await;
+            match code {
+                None => assert_eq!((first, payload.len()), (0xc2, 10_000), "{what}"),
+                Some(code) => {
+                    let said = u16::from_be_bytes([payload[0], payload[1]]);
+                    assert_eq!((first, said), (0x88, code), "{what}");
+                    assert!(peer.is_closed().await, "{what}");
+                }
+            }
+        }
+        // Without the extension, a compressed message is an error.
+        let (mut peer, _) = open(&server, "x-unknown").await;
+        peer.send(frame(0xc2, &deflate(b"hello"))).await;
+        assert_eq!(receive(&mut peer).await.1[..2], 1002_u16.to_be_bytes());
+    });
+}
+
+#[test]
+fn frames_may_come_in_any_pieces() {
+    run(async {
+        let server = start(echo()).await;
+        let (mut peer, _) = open(&server, DEFLATE).await;
+        let text = "größe ".repeat(100);
+        let (start, end) = text.as_bytes().split_at(3);
+        let mut bytes = frame(0x01, start);
+        bytes.extend(frame(0x89, b"there?"));
+        bytes.extend(frame(0x00, b""));
+        bytes.extend(frame(0x80, end));
+        bytes.extend(frame(0x81, b""));
+        for size in [1, 2, 7, 100, bytes.len()] {
+            for piece in bytes.chunks(size) {
+                peer.send(piece).await;
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(receive(&mut peer).await, (0x8a, b"there?".to_vec()), "{size}");
+            assert_eq!(receive(&mut peer).await, (0x81, text.clone().into_bytes()), "{size}");
+            assert_eq!(receive(&mut peer).await, (0x81, Vec::new()), "{size}");
+        }
+    });
+}
+
+#[test]
+fn what_cannot_become_utf8_is_refused_at_once() {
+    run(async {
+        let server = start(echo()).await;
+        // RFC 6455 section 8.1: the rest of the frame does not come.
+        for start in [&b"\x01\x82maskm\x61"[..], b"\x81\x8amask\x93\x9e"] {
+            let (mut peer, _) = open(&server, DEFLATE).await;
+            let mut start = start.to_vec();
+            let at = start.len() - 2;
+            start[at] = 0xed ^ b'm';
+            start[at + 1] = 0xa0 ^ b'a';
+            peer.send(start).await;
+            let (first, payload) = receive(&mut peer).await;
+            assert_eq!((first, u16::from_be_bytes([payload[0], payload[1]])), (0x88, 1007));
+        }
+    });
+}
+
+#[test]
+fn a_close_is_answered_with_its_code() {
+    run(async {
+        let server = start(echo()).await;
+        for (payload, answer) in [
+            (&b""[..], &b""[..]),
+            (b"\x03\xe8", b"\x03\xe8"),
+            (b"\x03\xe8bye", b"\x03\xe8bye"),
+            (b"\x0f\xa0", b"\x0f\xa0"),
+        ] {
+            let (mut peer, _) = open(&server, DEFLATE).await;
+            peer.send(frame(0x88, payload)).await;
+            assert_eq!(receive(&mut peer).await, (0x88, answer.to_vec()));
+            assert!(peer.is_closed().await);
+        }
+        for (wrong, code) in [
+            (&b"\x03"[..], 1002_u16),
+            (b"\x03\xe7", 1002),
+            (b"\x03\xec", 1002),
+            (b"\x03\xed", 1002),
+            (b"\x03\xee", 1002),
+            (b"\x03\xf7", 1002),
+            (b"\x0b\xb7", 1002),
+            (b"\x13\x88", 1002),
+            (b"\x03\xe8\xff", 1007),
+        ] {
+            let (mut peer, _) = open(&server, DEFLATE).await;
+            peer.send(frame(0x88, wrong)).await;
+            let (first, payload) = receive(&mut peer).await;
+            assert_eq!((first, &payload[..2]), (0x88, &code.to_be_bytes()[..]), "{wrong:?}");
+        }
+        for order in
+            [frame(0x80, b"nothing to continue"), [frame(0x01, b"a"), frame(0x81, b"b")].concat()]
+        {
+            let (mut peer, _) = open(&server, DEFLATE).await;
+            peer.send(order).await;
+            assert_eq!(receive(&mut peer).await.1[..2], 1002_u16.to_be_bytes());
+        }
     });
 }

@@ -18,11 +18,15 @@ use std::task::{Context, Poll, Waker};
 
 /// Messages that wait until the other side takes them.
 const WAITING: usize = 64;
+/// The same for their bytes; one message may be larger.
+const WAITING_BYTES: usize = 256 * 1024;
 
 /// What the program and the other side share.
 #[derive(Default)]
 pub(crate) struct Socket {
     outgoing: RefCell<VecDeque<Message>>,
+    /// Bytes of what waits there.
+    waiting: Cell<usize>,
     /// Absent before it is opened, and while somebody waits for the next message.
     incoming: RefCell<Option<Messages>>,
     opened: Cell<bool>,
@@ -41,9 +45,12 @@ impl Socket {
 
     /// Takes a message, if there is room and it is open; gives it back otherwise.
     pub(crate) fn offer(&self, message: Message) -> std::result::Result<(), Message> {
-        if self.closed.get() || self.outgoing.borrow().len() >= WAITING {
+        let is_full =
+            self.outgoing.borrow().len() >= WAITING || self.waiting.get() >= WAITING_BYTES;
+        if self.closed.get() || is_full {
             return Err(message);
         }
+        self.waiting.set(self.waiting.get() + message.len());
         self.outgoing.borrow_mut().push_back(message);
         self.wake();
         Ok(())
@@ -161,7 +168,8 @@ struct Outgoing {
 impl Outgoing {
     fn next_message(&self) -> Option<Message> {
         let message = self.socket.outgoing.borrow_mut().pop_front();
-        if message.is_some() {
+        if let Some(message) = &message {
+            self.socket.waiting.set(self.socket.waiting.get() - message.len());
             self.socket.room.notify_waiters();
         }
         message
@@ -181,6 +189,7 @@ impl Stream for Outgoing {
             this.socket.close();
             if let Err(fault) = result {
                 this.socket.outgoing.borrow_mut().clear();
+                this.socket.waiting.set(0);
                 return Poll::Ready(Some(Err(fault.into_error(&this.isolate))));
             }
         }

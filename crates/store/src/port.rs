@@ -16,6 +16,17 @@ pub enum Message {
     Bytes(Bytes),
 }
 
+impl Message {
+    /// Its bytes.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match self {
+            Message::Text(text) => text.len(),
+            Message::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
+
 /// Messages in one direction. The consumer's pace is the producer's.
 pub type Messages = Pin<Box<dyn Stream<Item = Result<Message>>>>;
 

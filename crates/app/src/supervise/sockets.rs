@@ -6,7 +6,7 @@ use crate::handover::{self, LINE};
 use runnel_http::{SocketFile, UnixAddress};
 use runnel_store::{Error, Kind};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -28,8 +28,11 @@ pub(super) struct Sockets {
     folder: PathBuf,
     path: PathBuf,
     asked: UnixListener,
-    held: RefCell<BTreeMap<(SocketAddr, usize), TcpListener>>,
+    /// Each with whether it is ours, and not that of systemd.
+    held: RefCell<BTreeMap<(SocketAddr, usize), (TcpListener, bool)>>,
     held_unix: RefCell<BTreeMap<PathBuf, (StdUnixListener, Option<SocketFile>)>>,
+    /// The supervisor stops, and has closed all of them.
+    is_closed: Cell<bool>,
 }
 
 impl Sockets {
@@ -50,6 +53,7 @@ impl Sockets {
             asked,
             held: RefCell::default(),
             held_unix: RefCell::default(),
+            is_closed: Cell::new(false),
         })
     }
 
@@ -134,25 +138,45 @@ impl Sockets {
         }
     }
 
+    /// Closes the sockets, so that new connections are refused as soon as the program has closed its
+    /// copies. Sockets of systemd stay open there, and connections wait for the next start.
+    pub(super) fn close(&self) {
+        self.is_closed.set(true);
+        for (socket, is_ours) in self.held.take().into_values() {
+            if is_ours {
+                runnel_http::close_queue(&socket);
+            }
+        }
+        self.held_unix.take();
+    }
+
+    fn check_open(&self) -> runnel_store::Result<()> {
+        match self.is_closed.get() {
+            true => Err(Error::new(Kind::Unavailable, "the supervisor stops")),
+            false => Ok(()),
+        }
+    }
+
     /// The socket for an address: held already, given by systemd, or opened.
     fn socket(&self, address: SocketAddr, number: usize) -> runnel_store::Result<TcpListener> {
         let mut held = self.held.borrow_mut();
         let failed = |error: std::io::Error| {
             Error::new(Kind::Failed, format!("the socket for {address} cannot be used: {error}"))
         };
-        if let Some(socket) = held.get(&(address, number)) {
+        if let Some((socket, _)) = held.get(&(address, number)) {
             return socket.try_clone().map_err(failed);
         }
         if held.len() >= MOST {
             let message = format!("a supervisor holds at most {MOST} sockets");
             return Err(Error::new(Kind::TooLarge, message));
         }
-        let socket = match handover::given(address) {
-            Some(socket) => socket,
-            None => runnel_http::bind(address)?,
+        self.check_open()?;
+        let (socket, is_ours) = match handover::given(address) {
+            Some(socket) => (socket, false),
+            None => (runnel_http::bind(address)?, true),
         };
         let copy = socket.try_clone().map_err(failed)?;
-        held.insert((address, number), socket);
+        held.insert((address, number), (socket, is_ours));
         Ok(copy)
     }
 
@@ -170,6 +194,7 @@ impl Sockets {
             let message = format!("a supervisor holds at most {MOST} sockets");
             return Err(Error::new(Kind::TooLarge, message));
         }
+        self.check_open()?;
         let (socket, file) = match handover::given_unix(&address.path) {
             Some(socket) => (socket, None),
             None => runnel_http::bind_unix(address).map(|(socket, file)| (socket, Some(file)))?,

@@ -161,27 +161,35 @@ fn heading(line: &str) -> Option<String> {
     Some(name.trim().trim_end_matches('#').trim_end().replace('`', ""))
 }
 
-/// The block that an info text begins; `None` when it is none of ours or says `skip`.
+/// The block that an info text begins; `None` when it is none of ours.
 fn fence(line: usize, info: &str) -> Result<Option<Fence>, (usize, String)> {
     let mut words = info.split_whitespace().map(String::from);
-    let kind = match words.next().as_deref() {
-        Some("runnel") => Kind::Source,
-        Some("in") => Kind::Input,
-        Some("out") => Kind::Output,
-        Some("error") => Kind::Error,
-        Some("http") => Kind::Conversation,
-        Some("sh") => Kind::Shell,
-        Some("file") => Kind::File,
+    let first = words.next().unwrap_or_default();
+    let kind = match &*first {
+        "runnel" => Kind::Source,
+        "in" => Kind::Input,
+        "out" => Kind::Output,
+        "error" => Kind::Error,
+        "http" => Kind::Conversation,
+        "sh" => Kind::Shell,
+        "file" => Kind::File,
         _ => return Ok(None),
     };
     let words: Vec<String> = words.collect();
-    if words.iter().any(|word| word == "skip") {
-        return Ok(None);
+    let known = match kind {
+        Kind::File => words.len() == 1,
+        Kind::Conversation => words.iter().all(|word| word == "once"),
+        _ => words.is_empty(),
+    };
+    if !known && kind != Kind::File {
+        let fault = format!("`{}` means nothing behind `{first}`", words.join(" "));
+        return Err((line, fault));
     }
     if kind == Kind::File {
         let name = words.first().map_or("", String::as_str);
-        let plain =
-            !name.is_empty() && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+        let plain = known
+            && !name.is_empty()
+            && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
         if !plain {
             return Err((line, "a `file` block needs a name such as `notes/a.txt`".into()));
         }
@@ -218,7 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn skipped_and_foreign_blocks_are_left_alone() {
-        assert_eq!(read("# A\n```runnel skip\n3 +\n```\n```json\n{}\n```\n").unwrap(), []);
+    fn foreign_blocks_are_left_alone_and_no_example_is_skipped() {
+        assert_eq!(read("# A\n```json\n{}\n```\n").unwrap(), []);
+        let (line, fault) = read("# A\n```runnel skip\n3 +\n```\n").unwrap_err();
+        assert_eq!((line, &*fault), (2, "`skip` means nothing behind `runnel`"));
+        assert_eq!(read("# A\n```sh once\n$ a\n```\n").unwrap_err().0, 2);
+        assert!(read("# A\n```runnel\n3\n```\n```http once\nGET / → 200\n```\n").is_ok());
     }
 }

@@ -5,8 +5,9 @@
 //! as long as connections are few: with 64 of them over four threads one thread is off its
 //! share by more than a fifth about half of the time. In turn, no two differ by more than one.
 
+use crate::handover;
 use futures_util::future::join_all;
-use runnel_http::{Handed, Share, SocketFile, UNIX_PEER};
+use runnel_http::{Handed, Queue, Reserve, Share, SocketFile, UNIX_PEER, is_out_of_descriptors};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -14,7 +15,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Connections that wait for one worker. Beyond that the next worker gets them, and beyond all of
 /// them they wait in the system's queue.
@@ -23,12 +24,16 @@ const WAITING: usize = 64;
 /// How long to wait after the system refused to accept a connection (too many open files).
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// How long workers may take to give up idle connections for their descriptors.
+const GIVING_UP: Duration = Duration::from_secs(1);
+
 /// Which port: the address as the program gives it, and the how many-th of port 0 it is.
 pub(crate) type Name = (String, usize);
 
 /// A socket that listens.
 pub(crate) enum Entrance {
-    Port(TcpListener),
+    /// With whether it is ours, and not that of a supervisor or of systemd.
+    Port(TcpListener, bool),
     /// With its file, where it is ours.
     Unix(UnixListener, Option<SocketFile>),
 }
@@ -36,7 +41,7 @@ pub(crate) enum Entrance {
 impl Entrance {
     fn address(&self) -> std::io::Result<SocketAddr> {
         match self {
-            Entrance::Port(listener) => listener.local_addr(),
+            Entrance::Port(listener, _) => listener.local_addr(),
             Entrance::Unix(..) => Ok(UNIX_PEER),
         }
     }
@@ -44,16 +49,16 @@ impl Entrance {
 
 /// The same within an event loop.
 enum Accepting {
-    Port(tokio::net::TcpListener),
+    Port(tokio::net::TcpListener, bool),
     Unix(tokio::net::UnixListener),
 }
 
 impl Accepting {
     fn of(entrance: Entrance) -> std::io::Result<Accepting> {
         Ok(match entrance {
-            Entrance::Port(listener) => {
+            Entrance::Port(listener, is_ours) => {
                 listener.set_nonblocking(true)?;
-                Accepting::Port(tokio::net::TcpListener::from_std(listener)?)
+                Accepting::Port(tokio::net::TcpListener::from_std(listener)?, is_ours)
             }
             Entrance::Unix(listener, _) => {
                 listener.set_nonblocking(true)?;
@@ -64,7 +69,7 @@ impl Accepting {
 
     async fn next(&self) -> std::io::Result<Handed> {
         match self {
-            Accepting::Port(listener) => {
+            Accepting::Port(listener, _) => {
                 let (stream, peer) = listener.accept().await?;
                 Ok((stream.into_std()?, peer))
             }
@@ -90,6 +95,7 @@ struct Door {
 struct Member {
     connections: mpsc::Sender<Handed>,
     leaves: Arc<AtomicBool>,
+    scarce: mpsc::Sender<oneshot::Sender<bool>>,
 }
 
 impl Member {
@@ -109,9 +115,11 @@ pub(crate) fn join(
 ) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let leaves = Arc::new(AtomicBool::new(false));
-    let member = Member { connections: sender, leaves: leaves.clone() };
+    let (asking, scarce) = mpsc::channel(1);
+    let member = Member { connections: sender, leaves: leaves.clone(), scarce: asking };
     let share = |door: Arc<Door>| Share {
         connections: receiver,
+        scarce,
         leave: Box::new(move || {
             leaves.store(true, Ordering::Release);
             door.changed.notify_one();
@@ -129,7 +137,7 @@ pub(crate) fn join(
     }
     let mut listener = open()?;
     let file = match &mut listener {
-        Entrance::Port(_) => None,
+        Entrance::Port(..) => None,
         Entrance::Unix(_, file) => file.take(),
     };
     let address = listener.address().map_err(|error| unusable(&error))?;
@@ -174,20 +182,27 @@ impl Door {
     /// Accepts until no worker is left.
     async fn keep(&self, entrance: Entrance) -> std::io::Result<()> {
         let entrance = Accepting::of(entrance)?;
-        let mut turn = 0;
+        let (mut turn, mut reserve) = (0, Reserve::default());
         loop {
             let workers: Vec<_> = {
                 let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
-                // Who leaves has got all that was accepted for it: letting its end go says so.
-                workers.retain(|_, worker| !worker.is_gone());
-                workers.values().map(|worker| worker.connections.clone()).collect()
+                if workers.values().any(|worker| !worker.is_gone()) {
+                    // A worker that leaves has got all that was accepted for it: the end of its
+                    // channel says so.
+                    workers.retain(|_, worker| !worker.is_gone());
+                }
+                let staying = workers.values().filter(|worker| !worker.is_gone());
+                staying.map(|worker| worker.connections.clone()).collect()
             };
             if workers.is_empty() && self.is_left() {
-                return Ok(());
+                return self.empty_queue(entrance).await;
             }
             tokio::select! {
                 accepted = entrance.next(), if !workers.is_empty() => match accepted {
                     Ok(handed) => self.hand_over(&workers, &mut turn, handed).await,
+                    Err(error) if is_out_of_descriptors(&error) => {
+                        self.find_descriptor(&entrance, &mut reserve).await;
+                    }
                     Err(error) => {
                         tracing::debug!(%error, "a connection could not be accepted");
                         tokio::time::sleep(PAUSE).await;
@@ -197,6 +212,52 @@ impl Door {
                 _ = join_all(workers.iter().map(mpsc::Sender::closed)), if !workers.is_empty() => {}
             }
         }
+    }
+
+    /// Every worker gives up an idle connection for its descriptor, or a connection that waits is
+    /// refused.
+    async fn find_descriptor(&self, entrance: &Accepting, reserve: &mut Reserve) {
+        let answers: Vec<_> = {
+            let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = workers.values().filter_map(|worker| {
+                let (asks, answer) = oneshot::channel();
+                worker.scarce.try_send(asks).ok().map(|()| answer)
+            });
+            asked.collect()
+        };
+        let answers = tokio::time::timeout(GIVING_UP, join_all(answers)).await;
+        if answers.is_ok_and(|answers| answers.contains(&Ok(true))) {
+            return;
+        }
+        let accept = async { tokio::net::TcpStream::from_std(entrance.next().await?.0) };
+        if !reserve.refuse(accept).await {
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// The last workers leave: they still get the connections in the queue of the socket, which
+    /// closing it would reset. In an upgrade these are the next process's.
+    async fn empty_queue(&self, entrance: Accepting) -> std::io::Result<()> {
+        let last =
+            std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        let senders: Vec<_> = last.into_values().map(|worker| worker.connections).collect();
+        if handover::is_leaving() || senders.is_empty() {
+            return Ok(());
+        }
+        let mut queue = match entrance {
+            Accepting::Port(listener, is_ours) => {
+                if is_ours {
+                    runnel_http::close_queue(&listener);
+                }
+                Queue::of_port(listener)?
+            }
+            Accepting::Unix(listener) => Queue::of_unix(listener)?,
+        };
+        let mut turn = 0;
+        while let Some(handed) = queue.next().await {
+            self.hand_over(&senders, &mut turn, handed).await;
+        }
+        Ok(())
     }
 
     /// Gives a connection to the worker whose turn it is, or to the next one with room.

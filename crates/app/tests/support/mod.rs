@@ -4,6 +4,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod http;
+pub(crate) mod load;
 pub(crate) mod terminal;
 
 use std::collections::HashSet;
@@ -19,9 +20,11 @@ use tempfile::TempDir;
 /// How long a test waits for something that should happen soon.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The command under test.
+/// The command under test: the one that is built with the tests, or that which `RUNNEL_BINARY` names,
+/// such as one with all optimisations.
 pub(crate) fn runnel() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_runnel"));
+    let named = std::env::var_os("RUNNEL_BINARY");
+    let mut command = Command::new(named.unwrap_or_else(|| env!("CARGO_BIN_EXE_runnel").into()));
     command.env_remove("RUNNEL_LOG").env_remove("NO_COLOR").stdin(Stdio::null());
     command
 }

@@ -18,6 +18,9 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Arc, LazyLock};
 
+/// Conditions that stand side by side without parentheses; more are halved.
+const LONGEST_CHAIN: usize = 100;
+
 /// Conditions may be nested this deep.
 pub const FILTER_DEPTH: usize = 100;
 
@@ -227,6 +230,15 @@ impl Condition<'_> {
     ) -> Result<(), Fault> {
         if parts.is_empty() {
             return self.push(empty);
+        }
+        // SQLite makes a chain a tree as deep as the chain is long, and bounds the depth.
+        if parts.len() > LONGEST_CHAIN {
+            let (left, right) = parts.split_at(parts.len() / 2);
+            self.sql.push('(');
+            self.join(left, word, empty, depth)?;
+            self.sql.push_str(&format!(" {word} "));
+            self.join(right, word, empty, depth)?;
+            return self.push(")");
         }
         for (index, part) in parts.iter().enumerate() {
             self.sql.push_str(if index == 0 { "(" } else { " " });

@@ -1,0 +1,369 @@
+//! The frames of one connection (RFC 6455 section 5).
+//!
+//! Input is read into memory of the worker, and only what waits for its turn is kept by the
+//! connection. So an idle connection has no buffer.
+
+use super::Fault;
+use super::assembly::Assembly;
+use super::deflate::{Deflate, LEAST, PIECE};
+use super::frame::{FrameHeader, LONGEST_HEADER, Opcode, mask, write_header};
+use crate::socket::Socket;
+use bytes::{Buf, Bytes, BytesMut};
+use runnel_store::{Held, Message};
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io::IoSlice;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncWrite;
+
+/// Bytes that are read at a time.
+const INPUT: usize = 64 * 1024;
+/// Pieces of input that are looked at before other connections have their turn.
+const TURNS: u32 = 4;
+
+thread_local! {
+    static SPACE: RefCell<Box<[u8]>> = RefCell::new(vec![0; INPUT].into());
+}
+
+/// What a client said.
+pub(super) enum Event {
+    /// A whole message, with the memory that it counts for.
+    Message(Message, Held),
+    /// It closes, with a code and a reason that are to be sent back.
+    Close(Bytes),
+    /// It is there: a ping or a pong.
+    Alive,
+}
+
+/// How far a piece of input brought us.
+enum Step {
+    Event(Event),
+    /// All of it was taken.
+    More,
+    /// Others should have their turn.
+    Yield,
+}
+
+pub(super) struct Frames {
+    socket: Socket,
+    deflate: Option<Deflate>,
+    /// The most bytes of a message.
+    most: usize,
+    /// Input that waits for its turn.
+    unread: BytesMut,
+    /// The frame that is being received.
+    frame: Option<Frame>,
+    /// A header of which a part has come.
+    head: [u8; LONGEST_HEADER],
+    head_length: usize,
+    message: Option<Box<Assembly>>,
+    /// The payload of a control frame.
+    control: Vec<u8>,
+    outgoing: Outgoing,
+    pong: Option<Bytes>,
+}
+
+/// A frame that is being received.
+struct Frame {
+    header: FrameHeader,
+    /// Bytes of its payload that have come.
+    received: u64,
+}
+
+/// A frame that is being sent.
+#[derive(Default)]
+struct Outgoing {
+    header: ([u8; 10], usize),
+    sent: usize,
+    payload: Bytes,
+}
+
+impl Frames {
+    pub(super) fn new(socket: Socket, early: Bytes, deflate: Option<Deflate>, most: usize) -> Self {
+        Frames {
+            socket,
+            deflate,
+            most,
+            unread: early.into(),
+            frame: None,
+            head: [0; LONGEST_HEADER],
+            head_length: 0,
+            message: None,
+            control: Vec::new(),
+            outgoing: Outgoing::default(),
+            pong: None,
+        }
+    }
+
+    /// The next thing that the client says. May be dropped and called again.
+    pub(super) async fn next(&mut self) -> Result<Event, Fault> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Event, Fault>> {
+        for _ in 0..TURNS {
+            // A client that takes nothing is read nevertheless: it may be closing.
+            if let Poll::Ready(Err(fault)) = self.poll_flush(context) {
+                return Poll::Ready(Err(fault));
+            }
+            let step = if self.unread.is_empty() {
+                ready!(self.poll_read(context))?
+            } else {
+                let mut unread = std::mem::take(&mut self.unread);
+                let (taken, step) = self.take(&mut unread)?;
+                unread.advance(taken);
+                if !unread.is_empty() {
+                    self.unread = unread;
+                }
+                step
+            };
+            match step {
+                Step::Event(event) => return Poll::Ready(Ok(event)),
+                Step::More => {}
+                Step::Yield => break,
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, Fault>> {
+        SPACE.with_borrow_mut(|space| {
+            let count = match ready!(self.socket.poll_take(space, context)) {
+                Ok(input) if !input.is_empty() => input.len(),
+                _ => return Poll::Ready(Err(Fault::Gone)),
+            };
+            let input = space.get_mut(..count).unwrap_or_default();
+            let (taken, step) = self.take(input)?;
+            if let Some(rest @ [_, ..]) = input.get(taken..) {
+                self.unread = BytesMut::from(&*rest);
+            }
+            Poll::Ready(Ok(step))
+        })
+    }
+
+    /// Takes input up to the next event, and answers how much of it.
+    fn take(&mut self, input: &mut [u8]) -> Result<(usize, Step), Fault> {
+        let mut at = 0;
+        loop {
+            let rest = input.get_mut(at..).unwrap_or_default();
+            let Some(frame) = &mut self.frame else {
+                if rest.is_empty() {
+                    return Ok((at, Step::More));
+                }
+                at += self.take_header(rest)?;
+                continue;
+            };
+            let left = frame.header.length - frame.received;
+            let count = usize::try_from(left).unwrap_or(usize::MAX).min(rest.len());
+            let payload = rest.get_mut(..count).unwrap_or_default();
+            mask(payload, frame.header.mask, frame.received);
+            let taken = match &mut self.message {
+                Some(message) if !frame.header.opcode.is_control() => message.add(payload)?,
+                _ => {
+                    self.control.extend_from_slice(payload);
+                    count
+                }
+            };
+            // What was not taken is masked again: it comes back with the next turn.
+            mask(
+                payload.get_mut(taken..).unwrap_or_default(),
+                frame.header.mask,
+                frame.received + taken as u64,
+            );
+            frame.received += taken as u64;
+            at += taken;
+            let is_over = frame.received == frame.header.length;
+            if is_over && let Some(event) = self.end_frame()? {
+                return Ok((at, Step::Event(event)));
+            }
+            if !is_over {
+                if let Some(message) = &mut self.message {
+                    message.check()?;
+                }
+                return Ok((at, if taken < count { Step::Yield } else { Step::More }));
+            }
+        }
+    }
+
+    /// Takes bytes of a header, which may have come in part before.
+    fn take_header(&mut self, input: &[u8]) -> Result<usize, Fault> {
+        let had = self.head_length;
+        let count = input.len().min(LONGEST_HEADER - had);
+        self.head[had..had + count].copy_from_slice(&input[..count]);
+        let parsed = FrameHeader::parse(&self.head[..had + count], self.deflate.is_some())?;
+        let Some((header, size)) = parsed else {
+            self.head_length = had + count;
+            return Ok(count);
+        };
+        self.head_length = 0;
+        self.begin_frame(header)?;
+        Ok(size - had)
+    }
+
+    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), Fault> {
+        if !header.opcode.is_control() {
+            let continues = header.opcode == Opcode::Continuation;
+            if continues != self.message.is_some() {
+                return Err(Fault::Protocol);
+            }
+            let message = self.message.get_or_insert_with(|| {
+                Box::new(Assembly::new(header.opcode, header.is_compressed, self.most))
+            });
+            message.expect(header.length)?;
+        }
+        self.frame = Some(Frame { header, received: 0 });
+        Ok(())
+    }
+
+    /// The whole payload of a frame has come.
+    fn end_frame(&mut self) -> Result<Option<Event>, Fault> {
+        let Some(Frame { header, .. }) = self.frame.take() else { return Ok(None) };
+        match header.opcode {
+            Opcode::Ping => {
+                // Only the last ping needs an answer (RFC 6455 section 5.5.3).
+                self.pong = Some(std::mem::take(&mut self.control).into());
+                Ok(Some(Event::Alive))
+            }
+            Opcode::Pong => {
+                self.control = Vec::new();
+                Ok(Some(Event::Alive))
+            }
+            Opcode::Close => {
+                check_close(&self.control)?;
+                Ok(Some(Event::Close(std::mem::take(&mut self.control).into())))
+            }
+            _ if header.is_last => {
+                let Some(message) = self.message.take() else { return Ok(None) };
+                let (message, held) = message.finish()?;
+                Ok(Some(Event::Message(message, held)))
+            }
+            _ => match &mut self.message {
+                Some(message) => message.check().map(|()| None),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Sends a message.
+    pub(super) async fn send(&mut self, message: Message) -> Result<(), Fault> {
+        let (opcode, payload) = match message {
+            Message::Text(text) => (Opcode::Text, text.into_bytes()),
+            Message::Bytes(bytes) => (Opcode::Binary, bytes),
+        };
+        match self.deflate {
+            Some(deflate) if payload.len() >= LEAST => {
+                self.send_compressed(deflate, opcode, payload).await
+            }
+            _ => self.send_frame(opcode, payload).await,
+        }
+    }
+
+    /// Sends a message in frames that are compressed one after the other.
+    async fn send_compressed(
+        &mut self,
+        deflate: Deflate,
+        mut opcode: Opcode,
+        mut payload: Bytes,
+    ) -> Result<(), Fault> {
+        loop {
+            let piece = payload.split_to(payload.len().min(PIECE));
+            let (is_first, is_last) = (opcode != Opcode::Continuation, payload.is_empty());
+            let packed = deflate.compress(&piece, is_last);
+            if is_first && is_last && packed.len() >= piece.len() {
+                return self.send_frame(opcode, piece).await;
+            }
+            poll_fn(|context| self.poll_flush(context)).await?;
+            self.begin_outgoing(opcode, is_last, is_first, packed.into());
+            poll_fn(|context| self.poll_flush(context)).await?;
+            if is_last {
+                return Ok(());
+            }
+            opcode = Opcode::Continuation;
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Sends a frame that is no part of a larger message.
+    pub(super) async fn send_frame(&mut self, opcode: Opcode, payload: Bytes) -> Result<(), Fault> {
+        poll_fn(|context| self.poll_flush(context)).await?;
+        self.begin_outgoing(opcode, true, false, payload);
+        poll_fn(|context| self.poll_flush(context)).await
+    }
+
+    fn begin_outgoing(
+        &mut self,
+        opcode: Opcode,
+        is_last: bool,
+        is_compressed: bool,
+        payload: Bytes,
+    ) {
+        let header = write_header(opcode, is_last, is_compressed, payload.len());
+        self.outgoing = Outgoing { header, sent: 0, payload };
+    }
+
+    /// Writes what waits, and a pong that is due between two frames.
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+        loop {
+            while self.outgoing.is_left() {
+                let slices = self.outgoing.slices();
+                match ready!(self.socket.poll_write_slices(&slices, context)) {
+                    Ok(count @ 1..) => self.outgoing.advance(count),
+                    _ => return Poll::Ready(Err(Fault::Gone)),
+                }
+            }
+            // What was sent is not kept.
+            self.outgoing = Outgoing::default();
+            match self.pong.take() {
+                Some(payload) => self.begin_outgoing(Opcode::Pong, true, false, payload),
+                None => break,
+            }
+        }
+        self.socket.poll_flush_all(context).map_err(|_| Fault::Gone)
+    }
+
+    /// Says that nothing more is written, and throws away what comes until the client closes.
+    pub(super) async fn part(&mut self) {
+        let _ = poll_fn(|context| Pin::new(&mut self.socket).poll_shutdown(context)).await;
+        poll_fn(|context| {
+            SPACE.with_borrow_mut(|space| {
+                while let Ok([_, ..]) = ready!(self.socket.poll_take(space, context)) {}
+                Poll::Ready(())
+            })
+        })
+        .await;
+    }
+}
+
+impl Outgoing {
+    fn is_left(&self) -> bool {
+        self.sent < self.header.1 || !self.payload.is_empty()
+    }
+
+    fn slices(&self) -> [IoSlice<'_>; 2] {
+        let (header, length) = &self.header;
+        let header = header.get(self.sent..*length).unwrap_or_default();
+        [IoSlice::new(header), IoSlice::new(&self.payload)]
+    }
+
+    fn advance(&mut self, count: usize) {
+        let of_header = count.min(self.header.1 - self.sent);
+        self.sent += of_header;
+        self.payload.advance(count - of_header);
+    }
+}
+
+/// Checks the payload of a close: nothing, or a code that may be sent and a text (RFC 6455 section
+/// 5.5.1 and 7.4).
+fn check_close(payload: &[u8]) -> Result<(), Fault> {
+    let (code, reason) = match payload {
+        [] => return Ok(()),
+        [_] => return Err(Fault::Protocol),
+        [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
+    };
+    if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
+        return Err(Fault::Protocol);
+    }
+    std::str::from_utf8(reason).map(|_| ()).map_err(|_| Fault::NotUtf8)
+}
