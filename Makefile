@@ -23,7 +23,7 @@ test: ## check everything: format, lints, tidiness, tests of each crate, the man
 	$(CARGO) xtask tidy
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) test --workspace --no-fail-fast
-	$(CARGO) run -- test README.md CHANGELOG.md spec examples
+	$(CARGO) run -- test README.md CHANGELOG.md CONTRIBUTING.md spec docs examples
 
 fmt: ## format the Rust sources and the example programs
 	$(CARGO) fmt --all

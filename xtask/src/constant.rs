@@ -6,7 +6,7 @@
 const DEEPEST: u32 = 8;
 
 /// Units that a page writes behind a number.
-const UNITS: [(&str, f64); 14] = [
+const UNITS: [(&str, f64); 16] = [
     ("KiB", 1024.0),
     ("MiB", 1_048_576.0),
     ("GiB", 1_073_741_824.0),
@@ -17,9 +17,11 @@ const UNITS: [(&str, f64); 14] = [
     ("ms", 0.001),
     ("milliseconds", 0.001),
     ("microseconds", 0.000_001),
+    ("µs", 0.000_001),
     ("minutes", 60.0),
     ("minute", 60.0),
     ("hours", 3600.0),
+    ("hour", 3600.0),
     ("days", 86_400.0),
 ];
 
@@ -133,6 +135,9 @@ impl Reader<'_> {
         self.rest = after;
         if word.starts_with(|c: char| c.is_ascii_digit()) {
             let digits = word.replace('_', "");
+            if let Ok(number) = digits.parse() {
+                return Some(number);
+            }
             let digits = digits.find(char::is_alphabetic).map_or(&*digits, |at| &digits[..at]);
             return digits.parse().ok();
         }

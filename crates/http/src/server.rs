@@ -21,7 +21,7 @@ use crate::spin::Spin;
 use crate::unix::{SocketFile, UNIX_PEER, bind_unix};
 use clients::{Client, Clients};
 use log_rate::LogRate;
-use runnel_store::{Error, Kind, Result, Store};
+use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
@@ -161,6 +161,7 @@ fn start(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
+    Budget::of_process().enforce();
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),

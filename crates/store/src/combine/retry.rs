@@ -28,8 +28,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 impl Default for RetryOptions {
     /// Three more tries, after up to 100 ms, 200 ms and 400 ms.
     fn default() -> Self {
-        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(5));
-        RetryOptions { times: 3, first, longest }
+        RetryOptions {
+            times: 3,
+            first: Duration::from_millis(100),
+            longest: Duration::from_secs(5),
+        }
     }
 }
 

@@ -34,8 +34,13 @@ pub struct WriteBackOptions {
 impl Default for WriteBackOptions {
     /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
     fn default() -> Self {
-        let (delay, bytes) = (Duration::from_millis(100), COLLECT_LIMIT as u64);
-        WriteBackOptions { delay, pending: 1024, bytes, times: 10, exact: false }
+        WriteBackOptions {
+            delay: Duration::from_millis(100),
+            pending: 1024,
+            bytes: 64 << 20,
+            times: 10,
+            exact: false,
+        }
     }
 }
 
