@@ -45,7 +45,8 @@ impl Socket {
 
     /// Takes a message, if there is room and it is open; gives it back otherwise.
     pub(crate) fn offer(&self, message: Message) -> std::result::Result<(), Message> {
-        let is_full = self.outgoing.borrow().len() >= WAITING || self.waiting.get() >= WAITING_BYTES;
+        let is_full =
+            self.outgoing.borrow().len() >= WAITING || self.waiting.get() >= WAITING_BYTES;
         if self.closed.get() || is_full {
             return Err(message);
         }
