@@ -81,6 +81,10 @@ const OPTIONS: &[(&str, Read)] = &[
         Ok(())
     }),
     ("connections", |options, value| set(&mut options.limits.connections, count(value, 1 << 20))),
+    ("maxConnectionsPerClient", |options, value| {
+        options.limits.client_connections = Some(count(value, 1 << 20)?);
+        Ok(())
+    }),
     ("requestsPerConnection", |options, value| {
         set(&mut options.limits.requests, count(value, 1 << 30))
     }),

@@ -26,14 +26,14 @@ const PROGRAM: &str = "#-<void>serve:<int>port\n\
     server start.\n";
 
 /// A server, with descriptors for many clients on both sides.
-fn start() -> Server {
+fn start(options: &[&str]) -> Server {
     let limit = getrlimit(Resource::Nofile);
     let wanted = IDLE * 3;
     if limit.current.is_some_and(|current| current < wanted) {
         let current = limit.maximum.map_or(wanted, |maximum| maximum.min(wanted));
         setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limit }).unwrap();
     }
-    Server::start(PROGRAM, &[])
+    Server::start_with(options, PROGRAM, &[])
 }
 
 /// A client that writes frames by hand.
@@ -115,7 +115,7 @@ fn each(server: &Server, before: u64, connections: usize) -> u64 {
 
 #[test]
 fn an_idle_websocket_holds_little_also_after_a_large_message() {
-    let server = start();
+    let server = start(&[]);
     let large = vec![7; 100_000];
     // The pools are filled before the base is taken.
     for _ in 0..20 {
@@ -137,7 +137,7 @@ fn an_idle_websocket_holds_little_also_after_a_large_message() {
 
 #[test]
 fn a_decompression_bomb_is_closed_and_takes_no_memory() {
-    let server = start();
+    let server = start(&[]);
     // A block of zeros that repeats itself: RFC 1951 section 3.2.6, all of it one match after another.
     let extension = "Sec-WebSocket-Extensions: permessage-deflate\r\n";
     let mut client = Client::open(&server, "/count", extension);
@@ -192,7 +192,7 @@ fn zeros(at_least: usize) -> Vec<u8> {
 #[test]
 fn clients_that_read_nothing_take_bounded_memory() {
     const CLIENTS: usize = 40;
-    let server = start();
+    let server = start(&[]);
     Client::open(&server, "/echo", "").echo(b"there");
     let before = server.process.memory();
     let message = vec![7; 50_000];
@@ -212,4 +212,52 @@ fn clients_that_read_nothing_take_bounded_memory() {
         assert!(more < 1024 * 1024, "{more} bytes for each client");
     }
     assert_eq!(server.get("/hi").text(), "Hello World!");
+}
+
+#[test]
+fn unfinished_messages_count_in_the_memory_of_requests() {
+    const MIB: u64 = 1024 * 1024;
+    let server = start(&["--request-memory=16M"]);
+    let message = vec![7; 900_000];
+    Client::open(&server, "/count", "").send(0x82, &message);
+    let before = server.process.memory();
+    let mut clients: Vec<_> = (0..60).map(|_| Client::open(&server, "/count", "")).collect();
+    for client in &mut clients {
+        // The rest of the message never comes. The server may have closed before all is sent.
+        let mut start = vec![0x82, 0xff];
+        start.extend_from_slice(&(message.len() as u64 + 1).to_be_bytes());
+        start.extend_from_slice(&[0; 4]);
+        let _ = client.0.write_all(&start).and_then(|()| client.0.write_all(&message));
+    }
+    // Those for whom there was no memory are told, the others are still waited for.
+    let mut refused = 0;
+    for client in &mut clients {
+        client.0.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        let mut head = [0; 4];
+        // A reset after the answer may overtake it.
+        let closed =
+            client.0.read_exact(&mut head).map(|()| u16::from_be_bytes([head[2], head[3]]));
+        match closed {
+            Ok(code) => assert_eq!((head[0], code), (0x88, 1013)),
+            Err(error) if is_late(&error) => continue,
+            Err(_) => {}
+        }
+        refused += 1;
+    }
+    assert!((30..60).contains(&refused), "{refused} of 60 messages of 1 MB were refused");
+    if let (Some(before), Some(now)) = (before, server.process.memory()) {
+        let more = now.saturating_sub(before) / MIB;
+        assert!(more < 40, "{more} MiB more");
+    }
+    drop(clients);
+    let taken = || {
+        let mut client = Client::open(&server, "/count", "");
+        client.send(0x82, &message);
+        client.receive() == (0x81, b"900000".to_vec())
+    };
+    support::eventually("there is memory again", taken);
+}
+
+fn is_late(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
 }

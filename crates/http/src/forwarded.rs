@@ -78,6 +78,11 @@ fn has_prefix(address: IpAddr, net: IpAddr, bits: u8) -> bool {
     }
 }
 
+/// Whether a proxy is trusted.
+pub(crate) fn is_trusted(trusted: &[TrustedProxy], peer: SocketAddr) -> bool {
+    trusted.iter().any(|proxy| proxy.is(peer))
+}
+
 /// The client of a request, whose fields about it are taken away unless a trusted proxy wrote them.
 /// Behind a proxy the port of the client is not known, and is 0.
 pub(crate) fn client(
@@ -85,7 +90,7 @@ pub(crate) fn client(
     peer: SocketAddr,
     headers: &mut HeaderMap,
 ) -> SocketAddr {
-    let is_trusted = |peer: SocketAddr| trusted.iter().any(|proxy| proxy.is(peer));
+    let is_trusted = |peer| is_trusted(trusted, peer);
     if !is_trusted(peer) {
         for field in &FIELDS {
             headers.remove(field);

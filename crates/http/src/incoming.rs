@@ -2,11 +2,12 @@
 //! several servers and hands each its share.
 
 use crate::listen::{Queue, close_queue};
+use crate::server::out_of_descriptors;
 use crate::unix::{SocketFile, accept_unix};
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 /// A connection that another thread has accepted, and the address of its client.
 pub type Handed = (std::net::TcpStream, SocketAddr);
@@ -17,6 +18,9 @@ pub struct Share {
     pub connections: mpsc::Receiver<Handed>,
     /// Says that the server leaves. Whatever was accepted for it before is still handed over.
     pub leave: Box<dyn FnOnce()>,
+    /// The other thread has no file descriptor left: an idle connection is given up for it, and the
+    /// answer is whether there was one.
+    pub scarce: mpsc::Receiver<oneshot::Sender<bool>>,
 }
 
 /// Where connections come from.
@@ -27,8 +31,8 @@ pub(crate) enum Incoming {
     Shared(TcpListener),
     /// A Unix socket: our own, whose file goes with us, or one that others hold.
     Unix(UnixListener, Option<SocketFile>),
-    /// Handed over one by one.
-    Handed(mpsc::Receiver<Handed>, Box<dyn FnOnce()>),
+    /// Handed over one by one; with the question of the other thread that is not answered yet.
+    Handed(Share, Option<oneshot::Sender<bool>>),
 }
 
 /// What waits when no more connections are accepted.
@@ -43,9 +47,15 @@ impl Incoming {
         match self {
             Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
             Incoming::Unix(listener, _) => taken(accept_unix(listener).await?),
-            Incoming::Handed(receiver, _) => match receiver.recv().await {
-                Some(handed) => taken(handed),
-                None => std::future::pending().await,
+            Incoming::Handed(share, asked) => tokio::select! {
+                handed = share.connections.recv() => match handed {
+                    Some(handed) => taken(handed),
+                    None => std::future::pending().await,
+                },
+                Some(asks) = share.scarce.recv() => {
+                    *asked = Some(asks);
+                    Err(out_of_descriptors())
+                }
             },
         }
     }
@@ -64,9 +74,9 @@ impl Incoming {
                 drop(file);
                 Queue::of_unix(listener).ok().map(Rest::Queue)
             }
-            Incoming::Handed(receiver, leave) => {
-                leave();
-                Some(Rest::Handed(receiver))
+            Incoming::Handed(share, _) => {
+                (share.leave)();
+                Some(Rest::Handed(share.connections))
             }
         }
     }

@@ -65,7 +65,9 @@ pub use incoming::{Handed, Share};
 pub use listen::{Queue, bind, close_queue};
 pub use observe::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
 pub use options::{DEFAULT_PORT, Limits, Options};
-pub use server::{Server, serve, serve_handed, serve_on, serve_on_unix};
+pub use server::{
+    Reserve, Server, is_out_of_descriptors, serve, serve_handed, serve_on, serve_on_unix,
+};
 pub use tls::Certificate;
 pub use trace_context::TraceContext;
 pub use transport::{Received, Transport, TransportError, TransportFault, TransportOptions};

@@ -2,11 +2,18 @@
 //! and never a timer.
 
 use crate::options::Limits;
+use crate::server::Rest;
 use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
+
+/// How long a connection that is given up may take to end: for TLS, or for GOAWAY.
+pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
+
+/// How long a connection without a whole request is not given up.
+const ARRIVING: Duration = Duration::from_secs(1);
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +80,9 @@ pub(crate) struct Meter {
     drains: Cell<Option<Duration>>,
     /// Finish the requests under way and close.
     pub(crate) stopping: Cell<bool>,
+    /// The connection is given up for another one: when it ends at the latest, unless it has become
+    /// busy.
+    given_up: Cell<Option<Instant>>,
     /// The server's patience is over: close now.
     pub(crate) cut: Cell<bool>,
     /// Wakes the connection's task.
@@ -102,6 +112,7 @@ impl Meter {
             leaving: Cell::new(false),
             drains: Cell::new(None),
             stopping: Cell::new(false),
+            given_up: Cell::new(None),
             cut: Cell::new(false),
             waker: RefCell::new(None),
             drain_wakers: RefCell::default(),
@@ -254,6 +265,9 @@ impl Meter {
             let at = self.progress.get().checked_add(limits.write_idle)?;
             return stuck.then_some((at, Overdue::Close));
         }
+        if let (Some(at), true) = (self.given_up.get(), self.rests_now()) {
+            return Some((at, Overdue::Close));
+        }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
             (Some(since), _) => (since, limits.write_idle, Overdue::Close),
             (None, Phase::Fresh) => (self.since.get(), limits.header_time, Overdue::Close),
@@ -265,12 +279,40 @@ impl Meter {
         Some((since.checked_add(limit)?, overdue))
     }
 
+    /// Whether the connection can be given up for another one, and in which order.
+    pub(crate) fn rests(&self) -> Option<Rest> {
+        if self.given_up.get().is_some() || self.blocked.get().is_some() || self.cut.get() {
+            return None;
+        }
+        match self.phase.get() {
+            Phase::Idle => Some(Rest::Idle(self.since.get())),
+            // The request of a new connection is about to arrive.
+            Phase::Fresh | Phase::Head if self.since.get().elapsed() < ARRIVING => None,
+            Phase::Fresh | Phase::Head => Some(Rest::HalfOpen(self.since.get())),
+            Phase::Busy | Phase::Upgraded => None,
+        }
+    }
+
+    /// Gives the connection up. A request that has arrived meanwhile is still answered.
+    pub(crate) fn give_up(&self) {
+        self.given_up.set(Instant::now().checked_add(GIVING_UP));
+        match self.phase.get() {
+            Phase::Head => self.cut.set(true),
+            _ => self.stopping.set(true),
+        }
+        self.wake();
+    }
+
     /// When a connection that drains closes for want of a request.
     pub(crate) fn drained_at(&self) -> Option<Instant> {
         let quiet = self.drains.get().filter(|_| !self.stopping.get())?;
         let rests = matches!(self.phase.get(), Phase::Fresh | Phase::Idle);
         let rests = rests && !self.multiplexed.get() && self.blocked.get().is_none();
         rests.then(|| self.since.get() + quiet)
+    }
+
+    fn rests_now(&self) -> bool {
+        !matches!(self.phase.get(), Phase::Busy | Phase::Upgraded)
     }
 
     /// Remembers how the connection's task is woken.

@@ -107,8 +107,13 @@ pub struct Limits {
     /// The proxies that are believed what they say of their clients, in `X-Forwarded-For` and the
     /// like. Where some are named, these fields of all others are taken away. Default none.
     pub proxies: Vec<TrustedProxy>,
-    /// Connections at a time. Beyond that the others wait in the system's queue. Default 10,000.
+    /// Connections at a time. Beyond that an idle one of the address that holds the most is closed for
+    /// a new one; without any, new ones wait in the system's queue. Default 10,000.
     pub connections: usize,
+    /// Connections at a time of one address (of IPv6: of one /64 network); others are closed unread.
+    /// Behind a trusted proxy the address is that of the client in the first request, which is 429.
+    /// Default none.
+    pub client_connections: Option<usize>,
 }
 
 impl Default for Limits {
@@ -137,6 +142,7 @@ impl Default for Limits {
             pack_from: 1024,
             html_text: false,
             connections: 10_000,
+            client_connections: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::body::AnswerBody;
 use crate::exchange::{HttpExchange, is_framing};
 use crate::meter::Meter;
 use crate::problem_form::{ProblemForm, ProblemText};
+use crate::server::log_rate::LogRate;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use runnel_store::{Error, FieldProblem, Kind, Verbs};
@@ -89,7 +90,9 @@ impl Problem {
         let detail = error.detail.as_deref().unwrap_or_default();
         let mut problem = Problem::new(status);
         if own.is_none() && status.is_server_error() {
-            tracing::error!(%method, path, id, %error, detail, "a request failed");
+            if let Some(left_out) = may_log(status) {
+                tracing::error!(%method, path, id, %error, detail, left_out, "a request failed");
+            }
         } else if error.internal {
             tracing::debug!(%method, path, id, %error, detail, "a resource of a program refused");
         } else if !error.message.is_empty() {
@@ -172,6 +175,22 @@ impl Problem {
         *response.status_mut() = self.status;
         *response.headers_mut() = headers;
         response
+    }
+}
+
+thread_local! {
+    /// Lines about requests that got 503 or 504.
+    static OVERLOAD: LogRate = const { LogRate::new() };
+}
+
+/// Whether an answer is in the log, and how many were left out before. Clients can cause 503 and 504 at
+/// will, so one a second is.
+pub(crate) fn may_log(status: StatusCode) -> Option<u64> {
+    match status {
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
+            OVERLOAD.with(LogRate::pass)
+        }
+        _ => Some(0),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::body::AnswerBody;
 use crate::meter::Meter;
 use crate::observe::Watch;
-use crate::problem::Problem;
+use crate::problem::{Problem, may_log};
 use crate::upload::Progress;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -148,7 +148,10 @@ impl InTime {
     }
 
     fn too_late(&mut self) -> Response<AnswerBody> {
-        tracing::error!(limit = ?self.patience.limit, "a request took longer than it may");
+        if let Some(left_out) = may_log(StatusCode::GATEWAY_TIMEOUT) {
+            let limit = self.patience.limit;
+            tracing::error!(?limit, left_out, "a request took longer than it may");
+        }
         let unread = self.patience.upload.take().is_some_and(|upload| !upload.is_over());
         let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT);
         let problem = if unread { problem.closing() } else { problem };

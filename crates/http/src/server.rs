@@ -1,18 +1,28 @@
 //! A store, served: the listener, its connections, and how they come to an end.
 
+mod clients;
+mod descriptors;
+pub(crate) mod log_rate;
+
+pub(crate) use clients::Rest;
+pub(crate) use descriptors::out_of_descriptors;
+pub use descriptors::{Reserve, is_out_of_descriptors};
+
 use crate::connection::Conversation;
+use crate::forwarded;
 use crate::incoming::{Incoming, Share};
 use crate::listen::{is_of_the_client, listen};
-use crate::meter::Meter;
+use crate::meter::{GIVING_UP, Meter};
 use crate::observe::Observer;
 use crate::options::{Limits, Options};
 use crate::protocols::Protocols;
 use crate::service::Requests;
 use crate::spin::Spin;
 use crate::unix::{SocketFile, UNIX_PEER, bind_unix};
-use runnel_store::{Error, Kind, Result, Store};
+use clients::{Client, Clients};
+use log_rate::LogRate;
+use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -23,6 +33,9 @@ use tokio::task::JoinHandle;
 
 /// How long to wait after the system refused to accept a connection (too many open files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long until the next look for a connection that can be given up.
+const LOOKING: Duration = Duration::from_millis(100);
 
 /// A running server. Dropping it stops it at once: connections are cut.
 pub struct Server {
@@ -38,10 +51,12 @@ struct Shared {
     protocols: Rc<Protocols>,
     observer: Option<Rc<dyn Observer>>,
     spin: Option<Rc<Spin>>,
-    connections: RefCell<HashMap<u64, Rc<Meter>>>,
+    clients: RefCell<Clients>,
     next: Cell<u64>,
     /// A connection has ended.
     ended: Notify,
+    /// Lines about connections that find no room.
+    crowded: LogRate,
     /// No connection is to be accepted any more.
     stop: Notify,
     /// Whether connections that wait on a socket of others are accepted before.
@@ -137,7 +152,7 @@ pub async fn serve_handed(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
-    start(Incoming::Handed(share.connections, share.leave), address, root, options)
+    start(Incoming::Handed(share, None), address, root, options)
 }
 
 fn start(
@@ -146,15 +161,17 @@ fn start(
     root: Rc<dyn Store>,
     options: Options,
 ) -> Result<Server> {
+    Budget::of_process().enforce();
     let shared = Rc::new(Shared {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
         spin: Spin::new(options.spin),
-        connections: RefCell::default(),
+        clients: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
+        crowded: LogRate::new(),
         stop: Notify::new(),
         empties_queue: Cell::new(false),
     });
@@ -184,7 +201,7 @@ impl Server {
 
     /// How many connections are open.
     pub fn connections(&self) -> usize {
-        self.shared.connections.borrow().len()
+        self.shared.clients.borrow().len()
     }
 
     /// Serves another store from the next request on. Requests under way keep the old one.
@@ -252,14 +269,80 @@ impl Drop for Server {
 impl Shared {
     /// Tells every connection something, and wakes it.
     fn tell(&self, what: impl Fn(&Meter)) {
-        for meter in self.connections.borrow().values() {
+        for meter in self.clients.borrow().connections() {
             what(meter);
             meter.wake();
         }
     }
 
+    /// Waits until there is room for another connection. An idle one of the client that holds the most
+    /// is closed for it.
+    async fn make_room(&self) {
+        while self.clients.borrow().len() >= self.limits.connections {
+            if let Some(left_out) = self.crowded.pass() {
+                let most = self.limits.connections;
+                tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
+            }
+            if !self.give_one_up().await {
+                // One that is busy may become idle.
+                let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
+            }
+        }
+    }
+
+    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
+    async fn give_one_up(&self) -> bool {
+        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
+        spare.give_up();
+        let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
+        true
+    }
+
+    /// Gives up an idle connection for its descriptor, or refuses one that waits.
+    async fn find_descriptor(&self, incoming: &mut Incoming, reserve: &mut Reserve) {
+        let is_found = self.give_one_up().await;
+        if let Incoming::Handed(_, asked) = incoming {
+            // The other thread may have ended.
+            let _ = asked.take().map(|asked| asked.send(is_found));
+            return;
+        }
+        if is_found {
+            return;
+        }
+        let accept = async { incoming.accept().await.map(|(stream, _)| stream) };
+        if !reserve.refuse(accept).await {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
+    }
+
+    fn cannot_accept(&self, error: &io::Error) {
+        if let Some(left_out) = self.crowded.pass() {
+            tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
+        }
+    }
+
+    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
+    /// clients'.
+    fn has_enough(&self, peer: SocketAddr) -> bool {
+        let Limits { client_connections, proxies, .. } = &*self.limits;
+        let Some(most) = *client_connections else { return false };
+        let held = self.clients.borrow().held_by(Client::of(peer));
+        if held < most || forwarded::is_trusted(proxies, peer) {
+            return false;
+        }
+        self.refused(peer, most);
+        true
+    }
+
+    fn refused(&self, client: SocketAddr, most: usize) {
+        if let Some(left_out) = self.crowded.pass() {
+            let client = client.ip();
+            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
+        }
+    }
+
     async fn all_ended(&self) {
-        while !self.connections.borrow().is_empty() {
+        while self.clients.borrow().len() > 0 {
             self.ended.notified().await;
         }
     }
@@ -267,19 +350,37 @@ impl Shared {
 
 /// Accepts connections until it is told to stop.
 async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
+    let mut reserve = Reserve::default();
     loop {
         let accepted = tokio::select! {
             biased;
             () = shared.stop.notified() => break,
-            accepted = accept_one(&mut incoming, &shared) => accepted,
+            accepted = incoming.accept() => accepted,
         };
-        match accepted {
-            Ok((stream, peer)) => begin(stream, peer, &shared),
-            Err(error) if is_of_the_client(&error) => {}
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) if is_of_the_client(&error) => continue,
             Err(error) => {
-                tracing::error!(%error, "no connection can be accepted; trying again shortly");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                shared.cannot_accept(&error);
+                if is_out_of_descriptors(&error) {
+                    shared.find_descriptor(&mut incoming, &mut reserve).await;
+                } else {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+                continue;
             }
+        };
+        if shared.has_enough(peer) {
+            continue;
+        }
+        let stops = tokio::select! {
+            biased;
+            () = shared.make_room() => false,
+            () = shared.stop.notified() => true,
+        };
+        begin(stream, peer, &shared);
+        if stops {
+            break;
         }
     }
     // The system has accepted the connections in the queue of the socket: closing it would reset
@@ -288,17 +389,6 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
     while let Some((stream, peer)) = rest.next().await {
         begin(stream, peer, &shared);
     }
-}
-
-/// The next connection, as soon as there is room for it.
-async fn accept_one(
-    incoming: &mut Incoming,
-    shared: &Shared,
-) -> io::Result<(TcpStream, SocketAddr)> {
-    while shared.connections.borrow().len() >= shared.limits.connections {
-        shared.ended.notified().await;
-    }
-    incoming.accept().await
 }
 
 /// Starts the conversation on a new connection.
@@ -313,11 +403,20 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
     let meter = Rc::new(Meter::new(Instant::now()));
     let number = shared.next.get();
     shared.next.set(number.wrapping_add(1));
-    shared.connections.borrow_mut().insert(number, meter.clone());
+    let client = Client::of(peer);
+    shared.clients.borrow_mut().add(client, number, meter.clone());
     if let Some(observer) = &shared.observer {
         observer.opened(peer);
     }
-    let membership = Membership { number, peer, shared: shared.clone() };
+    let client = Cell::new(client);
+    let membership = Rc::new(Membership {
+        number,
+        peer,
+        client,
+        is_refused: Cell::new(false),
+        shared: shared.clone(),
+    });
+    let behind_proxy = forwarded::is_trusted(&shared.limits.proxies, peer);
     let requests = Requests {
         root: shared.root.clone(),
         limits: shared.limits.clone(),
@@ -326,6 +425,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         observer: shared.observer.clone(),
         spin: shared.spin.clone(),
         multiplexed: false,
+        membership: behind_proxy.then(|| membership.clone()),
     };
     let conversation = Conversation::new(stream, shared.protocols.clone(), requests);
     tokio::task::spawn_local(async move {
@@ -335,15 +435,43 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
 }
 
 /// A connection's place in the server's list, given up however the connection ends.
-struct Membership {
+pub(crate) struct Membership {
     number: u64,
     peer: SocketAddr,
+    client: Cell<Client>,
+    /// The client has too many connections already.
+    is_refused: Cell<bool>,
     shared: Rc<Shared>,
+}
+
+impl Membership {
+    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
+    pub(crate) fn belongs_to(&self, peer: SocketAddr) {
+        let client = Client::of(peer);
+        let before = self.client.replace(client);
+        if before == client {
+            return;
+        }
+        let mut clients = self.shared.clients.borrow_mut();
+        let held = clients.held_by(client);
+        if let Some(meter) = clients.remove(before, self.number) {
+            clients.add(client, self.number, meter);
+        }
+        if let Some(most) = self.shared.limits.client_connections.filter(|most| held >= *most) {
+            self.is_refused.set(true);
+            self.shared.refused(peer, most);
+        }
+    }
+
+    /// Whether its client has too many connections.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
 }
 
 impl Drop for Membership {
     fn drop(&mut self) {
-        self.shared.connections.borrow_mut().remove(&self.number);
+        self.shared.clients.borrow_mut().remove(self.client.get(), self.number);
         self.shared.ended.notify_waiters();
         if let Some(observer) = &self.shared.observer {
             observer.closed(self.peer);

@@ -11,6 +11,7 @@ use crate::origin::{self, Asked};
 use crate::problem::{Problem, allow};
 use crate::reply::Reply;
 use crate::request_body::RequestBody;
+use crate::server::Membership;
 use crate::spin::Spin;
 use crate::target;
 use crate::turn::Turn;
@@ -40,6 +41,8 @@ pub(crate) struct Requests {
     pub(crate) spin: Option<Rc<Spin>>,
     /// Several requests at a time, as in HTTP/2.
     pub(crate) multiplexed: bool,
+    /// The connection of a trusted proxy.
+    pub(crate) membership: Option<Rc<Membership>>,
 }
 
 /// As hyper asks, for HTTP/2.
@@ -64,6 +67,9 @@ impl Requests {
             (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
         {
             exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
+            if let (Some(membership), 1) = (&self.membership, number) {
+                membership.belongs_to(exchange.peer);
+            }
         }
         let asked = Asked::by(&exchange.method, &exchange.headers, &self.limits);
         if let Some(spin) = &self.spin {
@@ -135,6 +141,10 @@ impl Requests {
     /// Checks the head of a request: what it asks for, and where.
     fn admit(&self, exchange: &mut Rc<HttpExchange>) -> Result<(Head, Task, Reference), Problem> {
         let HttpExchange { method, uri, version, headers, .. } = &**exchange;
+        if self.membership.as_ref().is_some_and(|one| one.is_refused()) {
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS);
+            return Err(problem.because("this client has too many connections").closing());
+        }
         if self.multiplexed {
             head::check_section(headers, &self.limits)?;
         }

@@ -19,7 +19,7 @@ use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
     Body, ByteStream, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form,
-    Kind, Lazy, PortContent, Reference, Result, Store, Verbs,
+    Kind, Lazy, PortContent, Reference, Result, Store, Value, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -170,6 +170,19 @@ impl Turn {
                 return self.send(status, kind, facts, Outgoing::Bytes(text.into_bytes()));
             }
             Body::Stream(stream, length) => (media::OCTETS, Outgoing::Stream(stream, length)),
+            Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
+                let kind = given.map_or(media::JSON, |given| media::content_type(given, false));
+                let encoded = Content::value(value).encode(Form::Json);
+                return self.wait(move |turn| async move {
+                    match encoded.await {
+                        Ok(bytes) => {
+                            let body = AnswerBody::whole(bytes, &turn.meter);
+                            turn.respond(status, Some(kind), facts, body)
+                        }
+                        Err(error) => turn.failed(error),
+                    }
+                });
+            }
             Body::Value(value) => {
                 let (kind, bytes) = media::of_value(value);
                 (kind.unwrap_or_else(|| self.text_type()), Outgoing::Bytes(bytes))

@@ -99,7 +99,7 @@ pub(crate) async fn take(
     while let Some(piece) = reader.next().await {
         match piece {
             Ok(piece) => {
-                if let Err(error) = exchange.allowance.hold_outside(piece.len()) {
+                if let Err(error) = exchange.allowance.hold_arriving(piece.len()) {
                     return Err(no_memory(error.kind));
                 }
                 start.add(piece);

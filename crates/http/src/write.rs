@@ -45,7 +45,7 @@ impl Turn {
             }
             RequestBody::Whole(bytes) => {
                 if bytes.len() >= COUNTED
-                    && let Err(error) = self.exchange.allowance.hold_outside(bytes.len())
+                    && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
                 {
                     return Reply::ready(self.problem(upload::no_memory(error.kind)));
                 }

@@ -324,7 +324,12 @@ fn a_slow_store_holds_nobody_up() {
 async fn begin_stop(server: &Rc<Server>, patience: Duration) -> tokio::task::JoinHandle<bool> {
     let stopped = server.clone();
     let stop = tokio::task::spawn_local(async move { stopped.stop(patience).await });
+    // The connections are told once the socket is closed.
     tokio::task::yield_now().await;
+    while tokio::net::TcpStream::connect(server.address()).await.is_ok() {}
+    for _ in 0..10 {
+        tokio::task::yield_now().await;
+    }
     stop
 }
 
@@ -441,12 +446,13 @@ fn a_dropped_server_is_gone() {
 fn connections_beyond_the_limit_wait() {
     run(async {
         let limits = Limits { connections: 2, ..Limits::default() };
-        let server = start_with(hello().await, limits).await;
+        let gate = Rc::new(Gate::default());
+        let server = start_with(gate.store(), limits).await;
         let mut first = Peer::connect(&server).await;
         let mut second = Peer::connect(&server).await;
         for peer in [&mut first, &mut second] {
-            peer.send(HI).await;
-            assert_eq!(peer.receive().await.status, 200);
+            peer.send("GET /slow HTTP/1.1\r\nHost: t\r\n\r\n").await;
+            soon("the request", gate.entered.notified()).await;
         }
         let mut third = Peer::connect(&server).await;
         third.send(HI).await;
@@ -457,6 +463,8 @@ fn connections_beyond_the_limit_wait() {
         drop(first);
         assert_eq!(third.receive().await.status, 200);
         assert_eq!(server.connections(), 2);
+        gate.open.notify_one();
+        assert_eq!(second.receive().await.status, 200);
     });
 }
 

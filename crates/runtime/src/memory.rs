@@ -16,6 +16,7 @@ use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
 use std::os::raw::c_void;
 use std::ptr;
+use std::time::{Duration, Instant};
 
 /// The allocator may go beyond the limit by this part of it, so that an error can be handled.
 const RESERVE: usize = 4;
@@ -23,6 +24,9 @@ const RESERVE: usize = 4;
 const HANDLING: usize = 16;
 /// Beyond the limit the fiber that allocates is stopped again after so many bytes.
 const ALARM_STEP: usize = 4 << 20;
+/// How long a request waits for memory of others, and between two looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
 /// The alignment of every allocation, as the engine expects.
 const ALIGN: usize = 16;
 /// What the engine's own memory error says; the kernel knows it (fiber.lua).
@@ -85,6 +89,7 @@ impl Accounts {
 impl Drop for Accounts {
     fn drop(&mut self) {
         HEAP.set(ptr::null_mut());
+        runnel_store::collected(runnel_store::garbage());
         // SAFETY: the engine is still alive, and its own allocator frees the rest.
         unsafe {
             ffi::lua_setallocf(self.state, self.outer.0, self.outer.1);
@@ -214,8 +219,8 @@ pub(crate) fn takes_raise() -> bool {
     RAISES.replace(false)
 }
 
-/// Charges a request for objects of the engine before they are made, once the garbage in their way is
-/// collected.
+/// Charges a request for objects of the engine before they are made. It waits a moment for memory of
+/// others, of which the garbage is collected meanwhile.
 ///
 /// # Errors
 /// Those of [`Context::hold`]; [`Kind::Unavailable`] where the engine has no room for them.
@@ -223,21 +228,26 @@ pub(crate) async fn hold(isolate: &Isolate, call: &Context, bytes: usize) -> Res
     if call.exchange.is_none() {
         return Ok(());
     }
-    let has_room = || used().saturating_add(bytes) <= limit();
-    let charged = match call.hold(bytes) {
-        Err(error) if error.kind != Kind::Unavailable => return Err(error),
-        charged => charged.is_ok(),
-    };
-    if charged && has_room() {
-        return Ok(());
+    let until = Instant::now() + PATIENCE;
+    let mut charged = false;
+    loop {
+        let refused = match charged {
+            true => None,
+            false => call.hold(bytes).err(),
+        };
+        charged = refused.is_none();
+        if charged && used().saturating_add(bytes) <= limit() {
+            return Ok(());
+        }
+        let refused = refused.unwrap_or_else(no_room);
+        if refused.kind != Kind::Unavailable || Instant::now() >= until {
+            return Err(refused);
+        }
+        while !isolate.collector().relieve(isolate.stack()) {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(PAUSE).await;
     }
-    while !isolate.collector().relieve(isolate.stack()) {
-        tokio::task::yield_now().await;
-    }
-    if !charged {
-        call.hold(bytes)?;
-    }
-    if has_room() { Ok(()) } else { Err(no_room()) }
 }
 
 fn no_room() -> Error {

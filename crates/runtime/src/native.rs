@@ -6,7 +6,7 @@
 
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack, Type};
-use crate::sliced::build::{build_content, is_large, is_large_content};
+use crate::sliced::build::{build_content, is_large_content};
 use crate::value::Origin;
 use mlua::ffi::lua_State;
 use runnel_store::{Content, Context as Call, Error, Kind, Store, Value};
@@ -74,7 +74,7 @@ impl Given {
     /// Whether its objects are made in slices.
     pub(crate) fn is_large(&self) -> bool {
         match self {
-            Given::Value(value) => is_large(value),
+            Given::Value(value) => value.is_large(),
             Given::Content(Some(content)) => is_large_content(content),
             _ => false,
         }

@@ -6,12 +6,15 @@
 
 use crate::{Error, Kind, Result};
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The budget where nothing else is set: 512 MiB.
 pub const DEFAULT_BUDGET: usize = 512 << 20;
 /// One request may use this part of the budget.
 const SHARES: usize = 2;
+/// What arrives may use this part of it: the rest is for what is made of that, or requests that wait
+/// for each other's memory would all be refused.
+const ARRIVING: usize = 2;
 
 static BUDGET: Budget = Budget::new(DEFAULT_BUDGET);
 
@@ -25,16 +28,25 @@ thread_local! {
 pub struct Budget {
     limit: AtomicUsize,
     held: AtomicUsize,
+    /// Whether anything is refused.
+    is_enforced: AtomicBool,
 }
 
 impl Budget {
     const fn new(limit: usize) -> Budget {
-        Budget { limit: AtomicUsize::new(limit), held: AtomicUsize::new(0) }
+        let (limit, held) = (AtomicUsize::new(limit), AtomicUsize::new(0));
+        Budget { limit, held, is_enforced: AtomicBool::new(false) }
     }
 
     /// The budget of this process.
     pub fn of_process() -> &'static Budget {
         &BUDGET
+    }
+
+    /// From now on what does not fit is refused: a server has started. A program without one has
+    /// nobody to protect but itself.
+    pub fn enforce(&self) {
+        self.is_enforced.store(true, Ordering::Relaxed);
     }
 
     /// Sets the limit, in bytes. What is held already stays.
@@ -57,13 +69,17 @@ impl Budget {
         self.held.load(Ordering::Relaxed)
     }
 
-    fn take(&self, bytes: usize) -> bool {
+    fn take(&self, bytes: usize, limit: usize) -> bool {
         let before = self.held.fetch_add(bytes, Ordering::Relaxed);
-        let fits = before.saturating_add(bytes) <= self.limit();
+        let fits = before.saturating_add(bytes) <= limit || !self.is_enforced();
         if !fits {
             self.held.fetch_sub(bytes, Ordering::Relaxed);
         }
         fits
+    }
+
+    fn is_enforced(&self) -> bool {
+        self.is_enforced.load(Ordering::Relaxed)
     }
 
     fn give_back(&self, bytes: usize) {
@@ -95,10 +111,22 @@ impl Held {
     /// # Errors
     /// [`Kind::TooLarge`] beyond the share of one request, [`Kind::Unavailable`] beyond the budget.
     pub fn add(&mut self, bytes: usize) -> Result<()> {
-        if self.bytes.saturating_add(bytes) > self.budget.share() {
+        self.take(bytes, self.budget.limit())
+    }
+
+    /// Holds more that arrives from a client.
+    ///
+    /// # Errors
+    /// As [`Held::add`]; what arrives may use half of the budget.
+    pub fn add_arriving(&mut self, bytes: usize) -> Result<()> {
+        self.take(bytes, self.budget.limit() / ARRIVING)
+    }
+
+    fn take(&mut self, bytes: usize, limit: usize) -> Result<()> {
+        if self.bytes.saturating_add(bytes) > self.budget.share() && self.budget.is_enforced() {
             return Err(over_share(self.bytes.saturating_add(bytes), self.budget.share()));
         }
-        if !self.budget.take(bytes) {
+        if !self.budget.take(bytes, limit) {
             return Err(over_budget(self.budget.limit()));
         }
         self.bytes += bytes;
@@ -145,12 +173,17 @@ impl Allowance {
         Ok(())
     }
 
-    /// Charges the request for memory outside of the engine, which is free when the request ends.
+    /// What was held already is this request's from now on, until it ends.
+    pub fn keep(&self, held: Held) {
+        self.held.borrow_mut().absorb(held);
+    }
+
+    /// Charges the request for content that arrives, until it ends.
     ///
     /// # Errors
-    /// As [`Held::add`].
-    pub fn hold_outside(&self, bytes: usize) -> Result<()> {
-        self.held.borrow_mut().add(bytes)
+    /// As [`Held::add_arriving`].
+    pub fn hold_arriving(&self, bytes: usize) -> Result<()> {
+        self.held.borrow_mut().add_arriving(bytes)
     }
 }
 
@@ -198,7 +231,9 @@ mod tests {
     use super::*;
 
     fn budget(limit: usize) -> &'static Budget {
-        Box::leak(Box::new(Budget::new(limit)))
+        let budget = Box::leak(Box::new(Budget::new(limit)));
+        budget.enforce();
+        budget
     }
 
     fn held(budget: &'static Budget) -> Held {
@@ -218,6 +253,7 @@ mod tests {
         assert_eq!((refused.kind, refused.temporary), (Kind::Unavailable, true));
         assert_eq!(budget.held(), 100);
         drop(first);
+        assert_eq!(third.add_arriving(1).unwrap_err().kind, Kind::Unavailable);
         third.add(50).unwrap();
         third.absorb(second);
         assert_eq!((third.bytes(), budget.held()), (100, 100));
@@ -230,7 +266,7 @@ mod tests {
         let before = Budget::of_process().held();
         let request = Allowance::default();
         request.hold(1000).unwrap();
-        request.hold_outside(500).unwrap();
+        request.hold_arriving(500).unwrap();
         assert_eq!((Budget::of_process().held() - before, garbage()), (1500, 0));
         drop(request);
         assert_eq!((Budget::of_process().held() - before, garbage()), (1000, 1000));

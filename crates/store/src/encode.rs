@@ -1,7 +1,8 @@
 //! How content becomes bytes, and plain data.
 
 use crate::{
-    Answer, Body, ByteStream, Content, Context, Error, Form, Kind, Result, Value, csv, json,
+    Answer, Body, ByteStream, Content, Context, DATA_POOL, Error, Form, Held, Kind, Result, Value,
+    csv, json,
 };
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
@@ -54,7 +55,8 @@ impl Value {
 impl Content {
     /// The content in a form.
     ///
-    /// - Values are encoded; lazy content encodes itself.
+    /// - Values are encoded, large ones ([`Value::is_large`]) on a thread of the [`DATA_POOL`]; lazy
+    ///   content encodes itself.
     /// - Bytes, text and streams that say by their media type that they are of that form already
     ///   stay as they are. Others count as one text (or as bytes, where they are not UTF-8).
     /// - Empty content is `null` in JSON and nothing in the other forms.
@@ -71,10 +73,13 @@ impl Content {
             Body::Text(text) if same => Answer::ok(text.into_bytes()),
             Body::Bytes(bytes) => Answer::ok(Value::from(bytes).encode(form).into()),
             Body::Text(text) => Answer::ok(encode_text(&text, form)),
+            Body::Value(value) if value.is_large() => {
+                Answer::later(async move { DATA_POOL.run(move || value.encode(form).into()).await })
+            }
             Body::Value(value) => Answer::ok(value.encode(form).into()),
             Body::Lazy(lazy) => lazy.encode(form),
             Body::Stream(stream, length) => Answer::later(async move {
-                let bytes = collect(stream, length, COLLECT_LIMIT, free).await?;
+                let (bytes, _held) = collect(stream, length, COLLECT_LIMIT).await?;
                 Ok(if same { bytes } else { Value::from(bytes).encode(form).into() })
             }),
         }
@@ -88,22 +93,27 @@ impl Content {
     /// refused before it is read. Otherwise those of the stream or of the lazy content.
     pub fn read(self, limit: usize) -> Answer<Bytes> {
         if let Body::Stream(stream, length) = self.body {
-            return Answer::later(collect(stream, length, limit, free));
+            return Answer::later(async move { Ok(collect(stream, length, limit).await?.0) });
         }
         self.encode(Form::Text).and_then(move |bytes| {
             if bytes.len() > limit { too_large(limit).into() } else { Answer::ok(bytes) }
         })
     }
 
-    /// As [`Content::read`], of a request: what is collected is charged to it as it arrives.
+    /// As [`Content::read`], of a request: what is collected is charged to it until it ends.
     ///
     /// # Errors
-    /// As [`Content::read`], and those of [`Context::hold_outside`].
+    /// As [`Content::read`].
     pub fn read_for(self, limit: usize, context: &Context) -> Answer<Bytes> {
         let Body::Stream(stream, length) = self.body else { return self.read(limit) };
-        let context = context.clone();
-        let hold = move |bytes| context.hold_outside(bytes);
-        Answer::later(collect(stream, length, limit, hold))
+        let exchange = context.exchange.clone();
+        Answer::later(async move {
+            let (bytes, held) = collect(stream, length, limit).await?;
+            if let Some(allowance) = exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+                allowance.keep(held);
+            }
+            Ok(bytes)
+        })
     }
 
     /// The same content with its stream, where it is one, read into memory.
@@ -113,7 +123,7 @@ impl Content {
     pub fn collected(self, limit: usize) -> Answer<Content> {
         match self.body {
             Body::Stream(stream, length) => Answer::later(async move {
-                let bytes = collect(stream, length, limit, free).await?;
+                let (bytes, _held) = collect(stream, length, limit).await?;
                 Ok(Content { body: Body::Bytes(bytes), ..self })
             }),
             _ => Answer::ok(self),
@@ -134,7 +144,7 @@ impl Content {
             Body::Value(value) => Answer::ok(value),
             Body::Lazy(lazy) => lazy.value(),
             Body::Stream(stream, length) => {
-                Answer::later(async move { Ok(collect(stream, length, limit, free).await?.into()) })
+                Answer::later(async move { Ok(collect(stream, length, limit).await?.0.into()) })
             }
         }
     }
@@ -162,29 +172,24 @@ fn encode_text(text: &str, form: Form) -> Bytes {
     out.into()
 }
 
-/// Memory that is charged to nobody.
-fn free(_: usize) -> Result<()> {
-    Ok(())
-}
-
-/// Reads a stream to its end; `hold` is told of each piece before it is kept.
+/// Reads a stream to its end. What is collected counts among what requests hold.
 async fn collect(
     mut stream: ByteStream,
     length: Option<u64>,
     limit: usize,
-    hold: impl Fn(usize) -> Result<()>,
-) -> Result<Bytes> {
+) -> Result<(Bytes, Held)> {
     if length.is_some_and(|length| length > limit as u64) {
         return Err(too_large(limit));
     }
-    let Some(first) = stream.next().await.transpose()? else { return Ok(Bytes::new()) };
+    let mut held = Held::default();
+    let Some(first) = stream.next().await.transpose()? else { return Ok((Bytes::new(), held)) };
     let mut next = stream.next().await.transpose()?;
     if first.len() > limit {
         return Err(too_large(limit));
     }
-    hold(first.len())?;
+    held.add_arriving(first.len())?;
     if next.is_none() {
-        return Ok(first);
+        return Ok((first, held));
     }
     // The announced length is not trusted with more than a first guess of memory.
     const FIRST_GUESS: u64 = 1 << 20;
@@ -195,11 +200,11 @@ async fn collect(
         if chunk.len() > limit - whole.len() {
             return Err(too_large(limit));
         }
-        hold(chunk.len())?;
+        held.add_arriving(chunk.len())?;
         whole.extend_from_slice(&chunk);
         next = stream.next().await.transpose()?;
     }
-    Ok(whole.freeze())
+    Ok((whole.freeze(), held))
 }
 
 fn too_large(limit: usize) -> Error {

@@ -231,6 +231,7 @@ impl Error {
     pub fn from_io(error: std::io::Error, verb: Verb, reference: &crate::Reference) -> Self {
         use std::io::ErrorKind as Io;
         let (kind, message) = match error.kind() {
+            _ if is_out_of_descriptors(&error) => (Kind::Unavailable, "no file descriptor is left"),
             Io::NotFound => (Kind::NotFound, "there is no such file or directory"),
             Io::PermissionDenied => (Kind::Denied, "permission denied"),
             Io::AlreadyExists => (Kind::Conflict, "something is there already"),
@@ -245,6 +246,12 @@ impl Error {
         };
         Error::new(kind, message).on(verb, reference).with_detail(error.to_string())
     }
+}
+
+/// EMFILE or ENFILE, which have no kind of their own.
+fn is_out_of_descriptors(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE))
 }
 
 impl fmt::Display for Error {

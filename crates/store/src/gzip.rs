@@ -10,7 +10,7 @@ use std::io::Write;
 /// How hard to try: what is packed for one answer is packed often, and the first steps save most.
 const LEVEL: Compression = Compression::new(3);
 
-/// How much is packed in one go. The rest waits until somebody asks for it.
+/// How much is packed in one go: about a millisecond. The rest waits until somebody asks for it.
 const STEP: usize = 64 << 10;
 
 /// Bytes as gzip, at once.
@@ -27,7 +27,7 @@ pub fn gzip(bytes: &[u8]) -> Result<Bytes> {
 /// which costs a few bytes for each.
 pub fn gzip_stream(source: ByteStream, prompt: bool) -> ByteStream {
     let encoder = GzEncoder::new(Vec::new(), LEVEL);
-    let packing = Packing { source, rest: Bytes::new(), encoder: Some(encoder), prompt };
+    let packing = Packing { source, rest: Bytes::new(), encoder: Some(encoder), prompt, worked: 0 };
     Box::pin(stream::try_unfold(packing, |mut packing| async move {
         let piece = packing.next().await?;
         Ok(piece.map(|piece| (piece, packing)))
@@ -41,6 +41,8 @@ struct Packing {
     /// Nothing once the end was written.
     encoder: Option<GzEncoder<Vec<u8>>>,
     prompt: bool,
+    /// Bytes that were packed since others had their turn.
+    worked: usize,
 }
 
 impl Packing {
@@ -57,7 +59,13 @@ impl Packing {
                     }
                 }
             }
+            if self.worked >= STEP {
+                // Others have their turn, also when nothing came out or the reader takes all at once.
+                self.worked = 0;
+                tokio::task::yield_now().await;
+            }
             let step = self.rest.split_to(self.rest.len().min(STEP));
+            self.worked += step.len();
             encoder.write_all(&step).map_err(failed)?;
             if self.prompt {
                 encoder.flush().map_err(failed)?;
@@ -87,8 +95,8 @@ mod tests {
         decoder.finish().unwrap()
     }
 
-    #[test]
-    fn what_is_packed_is_what_comes_out() {
+    #[tokio::test]
+    async fn what_is_packed_is_what_comes_out() {
         for length in [0, 1, 1000, 300_000] {
             let text: Vec<u8> = (0..length).map(|at| b"abcdefg "[at % 8]).collect();
             let whole = gzip(&text).unwrap();
@@ -97,7 +105,7 @@ mod tests {
                 let pieces: Vec<_> =
                     text.chunks(100_000).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
                 let stream = gzip_stream(Box::pin(stream::iter(pieces)), prompt);
-                let packed: Vec<_> = stream.map(Result::unwrap).collect().now_or_never().unwrap();
+                let packed: Vec<_> = stream.map(Result::unwrap).collect().await;
                 assert_eq!(unpacked(&packed.concat()), text);
             }
         }

@@ -263,17 +263,6 @@ impl Context {
         }
     }
 
-    /// Charges the request for memory outside of the engine, such as a collected body, until it ends.
-    ///
-    /// # Errors
-    /// As [`crate::Held::add`].
-    pub fn hold_outside(&self, bytes: usize) -> crate::Result<()> {
-        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
-            Some(allowance) => allowance.hold_outside(bytes),
-            None => Ok(()),
-        }
-    }
-
     /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
     /// with the tag that the caller knows.
     pub fn knows(&self, content: &Content) -> bool {

@@ -1,5 +1,10 @@
 //! Plain data: what JSON, rows and configuration are made of.
 
+/// Values within a value beyond which it is large; [`LARGE_TEXT`] bytes of text count as much.
+const LARGE: usize = 4096;
+/// Bytes of text in a large value.
+const LARGE_TEXT: usize = 256 * 1024;
+
 /// A value without behaviour. Integers are exact whatever their size; records keep their order.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub enum Value {
@@ -32,6 +37,31 @@ impl Value {
             record.set(name.into(), value);
         }
         record
+    }
+
+    /// Whether it is so large that work on it would hold up others. Takes no time on a small value,
+    /// and little on a large one.
+    pub fn is_large(&self) -> bool {
+        let mut left = LARGE;
+        self.count(&mut left);
+        left == 0
+    }
+
+    /// Takes as many as it has from what is left.
+    fn count(&self, left: &mut usize) {
+        let own = match self {
+            Value::Text(text) => 1 + text.len() / (LARGE_TEXT / LARGE),
+            Value::List(items) if items.len() >= *left => items.len(),
+            Value::Record(fields) if fields.len() >= *left => fields.len(),
+            _ => 1,
+        };
+        *left = left.saturating_sub(own);
+        match self {
+            _ if *left == 0 => {}
+            Value::List(items) => items.iter().for_each(|item| item.count(left)),
+            Value::Record(fields) => fields.iter().for_each(|(_, value)| value.count(left)),
+            _ => {}
+        }
     }
 
     /// Whether it is nil.
@@ -181,5 +211,22 @@ impl From<Vec<Value>> for Value {
 impl<T: Into<Value>> From<Option<T>> for Value {
     fn from(value: Option<T>) -> Self {
         value.map_or(Value::Nil, Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large() {
+        let list = |count| Value::List(vec![Value::Int(1); count]);
+        assert!(!list(4000).is_large());
+        assert!(list(5000).is_large());
+        let nested = |count| Value::List(vec![list(9); count]);
+        assert!(!nested(400).is_large());
+        assert!(nested(500).is_large());
+        assert!(!Value::Text("a".repeat(200_000)).is_large());
+        assert!(Value::record([("text", Value::Text("a".repeat(300_000)))]).is_large());
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::handover;
 use futures_util::future::join_all;
-use runnel_http::{Handed, Queue, Share, SocketFile, UNIX_PEER};
+use runnel_http::{Handed, Queue, Reserve, Share, SocketFile, UNIX_PEER, is_out_of_descriptors};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -15,7 +15,7 @@ use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 /// Connections that wait for one worker. Beyond that the next worker gets them, and beyond all of
 /// them they wait in the system's queue.
@@ -23,6 +23,9 @@ const WAITING: usize = 64;
 
 /// How long to wait after the system refused to accept a connection (too many open files).
 const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long workers may take to give up idle connections for their descriptors.
+const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// Which port: the address as the program gives it, and the how many-th of port 0 it is.
 pub(crate) type Name = (String, usize);
@@ -92,6 +95,7 @@ struct Door {
 struct Member {
     connections: mpsc::Sender<Handed>,
     leaves: Arc<AtomicBool>,
+    scarce: mpsc::Sender<oneshot::Sender<bool>>,
 }
 
 impl Member {
@@ -111,9 +115,11 @@ pub(crate) fn join(
 ) -> Result<(Share, SocketAddr)> {
     let (sender, receiver) = mpsc::channel(WAITING);
     let leaves = Arc::new(AtomicBool::new(false));
-    let member = Member { connections: sender, leaves: leaves.clone() };
+    let (asking, scarce) = mpsc::channel(1);
+    let member = Member { connections: sender, leaves: leaves.clone(), scarce: asking };
     let share = |door: Arc<Door>| Share {
         connections: receiver,
+        scarce,
         leave: Box::new(move || {
             leaves.store(true, Ordering::Release);
             door.changed.notify_one();
@@ -176,7 +182,7 @@ impl Door {
     /// Accepts until no worker is left.
     async fn keep(&self, entrance: Entrance) -> std::io::Result<()> {
         let entrance = Accepting::of(entrance)?;
-        let mut turn = 0;
+        let (mut turn, mut reserve) = (0, Reserve::default());
         loop {
             let workers: Vec<_> = {
                 let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -194,6 +200,9 @@ impl Door {
             tokio::select! {
                 accepted = entrance.next(), if !workers.is_empty() => match accepted {
                     Ok(handed) => self.hand_over(&workers, &mut turn, handed).await,
+                    Err(error) if is_out_of_descriptors(&error) => {
+                        self.find_descriptor(&entrance, &mut reserve).await;
+                    }
                     Err(error) => {
                         tracing::debug!(%error, "a connection could not be accepted");
                         tokio::time::sleep(PAUSE).await;
@@ -202,6 +211,27 @@ impl Door {
                 () = self.changed.notified() => {}
                 _ = join_all(workers.iter().map(mpsc::Sender::closed)), if !workers.is_empty() => {}
             }
+        }
+    }
+
+    /// Every worker gives up an idle connection for its descriptor, or a connection that waits is
+    /// refused.
+    async fn find_descriptor(&self, entrance: &Accepting, reserve: &mut Reserve) {
+        let answers: Vec<_> = {
+            let workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = workers.values().filter_map(|worker| {
+                let (asks, answer) = oneshot::channel();
+                worker.scarce.try_send(asks).ok().map(|()| answer)
+            });
+            asked.collect()
+        };
+        let answers = tokio::time::timeout(GIVING_UP, join_all(answers)).await;
+        if answers.is_ok_and(|answers| answers.contains(&Ok(true))) {
+            return;
+        }
+        let accept = async { tokio::net::TcpStream::from_std(entrance.next().await?.0) };
+        if !reserve.refuse(accept).await {
+            tokio::time::sleep(PAUSE).await;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::PATIENCE;
 use std::io::{BufRead, BufReader, Error, ErrorKind, Read, Result, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -35,7 +35,20 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn open(port: u16) -> Result<Connection> {
-        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        Connection::of(TcpStream::connect(("127.0.0.1", port))?)
+    }
+
+    /// From another address of this machine, such as 127.0.0.2.
+    pub(crate) fn open_from(host: &str, port: u16) -> Result<Connection> {
+        use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        let own = SocketAddr::new(host.parse().map_err(|_| bad("no address"))?, 0);
+        bind(&socket, &own)?;
+        connect(&socket, &SocketAddr::from(([127, 0, 0, 1], port)))?;
+        Connection::of(socket.into())
+    }
+
+    fn of(stream: TcpStream) -> Result<Connection> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;

@@ -120,7 +120,7 @@ fn grow(bytes: &mut Vec<u8>, more: usize, most: usize, held: &mut Held) -> Resul
         return Ok(());
     }
     let capacity = needed.max((bytes.capacity() * 2).min(most));
-    let added = held.add(capacity - bytes.capacity());
+    let added = held.add_arriving(capacity - bytes.capacity());
     added.map_err(|error| match error.kind {
         Kind::TooLarge => Fault::TooLarge,
         _ => Fault::NoMemory,

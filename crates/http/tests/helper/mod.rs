@@ -155,6 +155,13 @@ impl Peer {
         Peer { stream, buffer: Vec::new() }
     }
 
+    /// From another address of this machine, such as 127.0.0.2.
+    pub async fn connect_from(server: &Server, host: u8) -> Peer {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, host], 0).into()).unwrap();
+        Peer { stream: socket.connect(server.address()).await.unwrap(), buffer: Vec::new() }
+    }
+
     /// Writes bytes; a server that has hung up already is no error.
     pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = soon("sending", self.stream.write_all(bytes.as_ref())).await;

@@ -10,9 +10,6 @@ use runnel_store::{Body, Content, Context as Call, Error, Kind, Value};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
-/// Values in a value beyond which it is built in slices.
-const FEW: usize = 4096;
-
 // What objects take of the engine's memory, with what its allocator adds (measured; see the tests).
 /// An empty array.
 const LIST_BYTES: usize = 80;
@@ -22,6 +19,8 @@ const ELEMENT_BYTES: usize = 8;
 const RECORD_BYTES: usize = 368;
 /// One more entry of a dictionary.
 const FIELD_BYTES: usize = 32;
+/// An integer beyond 2^53.
+const BIG_BYTES: usize = 168;
 /// A text beside its bytes.
 const TEXT_BYTES: usize = 40;
 
@@ -32,25 +31,8 @@ pub(crate) fn engine_bytes(size: TapeSize) -> usize {
         + size.records * RECORD_BYTES
         + size.fields * FIELD_BYTES
         + size.texts * TEXT_BYTES
+        + size.bigs * BIG_BYTES
         + size.text_bytes
-}
-
-/// Whether a value is so large that its objects are made in slices.
-pub(crate) fn is_large(value: &Value) -> bool {
-    fn count(value: &Value, left: &mut usize) {
-        *left = left.saturating_sub(1);
-        match value {
-            _ if *left == 0 => {}
-            Value::List(items) if items.len() >= *left => *left = 0,
-            Value::List(items) => items.iter().for_each(|item| count(item, left)),
-            Value::Record(fields) if fields.len() >= *left => *left = 0,
-            Value::Record(fields) => fields.iter().for_each(|field| count(&field.1, left)),
-            _ => {}
-        }
-    }
-    let mut left = FEW;
-    count(value, &mut left);
-    left == 0
 }
 
 /// Where the values come from.
@@ -374,7 +356,7 @@ pub(crate) async fn build_tape(
 /// Whether content is so large that its objects are made in slices.
 pub(crate) fn is_large_content(content: &Content) -> bool {
     match &content.body {
-        Body::Value(value) => is_large(value),
+        Body::Value(value) => value.is_large(),
         Body::Lazy(lazy) => lazy.as_any().is::<Document>(),
         _ => false,
     }
@@ -414,4 +396,98 @@ pub(crate) async fn build_content(
         },
     );
     fiber.await.map_err(|fault| fault.into_error(&isolate))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::{Host, Limits, Output, Server};
+    use bytes::Bytes;
+    use runnel_store::{Answer, Store};
+    use std::rc::Rc;
+
+    /// A host of nothing.
+    struct NoHost;
+
+    impl Host for NoHost {
+        fn scheme(&self, _: &str) -> Option<Rc<dyn Store>> {
+            None
+        }
+
+        fn schemes(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
+            None
+        }
+
+        fn remote(&self, _: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
+            Err(Error::new(Kind::Unsupported, "there is none"))
+        }
+
+        fn server_options(&self) -> &'static [&'static str] {
+            &[]
+        }
+
+        fn serve(&self, _: Rc<dyn Store>, _: &Value) -> Answer<Rc<dyn Server>> {
+            Error::new(Kind::Unsupported, "there is none").into()
+        }
+
+        fn write(&self, _: Output, _: &[u8]) {}
+
+        fn progress(&self, _: &str) {}
+
+        fn flush(&self) {}
+
+        fn read_line(&self) -> Answer<Option<String>> {
+            Answer::ok(None)
+        }
+
+        fn interact(&self, _: &Isolate) -> Answer<()> {
+            Answer::ok(())
+        }
+
+        fn shell(&self, _: &str) -> Answer<String> {
+            Answer::ok(String::new())
+        }
+    }
+
+    #[test]
+    fn the_guess_of_memory_is_near_what_objects_take() {
+        let isolate = Isolate::new(Rc::new(NoHost), Limits::default()).unwrap();
+        let many = |text: &str| {
+            let items: Vec<String> =
+                (0..20_000).map(|number| text.replace('#', &number.to_string())).collect();
+            format!("[{}]", items.join(","))
+        };
+        for text in [
+            "{}",
+            "[]",
+            "7",
+            "\"the text #\"",
+            "\"#\"",
+            r#"{"a":1}"#,
+            r#"{"id":#,"name":"the name of #","done":false}"#,
+            r#"{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}"#,
+            r#"{"list":[1,2,3,4,5,6,7,8,9],"inner":{"x":1.5,"y":#.5}}"#,
+            r#"{"name #":1}"#,
+            "1234567890123456789#",
+        ] {
+            let tape = Arc::new(Tape::parse(Bytes::from(many(text))).unwrap());
+            let guess = engine_bytes(tape.size()) as f64;
+            let stack = isolate.stack();
+            isolate
+                .run_lua("collectgarbage() collectgarbage() collectgarbage('stop')", "x")
+                .unwrap();
+            let before = crate::memory::used();
+            let source = Source::of_tape(tape);
+            let slot = build_now(&isolate, stack, source, Origin::Program).unwrap();
+            let taken = (crate::memory::used() - before) as f64;
+            stack.release(slot);
+            let ratio = guess / taken;
+            assert!((0.9..1.5).contains(&ratio), "{text}: {taken} bytes, guess {guess}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Values above, bytes below, or the other way round: CSV and plain text.
 
 use super::Map;
-use crate::{Answer, Body, COLLECT_LIMIT, Content, Form, Store, Value, csv};
+use crate::{AT_ONCE, Answer, Body, COLLECT_LIMIT, Content, DATA_POOL, Form, Store, Value, csv};
 use std::rc::Rc;
 
 /// Tables of records as CSV, RFC 4180, and back. Content of more than [`COLLECT_LIMIT`] bytes is
@@ -73,7 +73,10 @@ fn from_csv(content: Content) -> Answer<Content> {
         return Answer::ok(whole(body));
     }
     let text = Content { body, ..Content::default() }.read(COLLECT_LIMIT);
-    let value = text.and_then(|bytes| csv::parse(&bytes).into());
+    let value = text.and_then(|bytes| match bytes.len() {
+        0..=AT_ONCE => csv::parse(&bytes).into(),
+        _ => Answer::later(DATA_POOL.attempt(move || csv::parse(&bytes))),
+    });
     value.map(move |value| whole(Body::Value(value)))
 }
 

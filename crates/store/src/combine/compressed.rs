@@ -13,9 +13,9 @@ use std::rc::Rc;
 /// be terabytes.
 pub const EXPANDED_BYTES: u64 = 16 << 30;
 
-/// What is compressed in one go, and what may come out of expanding in one go. Larger content
-/// becomes a stream.
-const AT_ONCE: usize = 256 << 10;
+/// What is compressed in one go, and what may come out of expanding in one go: some milliseconds.
+/// Larger content becomes a stream.
+const AT_ONCE: usize = 64 << 10;
 
 /// How much goes into the coder at a time: a byte of gzip stands for about a thousand at most, so
 /// what comes out stays within a few megabytes.
@@ -23,7 +23,7 @@ const STEP: usize = 4 << 10;
 
 /// Content compressed in its store and plain for its users.
 ///
-/// - What is larger than 256 KiB is compressed and expanded piece by piece, as it is read.
+/// - What is larger than 64 KiB is compressed and expanded piece by piece, as it is read.
 /// - Values and lazy content are kept as text ([`Form::Text`]). The media type is kept and tells of
 ///   the plain content. Nil and empty content pass.
 /// - What is read has to be gzip: anything else is [`Kind::Invalid`], and so is gzip that is broken
@@ -112,8 +112,13 @@ fn whole(bytes: Bytes, direction: Direction) -> Result<Body> {
 }
 
 fn streamed(chunks: ByteStream, direction: Direction) -> Body {
-    let recoder =
-        Recoder { chunks, coder: Coder::new(direction), input: Bytes::new(), ended: false };
+    let recoder = Recoder {
+        chunks,
+        coder: Coder::new(direction),
+        input: Bytes::new(),
+        ended: false,
+        worked: 0,
+    };
     let pieces = stream::try_unfold(recoder, |mut recoder| async move {
         let piece = recoder.next().await?;
         Ok(piece.map(|piece| (piece, recoder)))
@@ -127,6 +132,8 @@ struct Recoder {
     coder: Coder,
     input: Bytes,
     ended: bool,
+    /// Bytes that went in and came out since others had their turn.
+    worked: usize,
 }
 
 impl Recoder {
@@ -149,8 +156,14 @@ impl Recoder {
                 }
                 continue;
             }
+            if self.worked >= AT_ONCE {
+                self.worked = 0;
+                tokio::task::yield_now().await;
+            }
             let step = self.input.split_to(self.input.len().min(STEP));
+            let before = self.coder.out().len();
             self.coder.feed(&step)?;
+            self.worked += step.len() + self.coder.out().len().saturating_sub(before);
         }
     }
 }

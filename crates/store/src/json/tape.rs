@@ -6,7 +6,7 @@
 
 use super::parse::{Sink, parse_into};
 use crate::pool::DATA_POOL;
-use crate::{Answer, Content, Error, Form, Kind, Lazy, Result, Text, Value};
+use crate::{Answer, Error, Form, Kind, Lazy, Result, Text, Value};
 use bytes::Bytes;
 use std::any::Any;
 use std::borrow::Cow;
@@ -20,6 +20,9 @@ const MASK: u64 = (1 << BITS) - 1;
 
 /// A text that can be a tape has at most so many bytes: 1 GiB.
 const MOST_BYTES: usize = 1 << BITS;
+
+/// Integers up to here are exact as floats.
+const EXACT: u64 = (1 << 53) - 1;
 
 const NIL: u64 = 0;
 const FALSE: u64 = 1;
@@ -58,9 +61,11 @@ pub struct TapeSize {
     pub records: usize,
     /// Fields of all records, those of each record rounded up to a power of two.
     pub fields: usize,
-    /// Texts that are values, names that differ, and integers beyond 64 bits.
+    /// Texts that are values, and names that differ.
     pub texts: usize,
-    /// Their bytes.
+    /// Integers that no float holds exactly.
+    pub bigs: usize,
+    /// The bytes of those texts, and the digits of integers beyond 64 bits.
     pub text_bytes: usize,
 }
 
@@ -198,6 +203,7 @@ impl Sink for Writer {
             Value::Bool(false) => self.push(FALSE, 0),
             Value::Bool(true) => self.push(TRUE, 0),
             Value::Int(number) => {
+                self.tape.size.bigs += usize::from(number.unsigned_abs() > EXACT);
                 let short = (number << (64 - PAYLOAD)) as u64;
                 if (short as i64) >> (64 - PAYLOAD) == number {
                     self.push(SHORT_INT, short >> (64 - PAYLOAD));
@@ -215,7 +221,8 @@ impl Sink for Writer {
     }
 
     fn big(&mut self, digits: &str) {
-        self.count_text(digits.len());
+        self.tape.size.bigs += 1;
+        self.tape.size.text_bytes += digits.len();
         self.push_text(BIG, digits, digits.as_ptr() as usize - self.start);
     }
 
@@ -261,7 +268,8 @@ pub struct Document(pub Arc<Tape>);
 
 impl Lazy for Document {
     fn encode(&self, form: Form) -> Answer<Bytes> {
-        self.value().and_then(move |value| Content::value(value).encode(form))
+        let tape = self.0.clone();
+        Answer::later(async move { DATA_POOL.run(move || tape.value().encode(form).into()).await })
     }
 
     fn is_settled(&self) -> bool {
@@ -354,15 +362,16 @@ mod tests {
 
     #[test]
     fn its_size_is_counted() {
-        let text = r#"[{"a":1,"b":"\u00e9"},{"a":[],"b":"two","c":12345678901234567890}]"#;
+        let text = r#"[{"a":1,"b":"\u00e9"},{"a":[],"b":"two","c":12345678901234567890,"d":9007199254740993}]"#;
         let size = Tape::parse(Bytes::from(text)).unwrap().size();
-        let texts = ["a", "b", "é", "two", "c", "12345678901234567890"];
+        let texts = ["a", "b", "é", "two", "c", "d"];
         assert_eq!(size.lists, 2);
         assert_eq!(size.elements, 2);
         assert_eq!(size.records, 2);
         assert_eq!(size.fields, 2 + 4);
         assert_eq!(size.texts, texts.len());
-        assert_eq!(size.text_bytes, texts.concat().len());
+        assert_eq!(size.bigs, 2);
+        assert_eq!(size.text_bytes, texts.concat().len() + "12345678901234567890".len());
     }
 
     #[test]

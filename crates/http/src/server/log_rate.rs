@@ -1,0 +1,44 @@
+//! At most one line a second in the log about what clients can cause at will.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Lets one line a second through, and counts what is left out.
+#[derive(Default)]
+pub(crate) struct LogRate {
+    until: Cell<Option<Instant>>,
+    left_out: Cell<u64>,
+}
+
+impl LogRate {
+    pub(crate) const fn new() -> LogRate {
+        LogRate { until: Cell::new(None), left_out: Cell::new(0) }
+    }
+
+    /// Whether a line may be written; how many were left out before it.
+    pub(crate) fn pass(&self) -> Option<u64> {
+        let now = Instant::now();
+        if self.until.get().is_some_and(|until| now < until) {
+            self.left_out.set(self.left_out.get().saturating_add(1));
+            return None;
+        }
+        self.until.set(Some(now + SECOND));
+        Some(self.left_out.take())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_a_second_passes() {
+        let rate = LogRate::new();
+        assert_eq!(rate.pass(), Some(0));
+        assert_eq!((rate.pass(), rate.pass()), (None, None));
+        rate.until.set(Some(Instant::now()));
+        assert_eq!(rate.pass(), Some(2));
+    }
+}
