@@ -88,7 +88,9 @@ impl Accounts {
 
 impl Drop for Accounts {
     fn drop(&mut self) {
-        HEAP.set(ptr::null_mut());
+        if HEAP.get() == self.heap {
+            HEAP.set(ptr::null_mut());
+        }
         runnel_store::collected(runnel_store::garbage());
         // SAFETY: the engine is still alive, and its own allocator frees the rest.
         unsafe {

@@ -78,10 +78,19 @@ impl Lab {
         Lab::over(Rc::new(Memory::dictionary()))
     }
 
+    /// With a memory limit in bytes.
+    pub(crate) fn limited(memory: usize) -> Lab {
+        Lab::within(Rc::new(Memory::dictionary()), Limits { memory })
+    }
+
     /// A world whose scheme `memory` is this store.
     pub(crate) fn over(memory: Rc<dyn Store>) -> Lab {
+        Lab::within(memory, Limits::default())
+    }
+
+    fn within(memory: Rc<dyn Store>, limits: Limits) -> Lab {
         let host = Rc::new(TestHost { memory, output: RefCell::default() });
-        let isolate = Isolate::new(host.clone(), Limits::default()).unwrap();
+        let isolate = Isolate::new(host.clone(), limits).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Lab { isolate, host, runtime }
     }
