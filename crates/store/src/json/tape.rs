@@ -335,8 +335,7 @@ mod tests {
         leaf.prop_recursive(5, 40, 6, |inner| {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
-                prop::collection::vec((any::<String>(), inner), 0..6)
-                    .prop_map(Value::record),
+                prop::collection::vec((any::<String>(), inner), 0..6).prop_map(Value::record),
             ]
         })
     }
