@@ -14,11 +14,12 @@ use crate::reply::{InTime, Patience, Reply};
 use crate::upload::Progress;
 use crate::{events, listing, media, negotiate};
 use bytes::Bytes;
+use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::{
-    Body, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form, Kind, Lazy,
-    PortContent, Reference, Result, Store, Value, Verbs,
+    Body, ByteStream, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form,
+    Kind, Lazy, PortContent, Reference, Result, Store, Value, Verbs,
 };
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -263,22 +264,26 @@ impl Turn {
             Ok(parts) => parts,
             Err(error) => return Reply::ready(self.failed(error)),
         };
+        // What a program writes is sent as it comes; data that cannot begin still gets a status.
+        let is_data = own.is_none();
         let kind = match given.or(own) {
             Some(kind) => media::content_type(kind, true),
             None => media::of_form(form),
         };
-        if let Some(stream) = stream {
-            let are_events = events::are(&kind);
-            let stream = if are_events { events::beating(stream, &self.meter) } else { stream };
-            let body = AnswerBody::stream(stream, None, &self.meter);
-            let mut response = self.respond(status, Some(kind), facts, body);
-            if are_events {
-                let cached = response.headers_mut().entry(header::CACHE_CONTROL);
-                cached.or_insert(HeaderValue::from_static("no-cache"));
-                let buffering = response.headers_mut().entry(events::BUFFERING);
-                buffering.or_insert(HeaderValue::from_static("no"));
+        match stream {
+            Some(stream) if is_data && self.exchange.method == Method::GET => {
+                return self.wait(|turn| async move {
+                    match stream.into_future().await {
+                        (Some(Err(error)), _) => turn.failed(error),
+                        (first, rest) => {
+                            let whole = Box::pin(stream::iter(first).chain(rest));
+                            turn.streamed(whole, status, kind, facts)
+                        }
+                    }
+                });
             }
-            return Reply::ready(response);
+            Some(stream) => return Reply::ready(self.streamed(stream, status, kind, facts)),
+            None => {}
         }
         let encoded = move |turn: Turn, result: Result<Bytes>| match result {
             Ok(bytes) => {
@@ -291,6 +296,27 @@ impl Turn {
             Ok(result) => Reply::ready(encoded(self, result)),
             Err(later) => self.wait(|turn| async move { encoded(turn, later.await) }),
         }
+    }
+
+    /// Content that is sent as it comes; events also without being kept on the way.
+    fn streamed(
+        self,
+        stream: ByteStream,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: Facts,
+    ) -> Response<AnswerBody> {
+        let are_events = events::are(&kind);
+        let stream = if are_events { events::beating(stream, &self.meter) } else { stream };
+        let body = AnswerBody::stream(stream, None, &self.meter);
+        let mut response = self.respond(status, Some(kind), facts, body);
+        if are_events {
+            let cached = response.headers_mut().entry(header::CACHE_CONTROL);
+            cached.or_insert(HeaderValue::from_static("no-cache"));
+            let buffering = response.headers_mut().entry(events::BUFFERING);
+            buffering.or_insert(HeaderValue::from_static("no"));
+        }
+        response
     }
 
     /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
