@@ -14,7 +14,7 @@ use support::http::Connection;
 const BOUND: Duration = Duration::from_secs(1);
 
 /// Bytes of the body of a large request.
-const LARGE: usize = 8 << 20;
+const LARGE: usize = 4 << 20;
 
 const SITE: &str = "
 scheme Site {
@@ -32,7 +32,7 @@ scheme Site {
     /reverse { post { newValue stringValue reversed reversed length } }
     /trim { post { newValue stringValue trimmed length } }
     /url { post { newValue stringValue urlEncoded urlDecoded length } }
-    /join { post { ((1 to: 500000) collect: { :i | 'an element' }) join: '' } }
+    /join { post { ((1 to: 300000) collect: { :i | 'an element' }) join: '' } }
     /sort { post { (((1 to: 100002) collect: { :i | i * 7919 mod: 100003 }) sorted: { :a :b | a > b }) first } }
 }
 ";
@@ -95,7 +95,7 @@ fn a_short_request_is_answered_beside_large_native_work() {
         ("reverse", characters.to_string()),
         ("trim", characters.to_string()),
         ("url", characters.to_string()),
-        ("join", "an element".repeat(500_000)),
+        ("join", "an element".repeat(300_000)),
         ("sort", "100002".to_string()),
     ];
     let mut late = String::new();
@@ -164,7 +164,7 @@ fn a_deadline_ends_large_native_work() {
         /url { get { (this:large text) urlEncoded length } }
         /sort { get { ((1 to: 3000000) collect: { :i | i * 7919 mod: 3000017 }) sorted last } }
     }
-    rows ← (1 to: 200000) collect: { :i | #{ id: i, name: \"the name of {i}\", list: [ i, 2, nil ] } }.
+    rows ← (1 to: 100000) collect: { :i | #{ id: i, name: \"the name of {i}\", list: [ i, 2, nil ] } }.
     site ← #Site{ large: #Large{ rows: rows, text: rows asJSON } }.
     ";
     let program = |timeout: &str| {
@@ -191,5 +191,5 @@ fn a_deadline_ends_large_native_work() {
         drop(connection);
         assert_eq!(server.get("/hi").text(), "hello");
     }
-    assert!(server.get("/json").text().parse::<usize>().unwrap() > 200_000 * 40);
+    assert!(server.get("/json").text().parse::<usize>().unwrap() > 100_000 * 40);
 }

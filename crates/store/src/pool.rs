@@ -11,8 +11,11 @@ pub const AT_ONCE: usize = 256 * 1024;
 /// Threads of a pool at most.
 const MOST_THREADS: usize = 8;
 
+/// Operations that wait for a thread of the [`DATA_POOL`].
+const QUEUE: usize = 256;
+
 /// Parsing and hashing of large input.
-pub static DATA_POOL: Pool = Pool::new("large contents", 256);
+pub static DATA_POOL: Pool = Pool::new("large contents", QUEUE);
 
 /// A pool: one permit for each thread, half as many as the machine has processors, common to all
 /// workers. Work beyond the queue is refused.
