@@ -137,7 +137,7 @@ impl Frames {
             let input = space.get_mut(..count).unwrap_or_default();
             let (taken, step) = self.take(input)?;
             if let Some(rest @ [_, ..]) = input.get(taken..) {
-                self.unread = BytesMut::from(&*rest);
+                self.unread = BytesMut::from(rest);
             }
             Poll::Ready(Ok(step))
         })
