@@ -78,12 +78,7 @@ impl Connection {
 
     /// Reads an answer.
     pub(crate) fn answer(&mut self, method: &str) -> Result<Reply> {
-        let line = self.line()?;
-        let status = line
-            .split(' ')
-            .nth(1)
-            .and_then(|status| status.parse().ok())
-            .ok_or_else(|| bad(&format!("no status line: {line}")))?;
+        let status = self.status()?;
         let mut headers = Vec::new();
         loop {
             let line = self.line()?;
@@ -98,6 +93,13 @@ impl Connection {
             self.read_body(&mut reply)?;
         }
         Ok(reply)
+    }
+
+    /// Reads the first line of an answer.
+    pub(crate) fn status(&mut self) -> Result<u16> {
+        let line = self.line()?;
+        let status = line.split(' ').nth(1).and_then(|status| status.parse().ok());
+        status.ok_or_else(|| bad(&format!("no status line: {line}")))
     }
 
     /// Sends a request and waits for its answer.
