@@ -66,7 +66,13 @@ fn a_stop_under_load_loses_no_request() {
                 let (answered, failures) = (load.answered(), load.refused());
                 let outcome = process.outcome();
                 let took = since.elapsed();
-                note(&format!("{round} {way:?} {signal}: {answered} answered, {took:?}"));
+                note(&format!(
+                    "| stop {} | {} {signal} | {answered} answered before | {} failed | {} ms |",
+                    round + 1,
+                    way.join(" "),
+                    failures.len(),
+                    took.as_millis()
+                ));
                 assert!(failures.is_empty(), "{way:?} {signal}: {failures:?}\n{}", outcome.err);
                 assert_eq!(outcome.status, status, "{way:?} {signal}\n{}", outcome.err);
             }

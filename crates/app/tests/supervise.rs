@@ -58,7 +58,11 @@ fn five_upgrades_under_load_lose_no_request() {
             eventually("the new version answers", || version(port).unwrap() == number.to_string());
             load.goes_on(50);
         }
-        let failures = load.failures();
+        let (answered, failures) = (load.answered(), load.failures());
+        let failed = failures.len();
+        support::note(&format!(
+            "| 5 upgrades, --workers {workers} | {answered} answered | {failed} failed |"
+        ));
         assert!(failures.is_empty(), "{failures:?} {}", process.err());
         process.signal("TERM");
         assert_eq!(process.outcome().status, 0);
@@ -86,6 +90,51 @@ fn a_program_that_is_killed_is_back_at_once() {
     assert!(failures.len() <= 6, "{failures:?}");
     assert!(!failures.iter().any(|failure| failure.contains("refused")), "{failures:?}");
     process.err_shows("signal: 9");
+}
+
+/// How often a program is killed; `RUNNEL_KILLS` says otherwise.
+fn kills() -> usize {
+    let kills = std::env::var("RUNNEL_KILLS").ok();
+    kills.and_then(|text| text.parse().ok()).unwrap_or(2)
+}
+
+#[test]
+fn a_supervisor_outlives_many_kills() {
+    let (folder, port) = (Folder::new(), free_port());
+    let file = folder.write("program.st", text(7, port));
+    let mut process = Process::start(runnel().arg("--supervise").arg(file));
+    process.listens(port);
+    let load = load(port);
+    load.goes_on(50);
+    let (files, memory) = (process.open_files(), process.memory());
+    let mut slowest = Duration::ZERO;
+    for _ in 0..kills() {
+        let [program] = programs(&process)[..] else { panic!("{:?}", programs(&process)) };
+        // One that dies within a second is started again after a pause.
+        std::thread::sleep(Duration::from_millis(1050));
+        std::process::Command::new("kill").args(["-9", &program.to_string()]).status().unwrap();
+        let since = Instant::now();
+        eventually("another program serves", || {
+            version(port).is_ok() && programs(&process).first().is_some_and(|one| *one != program)
+        });
+        slowest = slowest.max(since.elapsed());
+        load.goes_on(20);
+    }
+    let (kills, answered, failures) = (kills(), load.answered(), load.failures());
+    support::note(&format!(
+        "| {kills} kills | {answered} answered | {} failed | slowest return {slowest:?} | supervisor: \
+         {files:?} files, then {:?}; {memory:?} bytes, then {:?} |",
+        failures.len(),
+        process.open_files(),
+        process.memory()
+    ));
+    // Of each client at most the request under way.
+    assert!(failures.len() <= 6 * kills, "{failures:?}");
+    assert!(!failures.iter().any(|failure| failure.contains("refused")), "{failures:?}");
+    if let (Some(files), Some(memory)) = (files, memory) {
+        assert!(process.open_files().unwrap() <= files + 3);
+        assert!(process.memory().unwrap() <= memory + (16 << 20));
+    }
 }
 
 #[test]

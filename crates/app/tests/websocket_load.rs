@@ -11,12 +11,15 @@ use support::{Server, eventually_or};
 
 /// Idle connections that are opened.
 const IDLE: u64 = 1000;
-/// Bytes that an idle connection may hold on average, on either protocol.
-const MOST_WEBSOCKET: u64 = 10 * 1024;
+/// Bytes that an idle connection may hold on average.
+const MOST_WEBSOCKET: u64 = 8 * 1024;
+const MOST_HTTP2: u64 = 40 * 1024;
+/// The same after an upload: the frames of one fill a larger buffer.
+const MOST_AFTER_UPLOAD: u64 = 64 * 1024;
 
 const PROGRAM: &str = "#-<void>serve:<int>port\n\
     scheme Site {\n\
-    \x20   /hi { get { 'Hello World!' } }\n\
+    \x20   /hi { get { 'Hello World!' } post { 'taken' } }\n\
     \x20   /echo { get { #WebSocket{ received: { :message :socket | socket send: message } } } }\n\
     \x20   /count { get { #WebSocket{ received: { :message :socket | socket send: message length } } } }\n\
     }\n\
@@ -260,4 +263,59 @@ fn unfinished_messages_count_in_the_memory_of_requests() {
 
 fn is_late(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
+}
+
+/// A frame of HTTP/2 (RFC 9113 section 4.1).
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (payload.len() as u32).to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+/// Reads frames until the answer of a stream ends.
+fn read_until(stream: &mut TcpStream, number: u32) {
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let [a, b, c, kind, flags, of @ ..] = head;
+        let mut payload = vec![0; u32::from_be_bytes([0, a, b, c]) as usize];
+        stream.read_exact(&mut payload).unwrap();
+        assert!(!matches!(kind, 3 | 7), "the server refused: {payload:?}");
+        if of == number.to_be_bytes() && matches!(kind, 0 | 1) && flags & 1 == 1 {
+            return;
+        }
+    }
+}
+
+/// Opens a connection of HTTP/2 and asks for `/hi` once.
+fn open_http2(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    let hello =
+        [frame(4, 0, 0, b""), frame(4, 1, 0, b""), frame(1, 5, 1, b"\x82\x86\x41\x01x\x04\x03/hi")];
+    stream.write_all(&hello.concat()).unwrap();
+    read_until(&mut stream, 1);
+    stream
+}
+
+#[test]
+fn an_idle_connection_of_http2_holds_little_also_after_an_upload() {
+    let server = start(&[]);
+    drop((0..20).map(|_| open_http2(&server)).collect::<Vec<_>>());
+    let Some(before) = server.process.memory() else { return };
+    let mut streams: Vec<_> = (0..300).map(|_| open_http2(&server)).collect();
+    let idle = each(&server, before, streams.len());
+    assert!(idle <= MOST_HTTP2, "{idle} bytes for each idle connection");
+    for stream in &mut streams {
+        stream.write_all(&frame(1, 4, 3, b"\x83\x86\x41\x01x\x04\x03/hi")).unwrap();
+        for last in [0, 0, 0, 0, 0, 0, 0, 1] {
+            stream.write_all(&frame(0, last, 3, &[b'x'; 16_000])).unwrap();
+        }
+        read_until(stream, 3);
+    }
+    let afterwards = || each(&server, before, streams.len());
+    eventually_or(
+        || afterwards() <= MOST_AFTER_UPLOAD,
+        || format!("{} bytes for each connection after an upload", afterwards()),
+    );
 }

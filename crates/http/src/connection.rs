@@ -25,8 +25,9 @@ use tokio::time::Sleep;
 /// How long a closed connection is still read, so that the client sees the last answer: closing
 /// a socket with unread bytes in it resets it, and the answer may be lost (RFC 9112 section 9.6).
 const PARTING: Duration = Duration::from_secs(2);
-/// How many bytes are read, and thrown away, in that time.
-const PARTING_BYTES: usize = 4 * 1024 * 1024;
+/// How many bytes are read and thrown away in that time: as many as a body may have, within these
+/// bounds, since most clients send all of it before they read the answer.
+const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
 /// How connections of HTTP/2 begin (RFC 9113 section 3.4). No method of HTTP/1.1 is called so.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// So much of it tells the two apart.
@@ -219,7 +220,8 @@ impl Conversation {
     fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
         if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
             let until = self.meter.now() + PARTING;
-            self.stage = Stage::Parting(Parting { socket, until, left: PARTING_BYTES });
+            let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
+            self.stage = Stage::Parting(Parting { socket, until, left });
         }
     }
 

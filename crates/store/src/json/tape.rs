@@ -336,7 +336,7 @@ mod tests {
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
                 prop::collection::vec((any::<String>(), inner), 0..6)
-                    .prop_map(|fields| Value::record(fields)),
+                    .prop_map(Value::record),
             ]
         })
     }
