@@ -82,6 +82,8 @@ pub(crate) struct Fiber<T> {
     ran: Duration,
     /// How much more memory the engine used after its turns than before them, in bytes.
     allocated: usize,
+    /// The memory error is raised in it when it runs next.
+    out_of_memory: bool,
     /// The request that it answers.
     kind: Option<RequestKind>,
     /// The fibers that it has started.
@@ -126,6 +128,7 @@ impl<T> Fiber<T> {
             ticket: None,
             ran: Duration::ZERO,
             allocated: 0,
+            out_of_memory: false,
             kind: None,
             children: Vec::new(),
             ending: false,
@@ -154,7 +157,7 @@ impl<T> Fiber<T> {
         if crate::memory::is_exhausted() {
             // Its handlers may use the reserve.
             self.allocated = 0;
-            crate::memory::raise_next();
+            self.out_of_memory = true;
         }
         true
     }
@@ -192,11 +195,16 @@ impl<T> Fiber<T> {
         if let Some(answer) = self.answer.take() {
             self.isolate.hold_answer(*answer);
         }
+        if std::mem::take(&mut self.out_of_memory) {
+            crate::memory::raise_next();
+        }
         let used = crate::memory::used();
         let mode = crate::memory::enter_engine();
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
         crate::memory::leave(mode);
+        // It is raised in this fiber or in none.
+        crate::memory::takes_raise();
         self.allocated += crate::memory::used().saturating_sub(used);
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
@@ -441,6 +449,7 @@ impl<T> Fiber<T> {
             ticket: None,
             ran: self.ran,
             allocated: self.allocated,
+            out_of_memory: self.out_of_memory,
             kind: None,
             children: std::mem::take(&mut self.children),
             ending: true,

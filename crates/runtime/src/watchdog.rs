@@ -190,8 +190,8 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     }
 }
 
-/// Makes sure that a compiled loop can be interrupted: runs one that would take some ten
-/// milliseconds, with a deadline that has passed, and sends itself the signal a moment later.
+/// Makes sure that a compiled loop can be interrupted: runs one that would take about a
+/// second, with a deadline that has passed, and sends itself the signal a moment later.
 pub(crate) fn is_effective(stack: crate::raw::Stack) -> bool {
     const LOOP: &[u8] = b"local n = 0 for i = 1, 1e9 do n = n + i end return n";
     stack.reserve(8);
