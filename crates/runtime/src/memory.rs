@@ -25,7 +25,7 @@ const HANDLING: usize = 16;
 /// Beyond the limit the fiber that allocates is stopped again after so many bytes.
 const ALARM_STEP: usize = 4 << 20;
 /// How long a request waits for memory of others, and between two looks.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(20);
 /// The alignment of every allocation, as the engine expects.
 const ALIGN: usize = 16;

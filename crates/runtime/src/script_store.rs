@@ -125,7 +125,7 @@ impl ScriptStore {
             let bytes = content.read_for(usize::MAX, &call).await?;
             if bytes.len() >= COUNTED {
                 // The engine has a copy.
-                call.hold(bytes.len())?;
+                call.hold_arrived(bytes.len())?;
             }
             if let Some(from_client) = &mut call.from_client {
                 from_client.text = Some(bytes.clone());

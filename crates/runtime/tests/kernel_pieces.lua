@@ -150,3 +150,11 @@ for number, expected in pairs { ["1e3"] = 1000, ["1.e3"] = 1000, ["1.5e3"] = 150
   check(send(number, "asNumber"), expected, number)
 end
 check(send("1.5e3x", "floatValue"), 1500, "floatValue")
+
+-- Texts so large that they are put together in memory of their size.
+do
+  local list = {}
+  for i = 1, 3000 do list[i] = string.rep(string.char(97 + i % 26), 800 + i % 7) end
+  assert(K.joinTexts(list, 3000, "--") == table.concat(list, "--"), "join of large texts")
+  assert(K.joinTexts(list, 2999, "") == table.concat(list, "", 1, 2999), "join without separator")
+end

@@ -173,6 +173,16 @@ impl Allowance {
         Ok(())
     }
 
+    /// Charges the request for the engine's copy of content that has arrived.
+    ///
+    /// # Errors
+    /// As [`Held::add_arriving`].
+    pub fn hold_arrived(&self, bytes: usize) -> Result<()> {
+        self.held.borrow_mut().add_arriving(bytes)?;
+        self.of_engine.set(self.of_engine.get() + bytes);
+        Ok(())
+    }
+
     /// What was held already is this request's from now on, until it ends.
     pub fn keep(&self, held: Held) {
         self.held.borrow_mut().absorb(held);

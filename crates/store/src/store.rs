@@ -263,6 +263,17 @@ impl Context {
         }
     }
 
+    /// Charges the request for the engine's copy of content that has arrived, as [`Context::hold`].
+    ///
+    /// # Errors
+    /// As [`crate::Held::add_arriving`].
+    pub fn hold_arrived(&self, bytes: usize) -> crate::Result<()> {
+        match self.exchange.as_ref().and_then(|exchange| exchange.allowance()) {
+            Some(allowance) => allowance.hold_arrived(bytes),
+            None => Ok(()),
+        }
+    }
+
     /// Whether content is the short answer to a caller who has it already: [`crate::Body::Empty`]
     /// with the tag that the caller knows.
     pub fn knows(&self, content: &Content) -> bool {

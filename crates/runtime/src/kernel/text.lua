@@ -19,9 +19,23 @@ local PIECE = 65536
 -- Texts that are joined by one call, at most.
 local JOINED = 1024
 
+-- From this size on a text is put together in memory of that size: growing by doubling costs more.
+local LARGE = 1048576
+
+-- The texts 1..n of a short list as one.
+local function joinFew(list, n, separator)
+  local size = 0
+  for i = 1, n do
+    if type(list[i]) ~= "string" then return concat(list, separator, 1, n) end
+    size = size + #list[i]
+  end
+  if size < LARGE then return concat(list, separator, 1, n) end
+  return K.native.joinTexts(list, n, separator)
+end
+
 -- The texts 1..n of a list as one, with a separator or "" between them.
 local function joinTexts(list, n, separator)
-  if n <= JOINED then return concat(list, separator, 1, n) end
+  if n <= JOINED then return joinFew(list, n, separator) end
   local parts, count = {}, 0
   for from = 1, n, JOINED do
     count = count + 1

@@ -8,7 +8,8 @@ use memchr::memmem;
 use runnel_store::{Error, Kind};
 use std::os::raw::c_int;
 
-pub(crate) const NATIVES: [(&str, Native); 11] = [
+pub(crate) const NATIVES: [(&str, Native); 12] = [
+    ("joinTexts", join_texts),
     ("uppercase", uppercase),
     ("lowercase", lowercase),
     ("isAscii", is_ascii),
@@ -33,6 +34,28 @@ fn uppercase(_: &Isolate, arguments: Arguments) -> Reply {
 
 fn lowercase(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Text(arguments.text(1).to_lowercase()))
+}
+
+/// `(list, count, separator)`: the texts of a list as one.
+fn join_texts(_: &Isolate, arguments: Arguments) -> Reply {
+    let (stack, count) = (arguments.0, arguments.number(2) as usize);
+    let separator = arguments.bytes(3);
+    let each = |act: &mut dyn FnMut(&[u8])| {
+        for position in 1..=count {
+            stack.get_element(1, position);
+            act(stack.bytes(-1));
+            stack.pop(1);
+        }
+    };
+    let mut size = separator.len() * count;
+    each(&mut |text| size += text.len());
+    let mut joined = Vec::with_capacity(size);
+    each(&mut |text| {
+        joined.extend_from_slice(text);
+        joined.extend_from_slice(separator);
+    });
+    joined.truncate(size.saturating_sub(separator.len()));
+    Reply::Now(Given::Bytes(joined.into()))
 }
 
 /// `(text)`: whether each character is one byte.
