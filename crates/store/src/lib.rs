@@ -88,7 +88,7 @@ pub use keys::{Key, KeyPage, KeyRange, LISTED_DEPTH, LISTED_KEYS, list_keys};
 pub use media_type::{charset, is_text_type};
 pub use memory::{Memory, NAMED_MEMORIES};
 pub use outcome::{Effect, Outcome};
-pub use pool::{AT_ONCE, DATA_POOL, Pool};
+pub use pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use port::{Message, Messages, Port, PortContent};
 pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort};
 pub use query_run::run_query;

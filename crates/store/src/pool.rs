@@ -3,7 +3,7 @@
 use crate::{Error, Kind, Result};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Input up to this size is worked on at once; a larger one on a thread of a pool.
 pub const AT_ONCE: usize = 256 * 1024;
@@ -16,6 +16,29 @@ const QUEUE: usize = 256;
 
 /// Parsing and hashing of large input.
 pub static DATA_POOL: Pool = Pool::new("large contents", QUEUE);
+
+/// Bytes of text that are parsed at a time: what is made of them meanwhile is several times as large.
+const PARSED: usize = 32 << 20;
+/// Bytes for one permit.
+const PARSED_UNIT: usize = 1 << 10;
+
+static PARSING: Semaphore = Semaphore::const_new(PARSED / PARSED_UNIT);
+
+/// The right to parse a text, in turn.
+pub struct ParsePermit(
+    #[expect(dead_code, reason = "held until it is dropped")] SemaphorePermit<'static>,
+);
+
+/// Waits until a text of so many bytes may be parsed: 32 MiB are at a time in the process. Hold it as long
+/// as the parsed document lies in memory.
+///
+/// # Errors
+/// None that a caller meets.
+pub async fn parse_permit(bytes: usize) -> Result<ParsePermit> {
+    let units = bytes.min(PARSED).div_ceil(PARSED_UNIT);
+    let permit = PARSING.acquire_many(u32::try_from(units).unwrap_or(1)).await;
+    permit.map(ParsePermit).map_err(|_| Error::new(Kind::Failed, "no text is parsed any more"))
+}
 
 /// A pool: one permit for each thread, half as many as the machine has processors, common to all
 /// workers. Work beyond the queue is refused.

@@ -8,7 +8,7 @@ use crate::sliced::json::{Unwritten, json_of_top, too_deep};
 use crate::value::Origin;
 use bytes::Bytes;
 use runnel_store::json::{Node, Tape};
-use runnel_store::{AT_ONCE, ClientContent, DATA_POOL, Error, Kind, Result};
+use runnel_store::{AT_ONCE, ClientContent, DATA_POOL, Error, Kind, Result, parse_permit};
 use std::sync::Arc;
 
 pub(crate) const NATIVES: [(&str, Native); 2] = [("json", json), ("parseJSON", parse_json)];
@@ -44,6 +44,7 @@ fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
     let isolate = isolate.clone();
     Reply::later(async move {
+        let _permit = parse_permit(text.len()).await?;
         let parsed = DATA_POOL.attempt(move || parsed(text, sent.as_ref()));
         let (tape, origin) = parsed.await?;
         build_tape(isolate, &call, Arc::new(tape), origin).await.map(Given::Kept)

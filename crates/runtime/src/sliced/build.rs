@@ -35,6 +35,29 @@ pub(crate) fn engine_bytes(size: TapeSize) -> usize {
         + size.text_bytes
 }
 
+/// Adds what a value has to a size.
+fn measure(value: &Value, size: &mut TapeSize) {
+    match value {
+        Value::List(items) => {
+            size.lists += 1;
+            size.elements += items.len();
+            items.iter().for_each(|item| measure(item, size));
+        }
+        Value::Record(fields) => {
+            size.records += 1;
+            size.fields += fields.len().next_power_of_two();
+            fields.iter().for_each(|(_, field)| measure(field, size));
+        }
+        Value::Text(text) => {
+            size.texts += 1;
+            size.text_bytes += text.len();
+        }
+        Value::Bytes(bytes) => size.text_bytes += bytes.len(),
+        Value::Big(_) => size.bigs += 1,
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+    }
+}
+
 /// Where the values come from.
 pub(crate) enum Source {
     Tape { tape: Arc<Tape>, at: usize },
@@ -370,9 +393,16 @@ pub(crate) async fn build_content(
     origin: Origin,
 ) -> Result<Slot, Error> {
     let built = match content.body {
-        Body::Value(value) => build(isolate.clone(), Source::of_value(value), origin).await?,
+        Body::Value(value) => {
+            let mut size = TapeSize::default();
+            measure(&value, &mut size);
+            crate::memory::hold(&isolate, &call, engine_bytes(size)).await?;
+            build(isolate.clone(), Source::of_value(value), origin).await?
+        }
         Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<Document>() {
             Some(document) => {
+                // It waits in memory until its objects are built.
+                call.hold_arrived(document.0.memory())?;
                 build_tape(isolate.clone(), &call, document.0.clone(), origin).await?
             }
             None => return Err(Error::new(Kind::Failed, "this content is not plain data")),

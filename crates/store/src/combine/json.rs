@@ -4,7 +4,8 @@ use super::layer::{Below, Layer};
 use super::{when_new, without_content};
 use crate::{
     AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
-    Outcome, Query, RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
+    Held, Outcome, Query, RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
+    parse_permit,
 };
 use bytes::Bytes;
 use std::rc::Rc;
@@ -300,12 +301,17 @@ fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
     if text.len() <= AT_ONCE {
         return parse(&text, duty.as_ref()).map(Body::Value).into();
     }
-    if duty.is_some() {
-        let value = DATA_POOL.attempt(move || parse(&text, duty.as_ref()));
-        return Answer::later(async move { Ok(Body::Value(value.await?)) });
-    }
-    let tape = DATA_POOL.attempt(move || json::Tape::parse(text));
-    Answer::later(async move { Ok(Body::Lazy(Rc::new(json::Document(Arc::new(tape.await?))))) })
+    Answer::later(async move {
+        // The text is no longer that of a request that is collected, and waits here.
+        let mut held = Held::default();
+        held.add_arriving(text.len())?;
+        let _permit = parse_permit(text.len()).await?;
+        if duty.is_some() {
+            return DATA_POOL.attempt(move || parse(&text, duty.as_ref())).await.map(Body::Value);
+        }
+        let tape = DATA_POOL.attempt(move || json::Tape::parse(text)).await?;
+        Ok(Body::Lazy(Rc::new(json::Document(Arc::new(tape)))))
+    })
 }
 
 /// What is posted as a value: nothing at all is nil, because an action needs no content.

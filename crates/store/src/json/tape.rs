@@ -119,6 +119,11 @@ impl Tape {
         self.nodes.len()
     }
 
+    /// Bytes of memory that it takes, with its text.
+    pub fn memory(&self) -> usize {
+        self.source.len() + self.unescaped.capacity() + self.nodes.capacity() * size_of::<u64>()
+    }
+
     /// Whether it has none, which a parsed document never is.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
