@@ -1,16 +1,13 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
-use crate::listen::{Queue, close_queue};
+use crate::listen::{AcceptQueue, Handed, close_queue};
 use crate::server::out_of_descriptors;
 use crate::unix::{SocketFile, accept_unix};
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::{mpsc, oneshot};
-
-/// A connection that another thread has accepted, and the address of its client.
-pub type Handed = (std::net::TcpStream, SocketAddr);
 
 /// A server's share of the connections that another thread accepts.
 pub struct Share {
@@ -36,8 +33,8 @@ pub(crate) enum Incoming {
 }
 
 /// What waits when no more connections are accepted.
-pub(crate) enum Rest {
-    Queue(Queue),
+pub(crate) enum Leftover {
+    Accepting(AcceptQueue),
     Handed(mpsc::Receiver<Handed>),
 }
 
@@ -62,33 +59,35 @@ impl Incoming {
 
     /// Lets no more connections into the queue. On a socket of others they go on coming; what is in
     /// its queue is theirs unless it is to be emptied.
-    pub(crate) fn close(self, empties_queue: bool) -> Option<Rest> {
+    pub(crate) fn close(self, empties_queue: bool) -> Option<Leftover> {
         match self {
             Incoming::Listener(listener) => {
                 close_queue(&listener);
-                Queue::of_port(listener).ok().map(Rest::Queue)
+                AcceptQueue::of_port(listener).ok().map(Leftover::Accepting)
             }
             Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => None,
-            Incoming::Shared(listener) => Queue::of_port(listener).ok().map(Rest::Queue),
+            Incoming::Shared(listener) => {
+                AcceptQueue::of_port(listener).ok().map(Leftover::Accepting)
+            }
             Incoming::Unix(listener, file) => {
                 drop(file);
-                Queue::of_unix(listener).ok().map(Rest::Queue)
+                AcceptQueue::of_unix(listener).ok().map(Leftover::Accepting)
             }
             Incoming::Handed(share, _) => {
                 (share.leave)();
-                Some(Rest::Handed(share.connections))
+                Some(Leftover::Handed(share.connections))
             }
         }
     }
 }
 
-impl Rest {
+impl Leftover {
     /// The next connection that waits.
     pub(crate) async fn next(&mut self) -> Option<(TcpStream, SocketAddr)> {
         loop {
             let handed = match self {
-                Rest::Queue(queue) => queue.next().await?,
-                Rest::Handed(receiver) => receiver.recv().await?,
+                Leftover::Accepting(queue) => queue.next().await?,
+                Leftover::Handed(receiver) => receiver.recv().await?,
             };
             if let Ok(connection) = taken(handed) {
                 return Some(connection);

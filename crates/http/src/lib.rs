@@ -61,8 +61,8 @@ mod write;
 
 pub use client::{ClientOptions, client};
 pub use forwarded::TrustedProxy;
-pub use incoming::{Handed, Share};
-pub use listen::{Queue, bind, close_queue};
+pub use incoming::Share;
+pub use listen::{AcceptQueue, Handed, bind, close_queue};
 pub use observe::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
 pub use options::{DEFAULT_PORT, Limits, Options};
 pub use server::{

@@ -1,6 +1,5 @@
 //! Opening the listening socket, with an error that says what to do.
 
-use crate::incoming::Handed;
 use crate::unix::UNIX_PEER;
 use runnel_store::{Error, Kind, Result};
 use socket2::Socket;
@@ -11,6 +10,9 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
+
+/// A connection that another thread has accepted, and the address of its client.
+pub type Handed = (std::net::TcpStream, SocketAddr);
 
 /// Connections that the system keeps waiting until they are accepted. Linux cuts it to
 /// `net.core.somaxconn`.
@@ -49,26 +51,26 @@ pub fn close_queue(listener: &impl AsFd) {
 const HANDSHAKE: Duration = Duration::from_millis(5);
 
 /// The connections in the queue of a listening socket that is about to be closed.
-pub struct Queue {
+pub struct AcceptQueue {
     socket: Socket,
     has_waited: bool,
 }
 
-impl Queue {
+impl AcceptQueue {
     /// That of a port.
     ///
     /// # Errors
     /// The event loop does not give the socket back.
-    pub fn of_port(listener: TcpListener) -> io::Result<Queue> {
-        Ok(Queue { socket: listener.into_std()?.into(), has_waited: false })
+    pub fn of_port(listener: TcpListener) -> io::Result<AcceptQueue> {
+        Ok(AcceptQueue { socket: listener.into_std()?.into(), has_waited: false })
     }
 
     /// That of a Unix socket.
     ///
     /// # Errors
     /// The event loop does not give the socket back.
-    pub fn of_unix(listener: UnixListener) -> io::Result<Queue> {
-        Ok(Queue { socket: OwnedFd::from(listener.into_std()?).into(), has_waited: false })
+    pub fn of_unix(listener: UnixListener) -> io::Result<AcceptQueue> {
+        Ok(AcceptQueue { socket: OwnedFd::from(listener.into_std()?).into(), has_waited: false })
     }
 
     /// The next connection. The system is asked, because the event loop may not have heard of it yet.

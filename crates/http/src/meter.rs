@@ -2,7 +2,6 @@
 //! and never a timer.
 
 use crate::options::Limits;
-use crate::server::Rest;
 use crate::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -28,6 +27,16 @@ pub(crate) enum Phase {
     Idle,
     /// Another protocol goes on, which looks after itself.
     Upgraded,
+}
+
+/// How a connection could be given up, the first kind before the second, and what has lasted longest
+/// before the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum IdleState {
+    /// It is between two requests.
+    Idle(Instant),
+    /// Its request has not arrived as a whole.
+    HalfOpen(Instant),
 }
 
 /// What to do when the time of a phase is over.
@@ -280,15 +289,15 @@ impl Meter {
     }
 
     /// Whether the connection can be given up for another one, and in which order.
-    pub(crate) fn rests(&self) -> Option<Rest> {
+    pub(crate) fn rests(&self) -> Option<IdleState> {
         if self.given_up.get().is_some() || self.blocked.get().is_some() || self.cut.get() {
             return None;
         }
         match self.phase.get() {
-            Phase::Idle => Some(Rest::Idle(self.since.get())),
+            Phase::Idle => Some(IdleState::Idle(self.since.get())),
             // The request of a new connection is about to arrive.
             Phase::Fresh | Phase::Head if self.since.get().elapsed() < ARRIVING => None,
-            Phase::Fresh | Phase::Head => Some(Rest::HalfOpen(self.since.get())),
+            Phase::Fresh | Phase::Head => Some(IdleState::HalfOpen(self.since.get())),
             Phase::Busy | Phase::Upgraded => None,
         }
     }

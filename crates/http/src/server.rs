@@ -4,7 +4,6 @@ mod clients;
 mod descriptors;
 pub(crate) mod log_rate;
 
-pub(crate) use clients::Rest;
 pub(crate) use descriptors::out_of_descriptors;
 pub use descriptors::{Reserve, is_out_of_descriptors};
 

@@ -4,6 +4,7 @@
 
 mod assembly;
 mod deflate;
+mod fault;
 mod frame;
 mod frames;
 mod queue;
@@ -28,23 +29,6 @@ const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 const KEY: usize = 24;
 /// What a server adds to a key before it hashes it (RFC 6455 section 1.3).
 const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
-
-/// Why a connection cannot go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    /// The frames break the protocol.
-    Protocol,
-    /// A text is not UTF-8.
-    NotUtf8,
-    /// A compressed message is malformed.
-    Data,
-    /// A message is larger than it may be.
-    TooLarge,
-    /// The budget of the process has no memory for a message.
-    NoMemory,
-    /// The client is gone.
-    Gone,
-}
 
 impl Turn {
     /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.

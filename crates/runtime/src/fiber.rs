@@ -196,7 +196,7 @@ impl<T> Fiber<T> {
             self.isolate.hold_answer(*answer);
         }
         if std::mem::take(&mut self.out_of_memory) {
-            crate::memory::raise_next();
+            crate::watchdog::raise_next();
         }
         let used = crate::memory::used();
         let mode = crate::memory::enter_engine();
@@ -204,7 +204,7 @@ impl<T> Fiber<T> {
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
         crate::memory::leave(mode);
         // It is raised in this fiber or in none.
-        crate::memory::takes_raise();
+        crate::watchdog::takes_raise();
         self.allocated += crate::memory::used().saturating_sub(used);
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);

@@ -105,7 +105,8 @@ impl Isolate {
         let main = crate::kernel::main_stack(&lua);
         main.prepare();
         let (natives, slots) = crate::kernel::load(&lua, main, host.server_options())?;
-        let accounts = Accounts::open(main.0, lua.used_memory(), limits.memory);
+        let accounts =
+            Accounts::open(main.0, lua.used_memory(), limits.memory, crate::watchdog::fire);
         let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
         let isolate = Isolate(Rc::new(Inner {
             watchdog,

@@ -9,14 +9,11 @@
 //! with an error if it has not. The second, a quarter higher, is what the allocator refuses.
 #![allow(unsafe_code)]
 
-use crate::isolate::Isolate;
 use mlua::ffi::{self, lua_State};
-use runnel_store::{Context, Error, Kind, Result};
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::cell::Cell;
 use std::os::raw::c_void;
 use std::ptr;
-use std::time::{Duration, Instant};
 
 /// The allocator may go beyond the limit by this part of it, so that an error can be handled.
 const RESERVE: usize = 4;
@@ -24,9 +21,6 @@ const RESERVE: usize = 4;
 const HANDLING: usize = 16;
 /// Beyond the limit the fiber that allocates is stopped again after so many bytes.
 const ALARM_STEP: usize = 4 << 20;
-/// How long a request waits for memory of others, and between two looks.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PAUSE: Duration = Duration::from_millis(20);
 /// The alignment of every allocation, as the engine expects.
 const ALIGN: usize = 16;
 /// What the engine's own memory error says; the kernel knows it (fiber.lua).
@@ -41,14 +35,14 @@ struct Heap {
     most: usize,
     /// Use beyond which the hook is armed.
     alarm: usize,
+    /// Stops the fiber that runs, at its next instruction.
+    stop: fn(),
     /// Whether an allocation may be refused: no frame of Rust lies above the protected call.
     refuses: bool,
 }
 
 thread_local! {
     static HEAP: Cell<*mut Heap> = const { Cell::new(ptr::null_mut()) };
-    /// The next instruction of the fiber that runs raises the memory error.
-    static RAISES: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The accounts of this thread's engine.
@@ -69,10 +63,10 @@ pub(crate) struct Accounts {
 
 impl Accounts {
     /// Counts what the engine of this thread allocates from now on, with `used` bytes already in
-    /// use, and limits it.
-    pub(crate) fn open(state: *mut lua_State, used: usize, limit: usize) -> Accounts {
+    /// use, and limits it. `stop` stops the fiber that runs.
+    pub(crate) fn open(state: *mut lua_State, used: usize, limit: usize, stop: fn()) -> Accounts {
         let most = limit.saturating_add(limit / RESERVE);
-        let accounts = Heap { used, limit, most, alarm: limit, refuses: false };
+        let accounts = Heap { used, limit, most, alarm: limit, stop, refuses: false };
         let heap = Box::into_raw(Box::new(accounts));
         HEAP.set(heap);
         // SAFETY: the engine is alive and idle. Both allocators use the global one with the same
@@ -149,7 +143,7 @@ impl Heap {
             return false;
         }
         self.alarm = used.saturating_add(ALARM_STEP);
-        crate::watchdog::fire();
+        (self.stop)();
         true
     }
 }
@@ -157,20 +151,20 @@ impl Heap {
 /// What ran before [`enter_engine`] or [`enter_native`].
 #[derive(Clone, Copy)]
 #[must_use]
-pub(crate) struct Mode(bool);
+pub(crate) struct AllocationMode(bool);
 
 /// The engine runs code of its own from here, under protection: allocations may be refused.
-pub(crate) fn enter_engine() -> Mode {
-    Mode(heap(|heap| std::mem::replace(&mut heap.refuses, true)).unwrap_or_default())
+pub(crate) fn enter_engine() -> AllocationMode {
+    AllocationMode(heap(|heap| std::mem::replace(&mut heap.refuses, true)).unwrap_or_default())
 }
 
 /// Rust works on the engine's stacks from here: no allocation is refused.
-pub(crate) fn enter_native() -> Mode {
-    Mode(heap(|heap| std::mem::replace(&mut heap.refuses, false)).unwrap_or_default())
+pub(crate) fn enter_native() -> AllocationMode {
+    AllocationMode(heap(|heap| std::mem::replace(&mut heap.refuses, false)).unwrap_or_default())
 }
 
 /// What ran before goes on.
-pub(crate) fn leave(mode: Mode) {
+pub(crate) fn leave(mode: AllocationMode) {
     heap(|heap| heap.refuses = mode.0);
 }
 
@@ -195,11 +189,6 @@ pub(crate) fn is_exceeded() -> bool {
     heap(|heap| heap.used > heap.most).unwrap_or_default()
 }
 
-/// The error of native work that stops for want of memory.
-pub(crate) fn error(isolate: &crate::isolate::Isolate) -> runnel_store::Error {
-    crate::fault::Fault::of_engine(&String::from_utf8_lossy(MESSAGE)).into_error(isolate)
-}
-
 /// After a whole collection: whether so little is free that it would have to begin again soon. Sets
 /// the alarm anew.
 pub(crate) fn is_exhausted() -> bool {
@@ -208,51 +197,4 @@ pub(crate) fn is_exhausted() -> bool {
         heap.used > heap.limit - heap.limit / 8
     };
     heap(look).unwrap_or_default()
-}
-
-/// The fiber that runs next raises the memory error at its next instruction.
-pub(crate) fn raise_next() {
-    RAISES.set(true);
-    crate::watchdog::fire();
-}
-
-/// Whether the hook raises the memory error now. Asked once for each [`raise_next`].
-pub(crate) fn takes_raise() -> bool {
-    RAISES.replace(false)
-}
-
-/// Charges a request for objects of the engine before they are made. It waits a moment for memory of
-/// others, of which the garbage is collected meanwhile.
-///
-/// # Errors
-/// Those of [`Context::hold`]; [`Kind::Unavailable`] where the engine has no room for them.
-pub(crate) async fn hold(isolate: &Isolate, call: &Context, bytes: usize) -> Result<()> {
-    if call.exchange.is_none() {
-        return Ok(());
-    }
-    let until = Instant::now() + PATIENCE;
-    let mut charged = false;
-    loop {
-        let refused = match charged {
-            true => None,
-            false => call.hold(bytes).err(),
-        };
-        charged = refused.is_none();
-        if charged && used().saturating_add(bytes) <= limit() {
-            return Ok(());
-        }
-        let refused = refused.unwrap_or_else(no_room);
-        if refused.kind != Kind::Unavailable || Instant::now() >= until {
-            return Err(refused);
-        }
-        while !isolate.collector().relieve(isolate.stack()) {
-            tokio::task::yield_now().await;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-}
-
-fn no_room() -> Error {
-    Error::new(Kind::Unavailable, "the program has no memory left for this request")
-        .with_detail("see --memory")
 }

@@ -7,7 +7,7 @@
 use crate::isolate::Isolate;
 use crate::object::ScriptObject;
 use crate::raw::{Stack, Type};
-use crate::sliced::build::{Source, build_now};
+use crate::sliced::build::{BuildSource, build_now};
 use runnel_store::json::Document;
 use runnel_store::{Answer, Body, Content, EntityTag, Error, Lazy, Store, Value};
 use std::any::Any;
@@ -212,7 +212,7 @@ pub(crate) fn push_content_of(
             object => {
                 if let Some(document) = lazy.as_any().downcast_ref::<Document>() {
                     // Where the program cannot wait; elsewhere it was built in slices before.
-                    let source = Source::of_tape(document.0.clone());
+                    let source = BuildSource::of_tape(document.0.clone());
                     match build_now(isolate, stack, source, origin) {
                         Ok(slot) => {
                             stack.push_kept(slot);

@@ -33,6 +33,8 @@ thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
     /// Whether the hook raised an error in the fiber that runs.
     static RAISED: Cell<bool> = const { Cell::new(false) };
+    /// The hook raises the memory error.
+    static OUT_OF_MEMORY: Cell<bool> = const { Cell::new(false) };
     /// Pushes the error of a passed deadline: set once the kernel is there.
     static DEADLINE_ERROR: Cell<i32> = const { Cell::new(0) };
 }
@@ -151,6 +153,17 @@ pub(crate) fn fire() {
     arm(SIGNAL);
 }
 
+/// The fiber that runs next raises the memory error at its next instruction.
+pub(crate) fn raise_next() {
+    OUT_OF_MEMORY.set(true);
+    fire();
+}
+
+/// Whether the hook raises the memory error now. Asked once for each [`raise_next`].
+pub(crate) fn takes_raise() -> bool {
+    OUT_OF_MEMORY.replace(false)
+}
+
 extern "C" fn arm(_signal: c_int) {
     let state = STATE.get();
     if !state.is_null() {
@@ -165,7 +178,7 @@ unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) 
     // when it leaves by an error or a yield.
     unsafe {
         ffi::lua_sethook(state, None, 0, 0);
-        if crate::memory::takes_raise() {
+        if takes_raise() {
             ffi::lua_checkstack(state, 2);
             crate::raw::Stack(state).push_bytes(crate::memory::MESSAGE);
             ffi::lua_error(state);

@@ -46,7 +46,7 @@ const UNITS: [(&str, f64); 6] = [
 
 /// A row of a table of options.
 #[derive(Debug, PartialEq)]
-struct Row {
+struct OptionRow {
     option: String,
     default: String,
 }
@@ -56,7 +56,7 @@ fn shown<T: Debug>(read: Result<T, runnel_store::Error>) -> Result<String, Strin
 }
 
 /// The rows of the tables of a page that have the columns `option` and `default`.
-fn rows(page: &str, heading: &str) -> Vec<Row> {
+fn rows(page: &str, heading: &str) -> Vec<OptionRow> {
     let (mut rows, mut columns, mut under) = (Vec::new(), None, String::new());
     for line in page.lines() {
         if let Some(name) = line.strip_prefix("## ") {
@@ -75,11 +75,10 @@ fn rows(page: &str, heading: &str) -> Vec<Row> {
                 let names = cells.get(option).copied().unwrap_or_default();
                 let default = cells.get(default).copied().unwrap_or_default();
                 let names = names.split(", ").map(|name| name.trim_matches(['`', ':']));
-                rows.extend(
-                    names
-                        .filter(|name| !name.starts_with('-'))
-                        .map(|name| Row { option: name.to_string(), default: default.to_string() }),
-                );
+                rows.extend(names.filter(|name| !name.starts_with('-')).map(|name| OptionRow {
+                    option: name.to_string(),
+                    default: default.to_string(),
+                }));
             }
             _ => {}
         }
@@ -106,8 +105,8 @@ fn value(cell: &str) -> Option<Value> {
 }
 
 /// What is wrong with a row.
-fn fault(row: &Row, read: Read) -> Option<String> {
-    let Row { option, default } = row;
+fn fault(row: &OptionRow, read: Read) -> Option<String> {
+    let OptionRow { option, default } = row;
     // Who may connect belongs to a socket.
     let beside = (option == "socketMode").then(|| ("socket".to_string(), "a".into()));
     let with = |value: Option<Value>| {

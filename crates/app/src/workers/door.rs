@@ -7,7 +7,9 @@
 
 use crate::handover;
 use futures_util::future::join_all;
-use runnel_http::{Handed, Queue, Reserve, Share, SocketFile, UNIX_PEER, is_out_of_descriptors};
+use runnel_http::{
+    AcceptQueue, Handed, Reserve, Share, SocketFile, UNIX_PEER, is_out_of_descriptors,
+};
 use runnel_store::{Error, Kind, Result};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
@@ -249,9 +251,9 @@ impl Door {
                 if is_ours {
                     runnel_http::close_queue(&listener);
                 }
-                Queue::of_port(listener)?
+                AcceptQueue::of_port(listener)?
             }
-            Accepting::Unix(listener) => Queue::of_unix(listener)?,
+            Accepting::Unix(listener) => AcceptQueue::of_unix(listener)?,
         };
         let mut turn = 0;
         while let Some(handed) = queue.next().await {

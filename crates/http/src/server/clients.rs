@@ -3,12 +3,11 @@
 //! A client is an address of IPv4, or the /64 network of an address of IPv6, which is what a customer of
 //! a provider gets. Opening and closing a connection cost O(log n), a request nothing.
 
-use crate::meter::Meter;
+use crate::meter::{IdleState, Meter};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
-use std::time::Instant;
 
 /// How many clients are searched for a connection that can be given up.
 const CLIENTS: usize = 8;
@@ -32,20 +31,10 @@ impl Client {
     }
 }
 
-/// How a connection could be given up, the first kind before the second, and what has lasted longest
-/// before the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Rest {
-    /// It is between two requests.
-    Idle(Instant),
-    /// Its request has not arrived as a whole.
-    HalfOpen(Instant),
-}
-
 /// The connections of a server by their clients.
 #[derive(Default)]
 pub(super) struct Clients {
-    clients: HashMap<Client, Held>,
+    clients: HashMap<Client, ClientConnections>,
     /// The clients by how many connections they hold. Of those that hold as many, the one that was
     /// searched or has changed last comes first.
     ranks: BTreeSet<(usize, Reverse<u64>, Client)>,
@@ -54,7 +43,7 @@ pub(super) struct Clients {
 }
 
 #[derive(Default)]
-struct Held {
+struct ClientConnections {
     connections: BTreeMap<u64, Rc<Meter>>,
     turn: u64,
     /// Where the next search begins.
@@ -101,7 +90,7 @@ impl Clients {
         })
     }
 
-    fn change(&mut self, client: Client, change: impl FnOnce(&mut Held)) {
+    fn change(&mut self, client: Client, change: impl FnOnce(&mut ClientConnections)) {
         self.turn += 1;
         let held = self.clients.entry(client).or_default();
         self.ranks.remove(&(held.connections.len(), Reverse(held.turn), client));
@@ -114,11 +103,11 @@ impl Clients {
     }
 }
 
-impl Held {
+impl ClientConnections {
     fn spare(&mut self) -> Option<Rc<Meter>> {
         let (before, after) =
             (self.connections.range(..self.next), self.connections.range(self.next..));
-        let mut best: Option<(Rest, &Rc<Meter>)> = None;
+        let mut best: Option<(IdleState, &Rc<Meter>)> = None;
         let mut last = None;
         for (number, meter) in after.chain(before).take(CONNECTIONS) {
             last = Some(*number);
@@ -138,6 +127,7 @@ impl Held {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     fn client(text: &str) -> Client {
         Client::of(SocketAddr::new(text.parse().unwrap(), 1))

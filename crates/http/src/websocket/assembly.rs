@@ -1,7 +1,7 @@
 //! The message that a client is sending, from its first frame to its last.
 
-use super::Fault;
 use super::deflate::Inflate;
+use super::fault::WebSocketFault;
 use super::frame::Opcode;
 use runnel_store::{Held, Kind, Message, Text};
 
@@ -38,10 +38,10 @@ impl Assembly {
     ///
     /// # Errors
     /// The message is too large, or there is no memory.
-    pub(super) fn expect(&mut self, length: u64) -> Result<(), Fault> {
+    pub(super) fn expect(&mut self, length: u64) -> Result<(), WebSocketFault> {
         let before = if self.inflate.is_some() { 0 } else { self.bytes.len() as u64 };
         if before.saturating_add(length) > self.most as u64 {
-            return Err(Fault::TooLarge);
+            return Err(WebSocketFault::TooLarge);
         }
         if self.inflate.is_none() {
             let room = BELIEVED.min(length as usize);
@@ -54,7 +54,7 @@ impl Assembly {
     ///
     /// # Errors
     /// The message is too large, or malformed, or there is no memory.
-    pub(super) fn add(&mut self, payload: &[u8]) -> Result<usize, Fault> {
+    pub(super) fn add(&mut self, payload: &[u8]) -> Result<usize, WebSocketFault> {
         let Assembly { inflate, bytes, held, most, .. } = self;
         let Some(inflate) = inflate else {
             grow(bytes, payload.len(), *most, held)?;
@@ -62,20 +62,20 @@ impl Assembly {
             return Ok(payload.len());
         };
         let taken = inflate.add(payload, bytes, |bytes| decompressed(bytes, *most, held))?;
-        if bytes.len() > *most { Err(Fault::TooLarge) } else { Ok(taken) }
+        if bytes.len() > *most { Err(WebSocketFault::TooLarge) } else { Ok(taken) }
     }
 
     /// Checks the text of a message of which more is to come.
     ///
     /// # Errors
     /// It is not UTF-8, whatever follows.
-    pub(super) fn check(&mut self) -> Result<(), Fault> {
+    pub(super) fn check(&mut self) -> Result<(), WebSocketFault> {
         if !self.is_text {
             return Ok(());
         }
         match std::str::from_utf8(self.bytes.get(self.valid..).unwrap_or_default()) {
             Ok(text) => self.valid += text.len(),
-            Err(error) if error.error_len().is_some() => return Err(Fault::NotUtf8),
+            Err(error) if error.error_len().is_some() => return Err(WebSocketFault::NotUtf8),
             Err(error) => self.valid += error.valid_up_to(),
         }
         Ok(())
@@ -85,19 +85,19 @@ impl Assembly {
     ///
     /// # Errors
     /// As [`Assembly::add`].
-    pub(super) fn finish(mut self) -> Result<(Message, Held), Fault> {
+    pub(super) fn finish(mut self) -> Result<(Message, Held), WebSocketFault> {
         let Assembly { inflate, bytes, held, most, .. } = &mut self;
         if let Some(inflate) = inflate {
             inflate.finish(bytes, |bytes| decompressed(bytes, *most, held))?;
             if bytes.len() > *most {
-                return Err(Fault::TooLarge);
+                return Err(WebSocketFault::TooLarge);
             }
             bytes.shrink_to_fit();
         }
         let message = match self.is_text {
             true => String::from_utf8(self.bytes)
                 .map(|text| Message::Text(Text::from(text)))
-                .map_err(|_| Fault::NotUtf8)?,
+                .map_err(|_| WebSocketFault::NotUtf8)?,
             false => Message::Bytes(self.bytes.into()),
         };
         Ok((message, self.held))
@@ -106,15 +106,20 @@ impl Assembly {
 
 /// Makes room for output of a decompressor, and for one byte more than there may be: so it shows
 /// whether there is more.
-fn decompressed(bytes: &mut Vec<u8>, most: usize, held: &mut Held) -> Result<(), Fault> {
+fn decompressed(bytes: &mut Vec<u8>, most: usize, held: &mut Held) -> Result<(), WebSocketFault> {
     if bytes.len() > most {
-        return Err(Fault::TooLarge);
+        return Err(WebSocketFault::TooLarge);
     }
     grow(bytes, DECOMPRESSED.min(most + 1 - bytes.len()), most + 1, held)
 }
 
 /// Makes room for more bytes, by doubling.
-fn grow(bytes: &mut Vec<u8>, more: usize, most: usize, held: &mut Held) -> Result<(), Fault> {
+fn grow(
+    bytes: &mut Vec<u8>,
+    more: usize,
+    most: usize,
+    held: &mut Held,
+) -> Result<(), WebSocketFault> {
     let needed = bytes.len() + more;
     if needed <= bytes.capacity() {
         return Ok(());
@@ -122,8 +127,8 @@ fn grow(bytes: &mut Vec<u8>, more: usize, most: usize, held: &mut Held) -> Resul
     let capacity = needed.max((bytes.capacity() * 2).min(most));
     let added = held.add_arriving(capacity - bytes.capacity());
     added.map_err(|error| match error.kind {
-        Kind::TooLarge => Fault::TooLarge,
-        _ => Fault::NoMemory,
+        Kind::TooLarge => WebSocketFault::TooLarge,
+        _ => WebSocketFault::NoMemory,
     })?;
     bytes.reserve_exact(capacity - bytes.len());
     Ok(())

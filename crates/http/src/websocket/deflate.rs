@@ -4,7 +4,7 @@
 //! `client_no_context_takeover`). So a connection holds no memory for compression while no message
 //! is under way, and one compressor serves all connections of a worker.
 
-use super::Fault;
+use super::fault::WebSocketFault;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use hyper::header::{HeaderMap, HeaderValue, SEC_WEBSOCKET_EXTENSIONS};
 use std::cell::RefCell;
@@ -133,9 +133,9 @@ impl Inflate {
         &mut self,
         input: &[u8],
         out: &mut Vec<u8>,
-        mut grow: impl FnMut(&mut Vec<u8>) -> Result<(), Fault>,
-    ) -> Result<usize, Fault> {
-        let Some(inflate) = &mut self.0 else { return Err(Fault::Data) };
+        mut grow: impl FnMut(&mut Vec<u8>) -> Result<(), WebSocketFault>,
+    ) -> Result<usize, WebSocketFault> {
+        let Some(inflate) = &mut self.0 else { return Err(WebSocketFault::Data) };
         let (mut taken, start) = (0, out.len());
         loop {
             if out.len() == out.capacity() {
@@ -145,7 +145,7 @@ impl Inflate {
             let (before, had) = (inflate.total_in(), out.len());
             let status = inflate
                 .decompress_vec(rest, out, FlushDecompress::Sync)
-                .map_err(|_| Fault::Data)?;
+                .map_err(|_| WebSocketFault::Data)?;
             let count = (inflate.total_in() - before) as usize;
             taken += count;
             let is_full = out.len() == out.capacity();
@@ -153,7 +153,7 @@ impl Inflate {
                 // A sender may end a stream and begin another (RFC 7692 section 7.2.3.4).
                 inflate.reset(false);
             } else if count == 0 && out.len() == had && !is_full && taken < input.len() {
-                return Err(Fault::Data);
+                return Err(WebSocketFault::Data);
             }
             if taken == input.len() && !is_full || out.len() - start >= TURN {
                 return Ok(taken);
@@ -168,8 +168,8 @@ impl Inflate {
     pub(super) fn finish(
         &mut self,
         out: &mut Vec<u8>,
-        mut grow: impl FnMut(&mut Vec<u8>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
+        mut grow: impl FnMut(&mut Vec<u8>) -> Result<(), WebSocketFault>,
+    ) -> Result<(), WebSocketFault> {
         let mut rest = &TAIL[..];
         loop {
             let taken = self.add(rest, out, &mut grow)?;
@@ -202,7 +202,7 @@ mod tests {
         Some((deflate.window_bits, answer.to_str().unwrap().to_string()))
     }
 
-    fn inflate(input: &[u8]) -> Result<Vec<u8>, Fault> {
+    fn inflate(input: &[u8]) -> Result<Vec<u8>, WebSocketFault> {
         let (mut inflate, mut out, mut at) = (Inflate::new(), Vec::new(), 0);
         let grow = |out: &mut Vec<u8>| {
             out.reserve(1000);
@@ -279,7 +279,7 @@ mod tests {
         ] {
             assert_eq!(inflate(packed).unwrap(), b"Hello", "{packed:?}");
         }
-        assert_eq!(inflate(b"\xff\xff\xff"), Err(Fault::Data));
+        assert_eq!(inflate(b"\xff\xff\xff"), Err(WebSocketFault::Data));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Headers of frames (RFC 6455 section 5.2).
 
-use super::Fault;
+use super::fault::WebSocketFault;
 
 /// The longest header of a frame that a client sends.
 pub(super) const LONGEST_HEADER: usize = 14;
@@ -57,14 +57,14 @@ impl FrameHeader {
     pub(super) fn parse(
         bytes: &[u8],
         compression: bool,
-    ) -> Result<Option<(FrameHeader, usize)>, Fault> {
+    ) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
         let &[first, second, ..] = bytes else { return Ok(None) };
-        let opcode = Opcode::of(first & 0x0f).ok_or(Fault::Protocol)?;
+        let opcode = Opcode::of(first & 0x0f).ok_or(WebSocketFault::Protocol)?;
         let (is_last, is_compressed) = (first & 0x80 != 0, first & 0x40 != 0);
         let may_compress = compression && matches!(opcode, Opcode::Text | Opcode::Binary);
         let is_masked = second & 0x80 != 0;
         if first & 0x30 != 0 || is_compressed && !may_compress || !is_masked {
-            return Err(Fault::Protocol);
+            return Err(WebSocketFault::Protocol);
         }
         let (length, at) = match second & 0x7f {
             126 => match bytes.get(2..4) {
@@ -83,7 +83,7 @@ impl FrameHeader {
             _ => true,
         };
         if !is_shortest || opcode.is_control() && !(is_last && length <= LONGEST_CONTROL) {
-            return Err(Fault::Protocol);
+            return Err(WebSocketFault::Protocol);
         }
         let Some(&[a, b, c, d]) = bytes.get(at..at + 4) else { return Ok(None) };
         let mask = [a, b, c, d];
@@ -141,7 +141,7 @@ pub(super) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
 mod tests {
     use super::*;
 
-    fn parse(bytes: &[u8]) -> Result<Option<(FrameHeader, usize)>, Fault> {
+    fn parse(bytes: &[u8]) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
         FrameHeader::parse(bytes, true)
     }
 
@@ -163,7 +163,7 @@ mod tests {
             b"\x82\xff\0\0\0\0\0\0\xff\xffmask",
             b"\x82\xff\x80\0\0\0\0\0\0\0mask",
         ] {
-            assert_eq!(parse(long), Err(Fault::Protocol), "{long:?}");
+            assert_eq!(parse(long), Err(WebSocketFault::Protocol), "{long:?}");
         }
     }
 
@@ -180,9 +180,9 @@ mod tests {
             b"\x09\x80mask",       // a control frame in pieces
             b"\x89\xfe\0\x7emask", // a long control frame
         ] {
-            assert_eq!(parse(wrong), Err(Fault::Protocol), "{wrong:?}");
+            assert_eq!(parse(wrong), Err(WebSocketFault::Protocol), "{wrong:?}");
         }
-        assert_eq!(FrameHeader::parse(b"\xc1\x80mask", false), Err(Fault::Protocol));
+        assert_eq!(FrameHeader::parse(b"\xc1\x80mask", false), Err(WebSocketFault::Protocol));
         assert!(parse(b"\xc1\x80mask").unwrap().unwrap().0.is_compressed);
     }
 

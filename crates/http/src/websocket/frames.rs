@@ -3,9 +3,9 @@
 //! Input is read into memory of the worker, and only what waits for its turn is kept by the
 //! connection. So an idle connection has no buffer.
 
-use super::Fault;
 use super::assembly::Assembly;
 use super::deflate::{Deflate, LEAST, PIECE};
+use super::fault::WebSocketFault;
 use super::frame::{FrameHeader, LONGEST_HEADER, Opcode, mask, write_header};
 use crate::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// What a client said.
-pub(super) enum Event {
+pub(super) enum SocketEvent {
     /// A whole message, with the memory that it counts for.
     Message(Message, Held),
     /// It closes, with a code and a reason that are to be sent back.
@@ -37,8 +37,8 @@ pub(super) enum Event {
 }
 
 /// How far a piece of input brought us.
-enum Step {
-    Event(Event),
+enum TakeStep {
+    SocketEvent(SocketEvent),
     /// All of it was taken.
     More,
     /// Others should have their turn.
@@ -53,19 +53,19 @@ pub(super) struct Frames {
     /// Input that waits for its turn.
     unread: BytesMut,
     /// The frame that is being received.
-    frame: Option<Frame>,
+    frame: Option<IncomingFrame>,
     /// A header of which a part has come.
     head: [u8; LONGEST_HEADER],
     head_length: usize,
     message: Option<Box<Assembly>>,
     /// The payload of a control frame.
     control: Vec<u8>,
-    outgoing: Outgoing,
+    outgoing: OutgoingFrame,
     pong: Option<Bytes>,
 }
 
 /// A frame that is being received.
-struct Frame {
+struct IncomingFrame {
     header: FrameHeader,
     /// Bytes of its payload that have come.
     received: u64,
@@ -73,7 +73,7 @@ struct Frame {
 
 /// A frame that is being sent.
 #[derive(Default)]
-struct Outgoing {
+struct OutgoingFrame {
     header: ([u8; 10], usize),
     sent: usize,
     payload: Bytes,
@@ -91,17 +91,20 @@ impl Frames {
             head_length: 0,
             message: None,
             control: Vec::new(),
-            outgoing: Outgoing::default(),
+            outgoing: OutgoingFrame::default(),
             pong: None,
         }
     }
 
     /// The next thing that the client says. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> Result<Event, Fault> {
+    pub(super) async fn next(&mut self) -> Result<SocketEvent, WebSocketFault> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Event, Fault>> {
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<SocketEvent, WebSocketFault>> {
         for _ in 0..TURNS {
             // A client that takes nothing is read nevertheless: it may be closing.
             if let Poll::Ready(Err(fault)) = self.poll_flush(context) {
@@ -119,20 +122,20 @@ impl Frames {
                 step
             };
             match step {
-                Step::Event(event) => return Poll::Ready(Ok(event)),
-                Step::More => {}
-                Step::Yield => break,
+                TakeStep::SocketEvent(event) => return Poll::Ready(Ok(event)),
+                TakeStep::More => {}
+                TakeStep::Yield => break,
             }
         }
         context.waker().wake_by_ref();
         Poll::Pending
     }
 
-    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, Fault>> {
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Result<TakeStep, WebSocketFault>> {
         SPACE.with_borrow_mut(|space| {
             let count = match ready!(self.socket.poll_take(space, context)) {
                 Ok(input) if !input.is_empty() => input.len(),
-                _ => return Poll::Ready(Err(Fault::Gone)),
+                _ => return Poll::Ready(Err(WebSocketFault::Gone)),
             };
             let input = space.get_mut(..count).unwrap_or_default();
             let (taken, step) = self.take(input)?;
@@ -144,13 +147,13 @@ impl Frames {
     }
 
     /// Takes input up to the next event, and answers how much of it.
-    fn take(&mut self, input: &mut [u8]) -> Result<(usize, Step), Fault> {
+    fn take(&mut self, input: &mut [u8]) -> Result<(usize, TakeStep), WebSocketFault> {
         let mut at = 0;
         loop {
             let rest = input.get_mut(at..).unwrap_or_default();
             let Some(frame) = &mut self.frame else {
                 if rest.is_empty() {
-                    return Ok((at, Step::More));
+                    return Ok((at, TakeStep::More));
                 }
                 at += self.take_header(rest)?;
                 continue;
@@ -176,19 +179,19 @@ impl Frames {
             at += taken;
             let is_over = frame.received == frame.header.length;
             if is_over && let Some(event) = self.end_frame()? {
-                return Ok((at, Step::Event(event)));
+                return Ok((at, TakeStep::SocketEvent(event)));
             }
             if !is_over {
                 if let Some(message) = &mut self.message {
                     message.check()?;
                 }
-                return Ok((at, if taken < count { Step::Yield } else { Step::More }));
+                return Ok((at, if taken < count { TakeStep::Yield } else { TakeStep::More }));
             }
         }
     }
 
     /// Takes bytes of a header, which may have come in part before.
-    fn take_header(&mut self, input: &[u8]) -> Result<usize, Fault> {
+    fn take_header(&mut self, input: &[u8]) -> Result<usize, WebSocketFault> {
         let had = self.head_length;
         let count = input.len().min(LONGEST_HEADER - had);
         self.head[had..had + count].copy_from_slice(&input[..count]);
@@ -202,42 +205,42 @@ impl Frames {
         Ok(size - had)
     }
 
-    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), Fault> {
+    fn begin_frame(&mut self, header: FrameHeader) -> Result<(), WebSocketFault> {
         if !header.opcode.is_control() {
             let continues = header.opcode == Opcode::Continuation;
             if continues != self.message.is_some() {
-                return Err(Fault::Protocol);
+                return Err(WebSocketFault::Protocol);
             }
             let message = self.message.get_or_insert_with(|| {
                 Box::new(Assembly::new(header.opcode, header.is_compressed, self.most))
             });
             message.expect(header.length)?;
         }
-        self.frame = Some(Frame { header, received: 0 });
+        self.frame = Some(IncomingFrame { header, received: 0 });
         Ok(())
     }
 
     /// The whole payload of a frame has come.
-    fn end_frame(&mut self) -> Result<Option<Event>, Fault> {
-        let Some(Frame { header, .. }) = self.frame.take() else { return Ok(None) };
+    fn end_frame(&mut self) -> Result<Option<SocketEvent>, WebSocketFault> {
+        let Some(IncomingFrame { header, .. }) = self.frame.take() else { return Ok(None) };
         match header.opcode {
             Opcode::Ping => {
                 // Only the last ping needs an answer (RFC 6455 section 5.5.3).
                 self.pong = Some(std::mem::take(&mut self.control).into());
-                Ok(Some(Event::Alive))
+                Ok(Some(SocketEvent::Alive))
             }
             Opcode::Pong => {
                 self.control = Vec::new();
-                Ok(Some(Event::Alive))
+                Ok(Some(SocketEvent::Alive))
             }
             Opcode::Close => {
                 check_close(&self.control)?;
-                Ok(Some(Event::Close(std::mem::take(&mut self.control).into())))
+                Ok(Some(SocketEvent::Close(std::mem::take(&mut self.control).into())))
             }
             _ if header.is_last => {
                 let Some(message) = self.message.take() else { return Ok(None) };
                 let (message, held) = message.finish()?;
-                Ok(Some(Event::Message(message, held)))
+                Ok(Some(SocketEvent::Message(message, held)))
             }
             _ => match &mut self.message {
                 Some(message) => message.check().map(|()| None),
@@ -247,7 +250,7 @@ impl Frames {
     }
 
     /// Sends a message.
-    pub(super) async fn send(&mut self, message: Message) -> Result<(), Fault> {
+    pub(super) async fn send(&mut self, message: Message) -> Result<(), WebSocketFault> {
         let (opcode, payload) = match message {
             Message::Text(text) => (Opcode::Text, text.into_bytes()),
             Message::Bytes(bytes) => (Opcode::Binary, bytes),
@@ -266,7 +269,7 @@ impl Frames {
         deflate: Deflate,
         mut opcode: Opcode,
         mut payload: Bytes,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), WebSocketFault> {
         loop {
             let piece = payload.split_to(payload.len().min(PIECE));
             let (is_first, is_last) = (opcode != Opcode::Continuation, payload.is_empty());
@@ -286,7 +289,11 @@ impl Frames {
     }
 
     /// Sends a frame that is no part of a larger message.
-    pub(super) async fn send_frame(&mut self, opcode: Opcode, payload: Bytes) -> Result<(), Fault> {
+    pub(super) async fn send_frame(
+        &mut self,
+        opcode: Opcode,
+        payload: Bytes,
+    ) -> Result<(), WebSocketFault> {
         poll_fn(|context| self.poll_flush(context)).await?;
         self.begin_outgoing(opcode, true, false, payload);
         poll_fn(|context| self.poll_flush(context)).await
@@ -300,27 +307,27 @@ impl Frames {
         payload: Bytes,
     ) {
         let header = write_header(opcode, is_last, is_compressed, payload.len());
-        self.outgoing = Outgoing { header, sent: 0, payload };
+        self.outgoing = OutgoingFrame { header, sent: 0, payload };
     }
 
     /// Writes what waits, and a pong that is due between two frames.
-    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
+    fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), WebSocketFault>> {
         loop {
             while self.outgoing.is_left() {
                 let slices = self.outgoing.slices();
                 match ready!(self.socket.poll_write_slices(&slices, context)) {
                     Ok(count @ 1..) => self.outgoing.advance(count),
-                    _ => return Poll::Ready(Err(Fault::Gone)),
+                    _ => return Poll::Ready(Err(WebSocketFault::Gone)),
                 }
             }
             // What was sent is not kept.
-            self.outgoing = Outgoing::default();
+            self.outgoing = OutgoingFrame::default();
             match self.pong.take() {
                 Some(payload) => self.begin_outgoing(Opcode::Pong, true, false, payload),
                 None => break,
             }
         }
-        self.socket.poll_flush_all(context).map_err(|_| Fault::Gone)
+        self.socket.poll_flush_all(context).map_err(|_| WebSocketFault::Gone)
     }
 
     /// Says that nothing more is written, and throws away what comes until the client closes.
@@ -336,7 +343,7 @@ impl Frames {
     }
 }
 
-impl Outgoing {
+impl OutgoingFrame {
     fn is_left(&self) -> bool {
         self.sent < self.header.1 || !self.payload.is_empty()
     }
@@ -356,14 +363,14 @@ impl Outgoing {
 
 /// Checks the payload of a close: nothing, or a code that may be sent and a text (RFC 6455 section
 /// 5.5.1 and 7.4).
-fn check_close(payload: &[u8]) -> Result<(), Fault> {
+fn check_close(payload: &[u8]) -> Result<(), WebSocketFault> {
     let (code, reason) = match payload {
         [] => return Ok(()),
-        [_] => return Err(Fault::Protocol),
+        [_] => return Err(WebSocketFault::Protocol),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
-        return Err(Fault::Protocol);
+        return Err(WebSocketFault::Protocol);
     }
-    std::str::from_utf8(reason).map(|_| ()).map_err(|_| Fault::NotUtf8)
+    std::str::from_utf8(reason).map(|_| ()).map_err(|_| WebSocketFault::NotUtf8)
 }

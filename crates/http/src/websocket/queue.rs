@@ -17,7 +17,7 @@ const MOST_MESSAGES: usize = 16;
 const MOST_BYTES: usize = 256 * 1024;
 
 #[derive(Default)]
-struct Queue {
+struct MessageQueue {
     messages: RefCell<VecDeque<(Message, Held)>>,
     bytes: Cell<usize>,
     /// The giver is gone: nothing more comes.
@@ -28,7 +28,7 @@ struct Queue {
     taker: Cell<Option<Waker>>,
 }
 
-impl Queue {
+impl MessageQueue {
     fn has_room(&self) -> bool {
         self.messages.borrow().len() < MOST_MESSAGES && self.bytes.get() < MOST_BYTES
     }
@@ -41,15 +41,15 @@ fn wake(waker: &Cell<Option<Waker>>) {
 }
 
 /// Both ends of an empty queue.
-pub(super) fn queue() -> (Giver, Taker) {
-    let queue = Rc::<Queue>::default();
-    (Giver(queue.clone()), Taker(queue))
+pub(super) fn queue() -> (MessageSender, MessageReceiver) {
+    let queue = Rc::<MessageQueue>::default();
+    (MessageSender(queue.clone()), MessageReceiver(queue))
 }
 
 /// Where messages are put in. Dropping it ends the queue once it is empty.
-pub(super) struct Giver(Rc<Queue>);
+pub(super) struct MessageSender(Rc<MessageQueue>);
 
-impl Giver {
+impl MessageSender {
     /// Waits for room, or until nobody takes messages any more.
     pub(super) async fn ready(&self) {
         poll_fn(|context| {
@@ -75,7 +75,7 @@ impl Giver {
     }
 }
 
-impl Drop for Giver {
+impl Drop for MessageSender {
     fn drop(&mut self) {
         self.0.ended.set(true);
         wake(&self.0.taker);
@@ -83,9 +83,9 @@ impl Drop for Giver {
 }
 
 /// Where messages are taken out.
-pub(super) struct Taker(Rc<Queue>);
+pub(super) struct MessageReceiver(Rc<MessageQueue>);
 
-impl Stream for Taker {
+impl Stream for MessageReceiver {
     type Item = Result<Message>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -103,7 +103,7 @@ impl Stream for Taker {
     }
 }
 
-impl Drop for Taker {
+impl Drop for MessageReceiver {
     fn drop(&mut self) {
         self.0.left.set(true);
         self.0.messages.take();

@@ -1,9 +1,9 @@
 //! A WebSocket from its handshake to its end: frames on one side, a port on the other.
 
-use super::Fault;
+use super::fault::WebSocketFault;
 use super::frame::Opcode;
-use super::frames::{Event, Frames};
-use super::queue::{Giver, queue};
+use super::frames::{Frames, SocketEvent};
+use super::queue::{MessageSender, queue};
 use crate::meter::Meter;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -35,46 +35,50 @@ enum End {
     Broken(u16, &'static str),
 }
 
-impl From<Fault> for End {
+impl From<WebSocketFault> for End {
     /// The codes of RFC 6455 section 7.4.1.
-    fn from(fault: Fault) -> End {
+    fn from(fault: WebSocketFault) -> End {
         match fault {
-            Fault::Protocol => End::Broken(1002, "the frames are malformed"),
-            Fault::NotUtf8 => End::Broken(1007, "a text is not UTF-8"),
-            Fault::Data => End::Broken(1007, "a compressed message is malformed"),
-            Fault::TooLarge => End::Broken(1009, "the message is too large"),
-            Fault::NoMemory => End::Broken(1013, "the server has no memory for the message"),
-            Fault::Gone => End::Gone,
+            WebSocketFault::Protocol => End::Broken(1002, "the frames are malformed"),
+            WebSocketFault::NotUtf8 => End::Broken(1007, "a text is not UTF-8"),
+            WebSocketFault::Data => End::Broken(1007, "a compressed message is malformed"),
+            WebSocketFault::TooLarge => End::Broken(1009, "the message is too large"),
+            WebSocketFault::NoMemory => {
+                End::Broken(1013, "the server has no memory for the message")
+            }
+            WebSocketFault::Gone => End::Gone,
         }
     }
 }
 
 /// Goes on until one of both sides ends it.
 pub(super) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>) {
-    let (giver, taker) = queue();
+    let (sender, taker) = queue();
     let mut outgoing = port.open(Box::pin(taker));
     drop(port);
-    let end = converse(&mut frames, &giver, &mut outgoing, &meter).await;
+    let end = converse(&mut frames, &sender, &mut outgoing, &meter).await;
     match end {
         End::Client(payload) => {
             // What was said before is still heard.
-            drop(giver);
+            drop(sender);
             let _ = timeout(PARTING, frames.send_frame(Opcode::Close, payload)).await;
             let rest = async { while let Some(Ok(_)) = outgoing.next().await {} };
             let _ = timeout(DRAINING, rest).await;
         }
         End::Gone => {}
         End::Ours(code, reason) => {
-            drop((giver, outgoing));
+            drop((sender, outgoing));
             let parting = async {
                 if close(&mut frames, code, reason).await.is_ok() {
-                    while let Ok(Event::Alive | Event::Message(..)) = frames.next().await {}
+                    while let Ok(SocketEvent::Alive | SocketEvent::Message(..)) =
+                        frames.next().await
+                    {}
                 }
             };
             let _ = timeout(PARTING, parting).await;
         }
         End::Broken(code, reason) => {
-            drop((giver, outgoing));
+            drop((sender, outgoing));
             let parting = async {
                 if close(&mut frames, code, reason).await.is_ok() {
                     frames.part().await;
@@ -85,14 +89,14 @@ pub(super) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>
     }
 }
 
-async fn close(frames: &mut Frames, code: u16, reason: &str) -> Result<(), Fault> {
+async fn close(frames: &mut Frames, code: u16, reason: &str) -> Result<(), WebSocketFault> {
     let payload = [&code.to_be_bytes(), reason.as_bytes()].concat();
     frames.send_frame(Opcode::Close, payload.into()).await
 }
 
 async fn converse(
     frames: &mut Frames,
-    giver: &Giver,
+    sender: &MessageSender,
     outgoing: &mut Messages,
     meter: &Rc<Meter>,
 ) -> End {
@@ -101,12 +105,12 @@ async fn converse(
     loop {
         let next_look = heard + if asked { SILENCE } else { PING };
         tokio::select! {
-            event = next_event(frames, giver) => {
+            event = next_event(frames, sender) => {
                 (heard, asked) = (Instant::now(), false);
                 match event {
-                    Ok(Event::Message(message, held)) => giver.give(message, held),
-                    Ok(Event::Alive) => {}
-                    Ok(Event::Close(payload)) => return End::Client(payload),
+                    Ok(SocketEvent::Message(message, held)) => sender.give(message, held),
+                    Ok(SocketEvent::Alive) => {}
+                    Ok(SocketEvent::Close(payload)) => return End::Client(payload),
                     Err(fault) => return fault.into(),
                 }
             }
@@ -126,7 +130,7 @@ async fn converse(
             }
             () = stopping(meter) => return End::Ours(1001, "the server stops"),
             () = sleep_until(next_look) => {
-                if asked && giver.has_room() {
+                if asked && sender.has_room() {
                     return End::Gone;
                 }
                 if frames.send_frame(Opcode::Ping, Bytes::new()).await.is_err() {
@@ -140,8 +144,11 @@ async fn converse(
 
 /// The next thing that the client says, once there is room for a message. There is where nobody
 /// takes messages any more: the client's last word is still waited for.
-async fn next_event(frames: &mut Frames, giver: &Giver) -> Result<Event, Fault> {
-    giver.ready().await;
+async fn next_event(
+    frames: &mut Frames,
+    sender: &MessageSender,
+) -> Result<SocketEvent, WebSocketFault> {
+    sender.ready().await;
     frames.next().await
 }
 

@@ -3,7 +3,7 @@
 use super::stores::attempt;
 use crate::isolate::Isolate;
 use crate::native::{Arguments, Given, Native, Reply};
-use crate::sliced::build::{Source, build_now, build_tape};
+use crate::sliced::build::{BuildSource, build_now, build_tape};
 use crate::sliced::json::{Unwritten, json_of_top, too_deep};
 use crate::value::Origin;
 use bytes::Bytes;
@@ -39,7 +39,8 @@ fn parse_json(isolate: &Isolate, arguments: Arguments) -> Reply {
     let sent = call.from_client.as_ref().and_then(body).cloned();
     if text.len() <= AT_ONCE || !stack.can_wait() {
         let (tape, origin) = attempt!(parsed(text, sent.as_ref()));
-        let slot = attempt!(build_now(isolate, stack, Source::of_tape(Arc::new(tape)), origin));
+        let slot =
+            attempt!(build_now(isolate, stack, BuildSource::of_tape(Arc::new(tape)), origin));
         return Reply::Now(Given::Kept(slot));
     }
     let isolate = isolate.clone();

@@ -59,7 +59,7 @@ fn measure(value: &Value, size: &mut TapeSize) {
 }
 
 /// Where the values come from.
-pub(crate) enum Source {
+pub(crate) enum BuildSource {
     Tape { tape: Arc<Tape>, at: usize },
     Value(Vec<Remaining>),
 }
@@ -71,13 +71,13 @@ pub(crate) enum Remaining {
     Fields(std::vec::IntoIter<(String, Value)>, Option<Value>),
 }
 
-impl Source {
-    pub(crate) fn of_tape(tape: Arc<Tape>) -> Source {
-        Source::Tape { tape, at: 0 }
+impl BuildSource {
+    pub(crate) fn of_tape(tape: Arc<Tape>) -> BuildSource {
+        BuildSource::Tape { tape, at: 0 }
     }
 
-    pub(crate) fn of_value(value: Value) -> Source {
-        Source::Value(vec![Remaining::One(Some(value))])
+    pub(crate) fn of_value(value: Value) -> BuildSource {
+        BuildSource::Value(vec![Remaining::One(Some(value))])
     }
 }
 
@@ -90,7 +90,7 @@ enum Pushed {
 }
 
 /// Positions of a collection that is being filled.
-struct Frame {
+struct OpenCollection {
     is_record: bool,
     /// Where its table lies.
     table: c_int,
@@ -111,18 +111,23 @@ const KEYS_ABOVE: c_int = 2;
 const MAP_ABOVE: c_int = 4;
 
 /// Builds one object. It leaves that on its stack, above what lay there before.
-pub(crate) struct Builder {
+pub(crate) struct ObjectBuilder {
     isolate: Isolate,
     stack: Stack,
     base: c_int,
-    source: Source,
-    frames: Vec<Frame>,
+    source: BuildSource,
+    frames: Vec<OpenCollection>,
     began: bool,
     origin: Origin,
 }
 
-impl Builder {
-    pub(crate) fn new(isolate: &Isolate, stack: Stack, source: Source, origin: Origin) -> Builder {
+impl ObjectBuilder {
+    pub(crate) fn new(
+        isolate: &Isolate,
+        stack: Stack,
+        source: BuildSource,
+        origin: Origin,
+    ) -> ObjectBuilder {
         stack.reserve(24);
         let base = stack.top();
         for name in ["_keys", "_map", "_n", "_sent"] {
@@ -132,7 +137,7 @@ impl Builder {
         stack.push_kept(isolate.slots().dictionary);
         stack.push_kept(isolate.slots().null);
         let isolate = isolate.clone();
-        Builder { isolate, stack, base, source, frames: Vec::new(), began: false, origin }
+        ObjectBuilder { isolate, stack, base, source, frames: Vec::new(), began: false, origin }
     }
 
     /// Goes on until the slice is over or the object is complete; answers whether it is.
@@ -178,12 +183,12 @@ impl Builder {
         let (stack, null) = (self.stack, self.base + NULL);
         let nil = move || if within { stack.push_copy(null) } else { stack.push_nil() };
         match &mut self.source {
-            Source::Tape { tape, at } => {
+            BuildSource::Tape { tape, at } => {
                 let (node, next) = tape.node(*at);
                 *at = next;
                 push_node(&self.isolate, stack, node, nil)
             }
-            Source::Value(remaining) => match Source::next_value(remaining) {
+            BuildSource::Value(remaining) => match BuildSource::next_value(remaining) {
                 Value::Nil => {
                     nil();
                     Pushed::Leaf(0)
@@ -237,13 +242,13 @@ impl Builder {
     }
 
     fn push_frame(&mut self, is_record: bool, left: usize) {
-        self.frames.push(Frame { is_record, table: self.stack.top(), next: 1, left });
+        self.frames.push(OpenCollection { is_record, table: self.stack.top(), next: 1, left });
     }
 
     /// Completes the innermost collection, which remains on top.
     fn end(&mut self) {
         let Some(frame) = self.frames.pop() else { return };
-        if let Source::Value(remaining) = &mut self.source {
+        if let BuildSource::Value(remaining) = &mut self.source {
             remaining.pop();
         }
         let (stack, table) = (self.stack, frame.table);
@@ -307,18 +312,18 @@ fn push_node(isolate: &Isolate, stack: Stack, node: Node<'_>, nil: impl Fn()) ->
     Pushed::Leaf(0)
 }
 
-impl Source {
+impl BuildSource {
     /// Pushes the name of the field whose value is next.
     fn push_name(&mut self, stack: Stack) {
         match self {
-            Source::Tape { tape, at } => {
+            BuildSource::Tape { tape, at } => {
                 let (node, next) = tape.node(*at);
                 *at = next;
                 if let Node::Text(name) = node {
                     stack.push_bytes(name.as_bytes());
                 }
             }
-            Source::Value(remaining) => {
+            BuildSource::Value(remaining) => {
                 if let Some(Remaining::Fields(fields, value)) = remaining.last_mut()
                     && let Some((name, next)) = fields.next()
                 {
@@ -343,21 +348,25 @@ impl Source {
 pub(crate) fn build_now(
     isolate: &Isolate,
     stack: Stack,
-    source: Source,
+    source: BuildSource,
     origin: Origin,
 ) -> Result<Slot, Error> {
-    let mut builder = Builder::new(isolate, stack, source, origin);
+    let mut builder = ObjectBuilder::new(isolate, stack, source, origin);
     builder.step(&mut Slice::endless())?;
     builder.finish();
     Ok(stack.keep())
 }
 
 /// Builds an object in slices.
-pub(crate) async fn build(isolate: Isolate, source: Source, origin: Origin) -> Result<Slot, Error> {
+pub(crate) async fn build(
+    isolate: Isolate,
+    source: BuildSource,
+    origin: Origin,
+) -> Result<Slot, Error> {
     let workspace = Workspace::new(&isolate);
-    let mut builder = Builder::new(&isolate, workspace.stack, source, origin);
+    let mut builder = ObjectBuilder::new(&isolate, workspace.stack, source, origin);
     super::run(&isolate, |slice| match crate::memory::is_exceeded() {
-        true => Err(crate::memory::error(&isolate)),
+        true => Err(super::out_of_memory(&isolate)),
         false => Ok(builder.step(slice)?.then_some(())),
     })
     .await?;
@@ -372,8 +381,8 @@ pub(crate) async fn build_tape(
     tape: Arc<Tape>,
     origin: Origin,
 ) -> Result<Slot, Error> {
-    crate::memory::hold(&isolate, call, engine_bytes(tape.size())).await?;
-    build(isolate, Source::of_tape(tape), origin).await
+    super::hold(&isolate, call, engine_bytes(tape.size())).await?;
+    build(isolate, BuildSource::of_tape(tape), origin).await
 }
 
 /// Whether content is so large that its objects are made in slices.
@@ -396,8 +405,8 @@ pub(crate) async fn build_content(
         Body::Value(value) => {
             let mut size = TapeSize::default();
             measure(&value, &mut size);
-            crate::memory::hold(&isolate, &call, engine_bytes(size)).await?;
-            build(isolate.clone(), Source::of_value(value), origin).await?
+            super::hold(&isolate, &call, engine_bytes(size)).await?;
+            build(isolate.clone(), BuildSource::of_value(value), origin).await?
         }
         Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<Document>() {
             Some(document) => {
@@ -512,7 +521,7 @@ mod tests {
                 .run_lua("collectgarbage() collectgarbage() collectgarbage('stop')", "x")
                 .unwrap();
             let before = crate::memory::used();
-            let source = Source::of_tape(tape);
+            let source = BuildSource::of_tape(tape);
             let slot = build_now(&isolate, stack, source, Origin::Program).unwrap();
             let taken = (crate::memory::used() - before) as f64;
             stack.release(slot);

@@ -1,6 +1,6 @@
 //! Objects of the engine as plain data.
 
-use super::walk::{Leaf, Sink, Walk};
+use super::walk::{Leaf, Walk, WalkSink};
 use super::{Slice, Workspace};
 use crate::isolate::Isolate;
 use crate::json::Plan;
@@ -10,7 +10,7 @@ use runnel_store::{Answer, Error, Kind, Value};
 
 /// The values that were read, those of incomplete collections last.
 #[derive(Default)]
-struct Data {
+struct PlainData {
     values: Vec<Value>,
     names: Vec<String>,
     /// Where the values of each incomplete collection begin.
@@ -19,7 +19,7 @@ struct Data {
     bytes: usize,
 }
 
-impl Sink for Data {
+impl WalkSink for PlainData {
     type Stop = Error;
 
     fn leaf(&mut self, leaf: Leaf<'_>) -> Result<(), Error> {
@@ -103,7 +103,7 @@ impl Sink for Data {
 /// The object on top of the stack, which is popped, as plain data: at once where that is soon done,
 /// in slices otherwise.
 pub(crate) fn data_of_top(isolate: &Isolate, stack: Stack) -> Answer<Value> {
-    let mut walk = Walk::new(isolate, stack, Data::default());
+    let mut walk = Walk::new(isolate, stack, PlainData::default());
     match walk.step(&mut Slice::first(stack)) {
         Ok(true) => Answer::ok(walk.sink.values.pop().unwrap_or_default()),
         Ok(false) => {
@@ -124,7 +124,7 @@ pub(crate) fn data_of_top(isolate: &Isolate, stack: Stack) -> Answer<Value> {
 
 /// The same in any case at once.
 pub(crate) fn data_of_top_now(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
-    let mut walk = Walk::new(isolate, stack, Data::default());
+    let mut walk = Walk::new(isolate, stack, PlainData::default());
     let outcome = walk.step(&mut Slice::endless());
     walk.clear();
     outcome.map(|_| walk.sink.values.pop().unwrap_or_default())

@@ -1,6 +1,6 @@
 //! JSON of objects, straight from the engine's tables into a buffer.
 
-use super::walk::{Leaf, Sink, Walk};
+use super::walk::{Leaf, Walk, WalkSink};
 use super::{Slice, Workspace};
 use crate::isolate::Isolate;
 use crate::json::{Plan, write_number};
@@ -21,7 +21,7 @@ pub(crate) enum Unwritten {
 /// The JSON text, as far as it is written.
 struct JsonText(Vec<u8>);
 
-impl Sink for JsonText {
+impl WalkSink for JsonText {
     type Stop = Unwritten;
 
     fn leaf(&mut self, leaf: Leaf<'_>) -> Result<(), Unwritten> {

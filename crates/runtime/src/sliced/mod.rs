@@ -14,11 +14,12 @@ pub(crate) mod data;
 pub(crate) mod json;
 pub(crate) mod walk;
 
+use crate::fault::Fault;
 use crate::isolate::Isolate;
 use crate::raw::{Slot, Stack};
 use crate::scheduler::{Scheduler, Ticket};
 use crate::watchdog::SLICE;
-use runnel_store::Error;
+use runnel_store::{Context, Error, Kind};
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -29,6 +30,9 @@ const UNITS: u32 = 128;
 const UNIT_BYTES: usize = 256;
 /// How long an operation may run before it is a matter of slices.
 const AT_ONCE: Duration = Duration::from_millis(1);
+/// How long a request waits for memory of others, and between two looks.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The time of one slice.
 pub(crate) struct Slice {
@@ -92,13 +96,54 @@ async fn room(isolate: &Isolate) -> Result<(), Error> {
     while crate::memory::is_over() {
         if isolate.collector().relieve(isolate.stack()) {
             return match crate::memory::is_exhausted() {
-                true => Err(crate::memory::error(isolate)),
+                true => Err(out_of_memory(isolate)),
                 false => Ok(()),
             };
         }
         tokio::task::yield_now().await;
     }
     Ok(())
+}
+
+/// The error of native work that stops for want of memory.
+fn out_of_memory(isolate: &Isolate) -> Error {
+    Fault::of_engine(&String::from_utf8_lossy(crate::memory::MESSAGE)).into_error(isolate)
+}
+
+/// Charges a request for objects of the engine before they are made. It waits a moment for memory of
+/// others, of which the garbage is collected meanwhile.
+///
+/// # Errors
+/// Those of [`Context::hold`]; [`Kind::Unavailable`] where the engine has no room for them.
+pub(crate) async fn hold(isolate: &Isolate, call: &Context, bytes: usize) -> Result<(), Error> {
+    if call.exchange.is_none() {
+        return Ok(());
+    }
+    let until = Instant::now() + PATIENCE;
+    let mut charged = false;
+    loop {
+        let refused = match charged {
+            true => None,
+            false => call.hold(bytes).err(),
+        };
+        charged = refused.is_none();
+        if charged && crate::memory::used().saturating_add(bytes) <= crate::memory::limit() {
+            return Ok(());
+        }
+        let refused = refused.unwrap_or_else(no_room);
+        if refused.kind != Kind::Unavailable || Instant::now() >= until {
+            return Err(refused);
+        }
+        while !isolate.collector().relieve(isolate.stack()) {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn no_room() -> Error {
+    Error::new(Kind::Unavailable, "the program has no memory left for this request")
+        .with_detail("see --memory")
 }
 
 /// Waits in line, where there is one.

@@ -28,7 +28,7 @@ pub(crate) enum Leaf<'a> {
 }
 
 /// Receives what a walk meets, in its order.
-pub(crate) trait Sink {
+pub(crate) trait WalkSink {
     /// Why it stops.
     type Stop;
 
@@ -52,7 +52,7 @@ pub(crate) trait Sink {
 }
 
 /// A collection that is being walked through; its tables lie on the stack, counted from the base.
-enum Frame {
+enum WalkFrame {
     List {
         table: c_int,
         next: usize,
@@ -84,14 +84,14 @@ pub(crate) struct Walk<S> {
     stack: Stack,
     /// The root lies above it.
     base: c_int,
-    frames: Vec<Frame>,
+    frames: Vec<WalkFrame>,
     began: bool,
     /// The last object's class: lists hold objects of one class, mostly.
     last: Option<Known>,
     pub(crate) sink: S,
 }
 
-impl<S: Sink> Walk<S> {
+impl<S: WalkSink> Walk<S> {
     /// A walk through the object on top of the stack, which it will pop.
     pub(crate) fn new(isolate: &Isolate, stack: Stack, sink: S) -> Walk<S> {
         let isolate = isolate.clone();
@@ -137,7 +137,7 @@ impl<S: Sink> Walk<S> {
                 return Ok(!std::mem::replace(&mut self.began, true));
             };
             let bottom = match frame {
-                Frame::List { table, next } => {
+                WalkFrame::List { table, next } => {
                     *next += 1;
                     stack.get_element(base + *table, *next);
                     if stack.kind(-1) != Type::Nil {
@@ -147,14 +147,14 @@ impl<S: Sink> Walk<S> {
                     self.sink.end_list();
                     *table
                 }
-                Frame::Dictionary { keys, next, is_first } => {
+                WalkFrame::Dictionary { keys, next, is_first } => {
                     match next_entry(stack, base + *keys, next, &mut self.sink, is_first) {
                         true => return Ok(true),
                         false => self.sink.end_record(),
                     }
                     *keys
                 }
-                Frame::Object { table, plan, next } => {
+                WalkFrame::Object { table, plan, next } => {
                     if let Some(field) = plan.fields.get(*next) {
                         self.sink.field(plan, *next);
                         *next += 1;
@@ -198,7 +198,7 @@ impl<S: Sink> Walk<S> {
             TableKind::Null => self.sink.leaf(Leaf::Nil)?,
             TableKind::Array => {
                 self.sink.begin_list();
-                self.frames.push(Frame::List { table, next: 0 });
+                self.frames.push(WalkFrame::List { table, next: 0 });
                 return Ok(());
             }
             TableKind::Dictionary => {
@@ -207,13 +207,13 @@ impl<S: Sink> Walk<S> {
                 stack.field(-2, "_map");
                 // The dictionary itself is not needed any more.
                 stack.remove(-3);
-                self.frames.push(Frame::Dictionary { keys: table, next: 0, is_first: true });
+                self.frames.push(WalkFrame::Dictionary { keys: table, next: 0, is_first: true });
                 return Ok(());
             }
             TableKind::Object => {
                 self.sink.begin_object(known.plan.as_deref())?;
                 let plan = known.plan.unwrap_or_default();
-                self.frames.push(Frame::Object { table, plan, next: 0 });
+                self.frames.push(WalkFrame::Object { table, plan, next: 0 });
                 return Ok(());
             }
             TableKind::Date => {
@@ -261,7 +261,7 @@ fn next_entry(
     stack: Stack,
     keys: c_int,
     next: &mut usize,
-    sink: &mut impl Sink,
+    sink: &mut impl WalkSink,
     is_first: &mut bool,
 ) -> bool {
     loop {

@@ -26,13 +26,13 @@ const FEW_FIELDS: usize = 16;
 /// JSON or not UTF-8, for numbers that no float can hold, and for half a surrogate pair;
 /// [`Kind::TooLarge`] beyond [`MAX_DEPTH`] and [`MAX_DIGITS`].
 pub fn parse(json: &[u8]) -> Result<Value> {
-    let mut values = Values::default();
+    let mut values = ValueBuilder::default();
     parse_into(json, &mut values)?;
     Ok(values.values.pop().unwrap_or_default())
 }
 
 /// Receives what a JSON text says, in its order.
-pub(super) trait Sink {
+pub(super) trait JsonSink {
     /// Null, a boolean, an integer or a float.
     fn simple(&mut self, value: Value);
     /// The digits of an integer beyond 64 bits.
@@ -47,7 +47,7 @@ pub(super) trait Sink {
 }
 
 /// Reads a JSON text into a sink. Where a name stands twice in a record, the sink is told of both.
-pub(super) fn parse_into(json: &[u8], sink: &mut impl Sink) -> Result<()> {
+pub(super) fn parse_into(json: &[u8], sink: &mut impl JsonSink) -> Result<()> {
     let text = match std::str::from_utf8(json) {
         Ok(text) => text,
         Err(error) => {
@@ -74,13 +74,13 @@ pub(super) fn parse_into(json: &[u8], sink: &mut impl Sink) -> Result<()> {
 
 /// Makes a value of it.
 #[derive(Default)]
-struct Values {
+struct ValueBuilder {
     values: Vec<Value>,
     /// Names of the records that are not complete.
     names: Vec<String>,
 }
 
-impl Sink for Values {
+impl JsonSink for ValueBuilder {
     fn simple(&mut self, value: Value) {
         self.values.push(value);
     }
@@ -122,7 +122,7 @@ struct Parser<'a, S> {
     sink: &'a mut S,
 }
 
-impl<'a, S: Sink> Parser<'a, S> {
+impl<'a, S: JsonSink> Parser<'a, S> {
     fn value(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'"') => {

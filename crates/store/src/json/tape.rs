@@ -4,7 +4,7 @@
 //! A node is one word of 64 bits, or two for a number that needs 64 bits itself. Texts without
 //! escapes stay in the text that was parsed. `[{},{},…]` takes 2.7 times the size of its text.
 
-use super::parse::{Sink, parse_into};
+use super::parse::{JsonSink, parse_into};
 use crate::pool::DATA_POOL;
 use crate::{Answer, Error, Form, Kind, Lazy, Result, Text, Value};
 use bytes::Bytes;
@@ -202,7 +202,7 @@ impl Writer {
     }
 }
 
-impl Sink for Writer {
+impl JsonSink for Writer {
     fn simple(&mut self, value: Value) {
         match value {
             Value::Bool(false) => self.push(FALSE, 0),
