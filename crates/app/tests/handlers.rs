@@ -105,6 +105,12 @@ fn a_loop_without_end_ends_at_its_deadline() {
     for (name, connection) in names.iter().zip(&mut connections) {
         let reply = connection.answer("GET").unwrap();
         assert_eq!((reply.status, reply.text().as_str()), (504, "504 Gateway Timeout"), "{name}");
+    }
+    assert_eq!(server.get("/ok").text(), "fine");
+    // One a second is in the log, so each has a server of its own.
+    for name in names {
+        let server = Server::of_scheme(LOOPS, 0.5);
+        assert_eq!(server.get(&format!("/{name}")).status, 504);
         let named = format!("path=\"/{name}\"");
         server.process.err_shows(&named);
         let log = server.process.err();
@@ -112,7 +118,6 @@ fn a_loop_without_end_ends_at_its_deadline() {
         assert!(line.contains("the request took longer than its deadline"), "{line}");
         assert!(line.contains("program.st:"), "no source line: {line}");
     }
-    assert_eq!(server.get("/ok").text(), "fine");
 }
 
 #[test]

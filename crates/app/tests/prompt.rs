@@ -65,6 +65,23 @@ impl Terminal {
         self.keys.lock().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Presses Ctrl-C until what runs is interrupted. The terminal makes a signal of it only after the
+    /// editor has left its raw mode, which is later than the line it shows.
+    fn interrupt(&mut self) {
+        let is_interrupted = |seen: &[u8]| seen.windows(11).any(|bytes| bytes == b"interrupted");
+        for _ in 0..30 {
+            self.press("\x03");
+            let seen = self.seen.0.lock().unwrap();
+            let waited = self.seen.1.wait_timeout_while(seen, PATIENCE / 30, |seen| {
+                !is_interrupted(&seen[self.passed..])
+            });
+            if is_interrupted(&waited.unwrap().0[self.passed..]) {
+                break;
+            }
+        }
+        self.wait("interrupted");
+    }
+
     /// Waits until a text appears after what was waited for before.
     fn wait(&mut self, text: &str) {
         let passed = self.passed;
@@ -126,8 +143,7 @@ fn a_served_program_is_changed_from_its_prompt() {
     terminal.line("!echo from the shell", "from the shell\r\n");
 
     terminal.line("{ true } whileTrue: { 3 }", "\r\n");
-    terminal.press("\x03");
-    terminal.wait("interrupted");
+    terminal.interrupt();
     terminal.wait("] ");
     terminal.press("nonsense\x03");
     terminal.line("'still ' , 'here'", "still here");

@@ -230,7 +230,7 @@ fn a_restart_keeps_the_data() {
 fn the_end_lets_requests_finish() {
     let program = "#-serve\n\
         scheme Site {\n\
-        \x20   /slow { get { file:started.txt ← 'yes'. runLoop runFor: 1. 'done' } }\n\
+        \x20   /slow { get { file:started.txt ← 'yes'. runLoop runFor: 3. 'done' } }\n\
         }\n\
         #Site{}\n";
     let folder = Folder::new();
