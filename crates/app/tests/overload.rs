@@ -92,6 +92,24 @@ fn rubbish(port: u16, round: u64) {
     let _ = stream.write_all(&bytes);
 }
 
+/// Sends good requests for a time, and answers how many were answered.
+fn good_requests(port: u16, seconds: Duration) -> u32 {
+    let (mut connection, mut answered) = (Connection::open(port).unwrap(), 0);
+    let until = Instant::now() + seconds;
+    while Instant::now() < until {
+        let reply = connection.send("GET", "/hi", b"").unwrap();
+        assert_eq!((reply.status, reply.text().as_str()), (200, "Hello World!"));
+        let reply = connection.send("POST", "/take", b"12345").unwrap();
+        assert_eq!((reply.status, reply.text().as_str()), (200, "5"));
+        answered += 2;
+        // A connection ends after a million requests (`requestsPerConnection:`).
+        if answered % 100_000 == 0 {
+            connection = Connection::open(port).unwrap();
+        }
+    }
+    answered
+}
+
 #[test]
 fn bad_clients_harm_nobody_and_leave_nothing_behind() {
     let server = Server::of_scheme(
@@ -109,22 +127,7 @@ fn bad_clients_harm_nobody_and_leave_nothing_behind() {
          kept:large ← 'x' repeat: 3000000.",
         10.0,
     );
-    let good = |seconds: Duration| {
-        let (mut connection, mut answered) = (Connection::open(server.port).unwrap(), 0);
-        let until = Instant::now() + seconds;
-        while Instant::now() < until {
-            let reply = connection.send("GET", "/hi", b"").unwrap();
-            assert_eq!((reply.status, reply.text().as_str()), (200, "Hello World!"));
-            let reply = connection.send("POST", "/take", b"12345").unwrap();
-            assert_eq!((reply.status, reply.text().as_str()), (200, "5"));
-            answered += 2;
-            // A connection ends after a million requests (`requestsPerConnection:`).
-            if answered % 100_000 == 0 {
-                connection = Connection::open(server.port).unwrap();
-            }
-        }
-        answered
-    };
+    let good = |seconds| good_requests(server.port, seconds);
     // The pools are filled before the base is taken.
     for client in [slow_loris, header_flood, aborted_upload, disconnect, rubbish] {
         (0..20).for_each(|round| client(server.port, round));
