@@ -27,7 +27,7 @@ pub(crate) struct MemoryOptions {
 static LIMIT: OnceLock<usize> = OnceLock::new();
 
 impl MemoryOptions {
-    /// Makes them those of this process, whose program runs in so many workers.
+    /// Sets the limits of this process; the default depends on the number of workers.
     pub(crate) fn apply(self, workers: usize) {
         let usual =
             || (of_machine().unwrap_or(u64::MAX) / 2 / workers as u64).clamp(LEAST, DEFAULT);

@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 const STARTING: Duration = Duration::from_secs(60);
 /// How long an old version may take for what is under way; then it is killed.
 const LEAVING: Duration = Duration::from_secs(30);
-/// How long a program that is told to end at once may write what its stores still hold.
+/// Time for the last writes of a program that is cut.
 const CUTTING: Duration = Duration::from_secs(5);
 /// The pauses before a program that died early is started again: doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

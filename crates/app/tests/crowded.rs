@@ -24,7 +24,7 @@ struct Site {
     folder: Folder,
 }
 
-/// A server with these options; at most so many files may be open in its process.
+/// A server with these options and a limit on open files (`ulimit -n`).
 fn start(way: &[&str], options: &str, files: u32) -> Site {
     let (folder, port) = (Folder::new(), free_port());
     folder.write("note.txt", "a note");

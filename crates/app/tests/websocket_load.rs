@@ -168,7 +168,7 @@ fn zeros_length(at_least: usize) -> String {
     (1 + at_least.div_ceil(258) * 258).to_string()
 }
 
-/// At least so many zeros, compressed: a literal and matches of 258 bytes at a distance of one.
+/// A deflate stream of at least this many zeros: one literal, then matches of 258 bytes at distance 1.
 fn zeros(at_least: usize) -> Vec<u8> {
     let (mut bytes, mut at) = (Vec::new(), 0);
     let mut put = |bits: &str| {

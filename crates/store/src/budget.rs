@@ -158,11 +158,6 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// For a request that holds its body already.
-    pub fn with_body(body: Held) -> Allowance {
-        Allowance { held: RefCell::new(body), of_engine: Cell::new(0) }
-    }
-
     /// Charges the request for values of the engine.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl Load {
 }
 
 impl Client {
-    /// Asks until it is told to stop; what failed.
+    /// Sends requests until the stop flag is set; returns the failures.
     fn run(self, port: u16, stop: &AtomicBool, answered: &AtomicUsize) -> Vec<String> {
         let (mut kept, mut failures) = (None, Vec::new());
         while !stop.load(Ordering::Relaxed) {
