@@ -1,8 +1,8 @@
 //! One connection to the server, and the request that is on it.
 
-use crate::response::{Reader, Step};
-use crate::secure::{Secure, Stream};
-use crate::tally::Failure;
+use crate::client::response::{Reader, Step};
+use crate::client::secure::{Secure, Stream};
+use crate::load::tally::Failure;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,8 +1,8 @@
 //! The first answer, which says what the others have to be like.
 
-use crate::plan::LARGEST_BODY;
-use crate::response::{Reader, Step};
-use crate::secure::{Secure, Stream};
+use crate::client::response::{Reader, Step};
+use crate::client::secure::{Secure, Stream};
+use crate::load::plan::LARGEST_BODY;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};

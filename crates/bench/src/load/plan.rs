@@ -1,6 +1,6 @@
 //! What is asked for, how often, for how long, and what the answers have to be.
 
-use crate::target::Target;
+use crate::load::target::Target;
 use std::sync::Arc;
 use std::time::Duration;
 

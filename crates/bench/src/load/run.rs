@@ -1,15 +1,15 @@
 //! One measurement: the first request, the threads, and what they counted together.
 
-use crate::cpu;
-use crate::figures::Figures;
-use crate::files;
-use crate::first;
-use crate::plan::{Body, Expected, Length, Load, Request, Span};
-use crate::schedule::{Schedule, nanoseconds};
-use crate::secure::{Secure, Trust};
-use crate::tally::Tally;
-use crate::target::Target;
-use crate::worker::{Shared, Worked, Worker};
+use crate::client::secure::{Secure, Trust};
+use crate::load::cpu;
+use crate::load::files;
+use crate::load::first;
+use crate::load::plan::{Body, Expected, Length, Load, Request, Span};
+use crate::load::schedule::{Schedule, nanoseconds};
+use crate::load::tally::Tally;
+use crate::load::target::Target;
+use crate::load::worker::{Shared, Worked, Worker};
+use crate::report::figures::Figures;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! When the requests of one thread are to be sent.
 
-use crate::plan::{Load, Pace, Span};
+use crate::load::plan::{Load, Pace, Span};
 use std::time::Duration;
 
 /// Times are nanoseconds since the run began.

@@ -1,11 +1,11 @@
 //! One thread of the generator: its connections, and what it does with them.
 
-use crate::connection::{Connection, Heard, State};
-use crate::plan::{Load, Pace, Span};
-use crate::schedule::{Schedule, nanoseconds};
-use crate::secure::Secure;
-use crate::tally::{Failure, Tally};
-use crate::timer::Timer;
+use crate::client::connection::{Connection, Heard, State};
+use crate::client::secure::Secure;
+use crate::load::plan::{Load, Pace, Span};
+use crate::load::schedule::{Schedule, nanoseconds};
+use crate::load::tally::{Failure, Tally};
+use crate::load::timer::Timer;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
 use std::collections::VecDeque;

@@ -182,7 +182,7 @@ fn chosen(scale: Scale, from: f64, to: f64) -> Vec<(f64, String)> {
 
 fn label(number: f64) -> String {
     if number >= 10_000.0 {
-        return crate::text::grouped(number);
+        return crate::report::text::grouped(number);
     }
     let text = format!("{number:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

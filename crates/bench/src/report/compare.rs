@@ -1,9 +1,9 @@
 //! Several servers in turn: A B A B …, so that what changes on the machine in the meantime changes
 //! for all of them.
 
-use crate::figures::{Figures, rounded};
-use crate::run::{Control, Job, Trouble, run};
-use crate::text::grouped;
+use crate::load::run::{Control, Job, Trouble, run};
+use crate::report::figures::{Figures, rounded};
+use crate::report::text::grouped;
 use serde_json::{Value, json};
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The curve of response times: how long all but the slowest take, with the slowest spread out.
 
-use crate::chart::{Axis, Chart, Panel, Scale, Series};
-use crate::figures::Figures;
+use crate::report::chart::{Axis, Chart, Panel, Scale, Series};
+use crate::report::figures::Figures;
 
 /// Points of a curve for each factor of ten.
 const FINENESS: usize = 40;

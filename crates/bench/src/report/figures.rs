@@ -1,7 +1,7 @@
 //! What a measurement found.
 
-use crate::plan::{Load, Pace};
-use crate::tally::{Failure, Tally};
+use crate::load::plan::{Load, Pace};
+use crate::load::tally::{Failure, Tally};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -4,11 +4,11 @@
 //! offered, and nothing fails. Response times alone can look good while connections are not taken,
 //! so the rate at which they are stands beside them.
 
-use crate::chart::{Axis, Chart, Panel, Scale, Series};
-use crate::figures::{Figures, rounded};
-use crate::plan::{HIGHEST_RATE, Pace};
-use crate::run::{Control, Job, Trouble, run};
-use crate::text::{grouped, time};
+use crate::load::plan::{HIGHEST_RATE, Pace};
+use crate::load::run::{Control, Job, Trouble, run};
+use crate::report::chart::{Axis, Chart, Panel, Scale, Series};
+use crate::report::figures::{Figures, rounded};
+use crate::report::text::{grouped, time};
 use serde_json::{Value, json};
 use std::fmt;
 
@@ -233,8 +233,8 @@ impl fmt::Display for Swept {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Load;
-    use crate::tally::Tally;
+    use crate::load::plan::Load;
+    use crate::load::tally::Tally;
     use std::time::Duration;
 
     #[test]

@@ -1,7 +1,7 @@
 //! Figures as text for people.
 
-use crate::figures::{Figures, SHOWN};
-use crate::plan::Pace;
+use crate::load::plan::Pace;
+use crate::report::figures::{Figures, SHOWN};
 use std::fmt;
 use std::time::Duration;
 

@@ -1,7 +1,5 @@
 //! Measurements against a server that does what each test needs: counts, failures, rates and times.
 
-#![allow(clippy::unwrap_used)]
-
 use runnel_bench::{
     Body, Control, Expected, Failure, Figures, Job, Length, Load, Pace, Rates, Request, Span,
     Target, Trouble, Trust, compare, latency_svg, run, sweep,

@@ -1,25 +1,10 @@
 //! The web as a store: the schemes `http:` and `https:`.
 
-mod address;
-mod answer_head;
-mod call;
-pub(crate) mod dial;
-pub(crate) mod failure;
-mod fault;
-pub(crate) mod hosts;
-mod incoming;
-mod line;
-mod outgoing;
-pub(crate) mod paced;
-mod pool;
-pub(crate) mod request_head;
-pub(crate) mod round_trip;
-mod sending;
-
-use call::{Call, Wire};
+use crate::client::address;
+use crate::client::call::{Call, Wire};
+use crate::client::outgoing::Outgoing;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
-use outgoing::Outgoing;
 use runnel_store::{
     Answer, Conditions, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Verb,
     Verbs,
@@ -173,13 +158,13 @@ impl Client {
         let target = address::target(reference).map_err(|error| error.on(verb, reference))?;
         let mut headers = self.headers.clone().map_err(|error| error.on(verb, reference))?;
         if let (true, Some(tag)) = (method == Method::GET, &context.known)
-            && let Some(tag) = crate::conditions::tag_header(tag)
+            && let Some(tag) = crate::protocol::conditions::tag_header(tag)
         {
             Rc::make_mut(&mut headers).insert("if-none-match", tag);
         }
         let only_if = context.only_if.as_ref().filter(|_| method != Method::GET);
         if let Some(condition) = only_if {
-            let (name, value) = crate::conditions::of_condition(condition)
+            let (name, value) = crate::protocol::conditions::of_condition(condition)
                 .map_err(|error| error.on(verb, reference))?;
             Rc::make_mut(&mut headers).insert(name, value);
         }

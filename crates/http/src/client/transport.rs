@@ -1,10 +1,10 @@
 //! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
 
-use crate::client::dial::Dial;
+use crate::client::connection::dial::Dial;
+use crate::client::connection::request_head::RequestHead;
 use crate::client::failure::{Cause, Failure, Root};
 use crate::client::hosts::Hosts;
 use crate::client::paced::{Gap, Paced};
-use crate::client::request_head::RequestHead;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;

@@ -1,7 +1,7 @@
 //! TLS of a server: certificates from files, read again when they change, or one for development.
 
-use crate::local_certificate;
-use crate::wire::Wire;
+use crate::network::local_certificate;
+use crate::network::wire::Wire;
 use runnel_store::{Error, Kind, Reference, Result, Verb};
 use rustls::ServerConfig;
 use rustls::crypto::ring;

@@ -1,6 +1,6 @@
 //! Conditional requests: entity tags and dates (RFC 9110 section 13).
 
-use crate::compress::SUFFIX;
+use crate::server::response::compression::SUFFIX;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error};

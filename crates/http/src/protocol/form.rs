@@ -1,6 +1,6 @@
 //! `application/x-www-form-urlencoded`: queries and forms (URL standard, section 5.1).
 
-use crate::multipart::{self, FormPart};
+use crate::protocol::multipart::{self, FormPart};
 use bytes::Bytes;
 use percent_encoding::percent_decode;
 use runnel_store::{Error, Kind, Result, Value};

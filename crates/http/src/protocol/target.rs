@@ -1,6 +1,6 @@
 //! From the target of a request to the reference that a store sees, and back.
 
-use crate::problem::Problem;
+use crate::server::response::problem::Problem;
 use hyper::{StatusCode, Uri};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Reference, Text, is_escape};

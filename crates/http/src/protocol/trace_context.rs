@@ -1,7 +1,7 @@
 //! Where a request belongs in a trace that several servers write: the W3C recommendation "Trace
 //! Context" (23 November 2021), fields `traceparent` and `tracestate`.
 
-use crate::request_id::random;
+use crate::protocol::request_id::random;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
 pub(crate) const PARENT_NAME: &str = "traceparent";

@@ -1,14 +1,14 @@
 //! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
 
-use crate::http1::{self, End};
-use crate::meter::{Meter, Overdue};
-use crate::options::Limits;
-use crate::protocols::{Local, Protocols};
-use crate::service::Requests;
-use crate::socket::Socket;
-use crate::tls::Agreement;
-use crate::upgrade::Session;
-use crate::wire::Wire;
+use crate::network::server_tls::Agreement;
+use crate::network::wire::Wire;
+use crate::server::connection_state::{Meter, Overdue};
+use crate::server::http1::connection::{self as http1, End};
+use crate::server::options::Limits;
+use crate::server::protocols::{Local, Protocols};
+use crate::server::service::Requests;
+use crate::server::socket::Socket;
+use crate::server::upgrade::Session;
 use bytes::{Bytes, BytesMut};
 use hyper::server::conn::http2;
 use hyper_util::rt::TokioIo;

@@ -1,8 +1,8 @@
 //! What one connection is doing and since when: kept in cells, so that the hot path pays a store
 //! and never a timer.
 
-use crate::options::Limits;
-use crate::upgrade::Upgrade;
+use crate::server::options::Limits;
+use crate::server::upgrade::Upgrade;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Waker;

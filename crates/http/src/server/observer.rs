@@ -1,11 +1,11 @@
 //! Who watches a server is told of its connections and requests. Without an observer a request pays
 //! one comparison.
 
-use crate::body::AnswerBody;
-use crate::exchange::HttpExchange;
-use crate::reply::Reply;
-use crate::request_id;
-use crate::trace_context::{self, TraceContext};
+use crate::protocol::request_id;
+use crate::protocol::trace_context::{self, TraceContext};
+use crate::server::request::exchange::HttpExchange;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::reply::Reply;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Response, Uri, Version};
 use runnel_store::Calling;

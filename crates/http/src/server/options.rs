@@ -1,9 +1,9 @@
 //! What a server can be told: where it listens, and every limit with its default.
 
-use crate::forwarded::TrustedProxy;
-use crate::observe::Observer;
-use crate::tls::Certificate;
-use crate::unix::UnixAddress;
+use crate::network::server_tls::Certificate;
+use crate::network::unix_socket::UnixAddress;
+use crate::server::observer::Observer;
+use crate::server::request::forwarded::TrustedProxy;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;

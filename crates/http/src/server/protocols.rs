@@ -1,8 +1,8 @@
 //! The settings of the protocols, the same for every connection of a server.
 
-use crate::http1::Scratch;
-use crate::options::{Limits, Options};
-use crate::tls::Tls;
+use crate::network::server_tls::Tls;
+use crate::server::http1::scratch::Scratch;
+use crate::server::options::{Limits, Options};
 use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper_util::rt::TokioTimer;

@@ -1,25 +1,19 @@
 //! A store, served: the listener, its connections, and how they come to an end.
 
-mod clients;
-mod descriptors;
-pub(crate) mod log_rate;
-
-pub(crate) use descriptors::out_of_descriptors;
-pub use descriptors::{Reserve, is_out_of_descriptors};
-
-use crate::connection::Conversation;
-use crate::forwarded;
-use crate::incoming::{Incoming, Share};
-use crate::listen::{is_of_the_client, listen};
-use crate::meter::{GIVING_UP, Meter};
-use crate::observe::Observer;
-use crate::options::{Limits, Options};
-use crate::protocols::Protocols;
-use crate::service::Requests;
-use crate::spin::Spin;
-use crate::unix::{SocketFile, UNIX_PEER, bind_unix};
-use clients::{Client, Clients};
-use log_rate::LogRate;
+use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
+use crate::server::busy_poll::Spin;
+use crate::server::connection::Conversation;
+use crate::server::connection_state::{GIVING_UP, Meter};
+use crate::server::listener::client_quota::{Client, Clients};
+use crate::server::listener::descriptors::{Reserve, is_out_of_descriptors};
+use crate::server::listener::incoming::{Incoming, Share};
+use crate::server::listener::listen::{is_of_the_client, listen};
+use crate::server::log_rate::LogRate;
+use crate::server::observer::Observer;
+use crate::server::options::{Limits, Options};
+use crate::server::protocols::Protocols;
+use crate::server::request::forwarded;
+use crate::server::service::Requests;
 use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::io;

@@ -1,21 +1,21 @@
 //! From a request to the verb that answers it.
 
-use crate::body::AnswerBody;
-use crate::exchange::HttpExchange;
-use crate::forwarded;
-use crate::head::{self, Head};
-use crate::meter::Meter;
-use crate::observe::{Observer, Watch};
-use crate::options::Limits;
-use crate::origin::{self, Asked};
-use crate::problem::{Problem, allow};
-use crate::reply::Reply;
-use crate::request_body::RequestBody;
-use crate::server::Membership;
-use crate::spin::Spin;
-use crate::target;
-use crate::turn::Turn;
-use crate::upload;
+use crate::protocol::target;
+use crate::server::busy_poll::Spin;
+use crate::server::connection_state::Meter;
+use crate::server::observer::{Observer, Watch};
+use crate::server::options::Limits;
+use crate::server::request::body::RequestBody;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::forwarded;
+use crate::server::request::head::{self, Head};
+use crate::server::request::origin::{self, Asked};
+use crate::server::request::upload;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::cycle::Turn;
+use crate::server::response::problem::{Problem, allow};
+use crate::server::response::reply::Reply;
+use crate::server::serve::Membership;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;

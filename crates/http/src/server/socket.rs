@@ -1,8 +1,8 @@
 //! A client's connection: what passes is told to the meter.
 
-use crate::file_body;
-use crate::meter::Meter;
-use crate::wire::Wire;
+use crate::network::wire::Wire;
+use crate::server::connection_state::Meter;
+use crate::server::response::file_body;
 use bytes::Bytes;
 use runnel_store::FilePart;
 use std::io::{self, IoSlice};

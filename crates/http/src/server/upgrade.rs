@@ -1,6 +1,6 @@
 //! What follows when a connection goes over to another protocol (RFC 9110 section 7.8).
 
-use crate::socket::Socket;
+use crate::server::socket::Socket;
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;

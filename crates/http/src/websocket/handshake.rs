@@ -2,21 +2,15 @@
 //!
 //! `session` is the rest of the connection, `frames` and `assembly` read and write its messages.
 
-mod assembly;
-mod deflate;
-mod fault;
-mod frame;
-mod frames;
-mod queue;
-mod session;
-
-use crate::body::AnswerBody;
-use crate::options::Limits;
-use crate::problem::Problem;
-use crate::turn::{Facts, Turn};
-use crate::{forwarded, origin};
-use deflate::Deflate;
-use frames::Frames;
+use super::deflate::Deflate;
+use super::frames::Frames;
+use super::session;
+use crate::server::options::Limits;
+use crate::server::request::forwarded;
+use crate::server::request::origin;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::cycle::{Facts, Turn};
+use crate::server::response::problem::Problem;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::Port;

@@ -1,12 +1,8 @@
 //! Bodies in both directions: collected, streamed, refused, and held back.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, get, run, send, soon, start, start_with};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use helper::{Fake, Peer, get, run, send, soon, start, start_with};
 use runnel_http::Limits;
 use runnel_store::{Answer, Body, Content, Error, Kind, Store, Verb, Verbs};
 use std::cell::{Cell, RefCell};

@@ -1,13 +1,9 @@
 //! The raw HTTP cases, where they lie beside the project: their runner against a server with the
 //! routes that they ask for.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
-
-mod helper;
-
+use crate::helper::run;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use helper::run;
 use runnel_http::{Limits, Options, serve};
 use runnel_store::{
     Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Outcome, Reference, Result,

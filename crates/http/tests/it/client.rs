@@ -1,12 +1,8 @@
 //! The client, against our own server and against servers that misbehave.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, run, site, soon, start};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use helper::{Fake, run, site, soon, start};
 use runnel_http::{ClientOptions, Server, client};
 use runnel_store::{
     Answer, Body, Content, Context, EntityTag, Error, Kind, Outcome, Reference, Store, Value,

@@ -1,12 +1,9 @@
 //! What the client makes of answers as servers really send them: in pieces, early, with too much or
 //! too little, and what becomes of the connection.
-#![allow(clippy::unwrap_used)]
 
-mod helper;
-
+use crate::helper::{run, soon};
 use bytes::Bytes;
 use futures_util::stream;
-use helper::{run, soon};
 use runnel_http::{ClientOptions, Transport, TransportFault, TransportOptions, client};
 use runnel_store::{Body, Content, Context, Counters, Kind, Level, Reference, Store};
 use std::cell::{Cell, RefCell};

@@ -1,10 +1,7 @@
 //! The connections of the client to one host: bounded, handed out in order, and counted.
-#![allow(clippy::unwrap_used)]
 
-mod helper;
-
+use crate::helper::{Fake, run, soon, start};
 use futures_util::StreamExt;
-use helper::{Fake, run, soon, start};
 use runnel_http::{ClientOptions, Server, Transport, TransportFault, TransportOptions, client};
 use runnel_store::{
     Answer, Body, Content, Context, Count, Counters, Kind, Level, Reference, Store,

@@ -1,12 +1,8 @@
 //! Packed answers: for whom, of what, and what a client may then ask.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Response, ask, run, start, start_with};
 use bytes::Bytes;
 use futures_util::stream;
-use helper::{Fake, Response, ask, run, start, start_with};
 use runnel_http::{Limits, Server};
 use runnel_store::{
     Answer, Body, Compressed, Content, Context, EntityTag, Memory, Reference, Store,

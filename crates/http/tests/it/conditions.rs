@@ -1,10 +1,6 @@
 //! Conditional requests against a store with tags and one with dates.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, Response, ask, get, run, send, site, start};
+use crate::helper::{Fake, Peer, Response, ask, get, run, send, site, start};
 use runnel_http::Server;
 use runnel_store::{Answer, Body, Content, EntityTag};
 use std::cell::Cell;

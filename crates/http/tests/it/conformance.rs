@@ -1,11 +1,7 @@
 //! The client against our own server is a store like any other: it passes the suite that every
 //! store has to pass.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{run, start};
+use crate::helper::{run, start};
 use runnel_http::{ClientOptions, client};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{

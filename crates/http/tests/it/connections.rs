@@ -1,12 +1,8 @@
 //! Connections: kept, pipelined, malformed, slow, abandoned, and stopped.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, ask, get, run, site, soon, start, start_with};
 use bytes::Bytes;
 use futures_util::stream;
-use helper::{Fake, Peer, ask, get, run, site, soon, start, start_with};
 use runnel_http::{Limits, Server};
 use runnel_store::{Answer, Body, Content, Store};
 use std::cell::{Cell, RefCell};

@@ -1,10 +1,6 @@
 //! More connections than there may be: one client cannot take all of them.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, run, site, soon, start_with};
+use crate::helper::{Fake, Peer, run, site, soon, start_with};
 use runnel_http::{Limits, Server, TrustedProxy};
 use runnel_store::{Answer, Content};
 use std::rc::Rc;

@@ -1,12 +1,8 @@
 //! Server-sent events over a connection: each arrives when it is there, and the end is noticed.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, run, soon, start_with};
 use bytes::Bytes;
 use futures_util::stream;
-use helper::{Fake, Peer, run, soon, start_with};
 use runnel_http::Limits;
 use runnel_store::{Answer, ByteStream, Content, Form, Lazy, Result, Value};
 use std::any::Any;

@@ -1,10 +1,6 @@
 //! Stores that break down take one request with them and nothing else.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, get, run, send, start};
+use crate::helper::{Fake, Peer, get, run, send, start};
 use runnel_store::{Answer, Content, Form, Lazy, Value};
 use std::any::Any;
 use std::rc::Rc;

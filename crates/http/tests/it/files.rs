@@ -1,11 +1,7 @@
 //! Large files, which the system sends by itself where it can: their bytes, in whatever order they
 //! are asked for, readers that are slow or go away, and files that change on the way.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Peer, get, run, soon, start};
+use crate::helper::{Peer, get, run, soon, start};
 use runnel_http::{ClientOptions, Limits, Options, Server, UnixAddress, client, serve};
 use runnel_store::{Context, Disk, Reference};
 use std::path::PathBuf;
@@ -211,7 +207,7 @@ fn who_takes_nothing_is_left() {
         let folder = Folder::new("stuck");
         let limits = Limits { write_idle: Duration::from_millis(300), ..Limits::default() };
         let store = Rc::new(Disk::new(folder.0.clone()).unwrap());
-        let server = helper::start_with(store, limits).await;
+        let server = crate::helper::start_with(store, limits).await;
         let mut peer = begun(&server, &folder, &vec![7; 32 << 20]).await;
         while server.connections() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;

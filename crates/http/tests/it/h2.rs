@@ -1,11 +1,7 @@
 //! HTTP/2: requests at a time on one connection, its limits, and how it ends.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, run, site, soon, start, start_with};
 use bytes::Bytes;
-use helper::{Fake, Peer, run, site, soon, start, start_with};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode, Version};

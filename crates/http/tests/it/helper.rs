@@ -1,7 +1,7 @@
 //! What the tests of the server share: a runtime, stores made of closures, and a client that
 //! writes and reads bare bytes.
 
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+#![allow(unreachable_pub)]
 
 use runnel_http::{Limits, Options, Server, serve};
 use runnel_store::{Answer, Content, Context, Memory, Outcome, Reference, Store, Verbs};

@@ -1,11 +1,7 @@
 //! Where one message of HTTP/1.1 ends and the next one begins.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, run, start, start_with};
 use futures_util::{StreamExt, stream};
-use helper::{Fake, Peer, run, start, start_with};
 use runnel_http::Limits;
 use runnel_store::{Answer, Body, Content, Outcome, Store, Verb, Verbs};
 use std::rc::Rc;

@@ -1,10 +1,6 @@
 //! Pages of other origins that write, and hosts that are not answered, over HTTP/1.1.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, run, start, start_with};
+use crate::helper::{Fake, Peer, run, start, start_with};
 use runnel_http::{Limits, Server, TrustedProxy};
 use runnel_store::{Answer, Content, Outcome, Store};
 use std::cell::Cell;

@@ -1,12 +1,8 @@
 //! Parts of content: single, several, none; of what is in memory, on disk, and only streamed.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, Response, ask, run, start};
 use bytes::Bytes;
 use futures_util::stream;
-use helper::{Fake, Peer, Response, ask, run, start};
 use runnel_http::Server;
 use runnel_store::{Answer, Body, Content, Disk, EntityTag, Memory, Reference, Store};
 use std::path::PathBuf;

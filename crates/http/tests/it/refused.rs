@@ -1,11 +1,7 @@
 //! Heads with a fault that the parser would forgive: what came before them is answered, in order,
 //! and nothing after them is.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, run, soon, start};
+use crate::helper::{Fake, Peer, run, soon, start};
 use runnel_store::{Answer, Content, Store};
 use std::rc::Rc;
 use std::time::Duration;

@@ -1,10 +1,6 @@
 //! No wrapper between static files and a folder opens what lies outside of the folder.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{get, run, start};
+use crate::helper::{get, run, start};
 use runnel_store::{
     Answer, Cache, Compressed, Content, Context, Csv, Disk, Ensure, Extension, Json, Kind, Limit,
     LimitOptions, Links, Log, Map, Memory, Merge, Polling, ReadOnly, Reference, Relative, Rename,

@@ -1,11 +1,7 @@
 //! A folder as a web server shows it: index files, hidden names, links, packed forms, rules for
 //! caches, pages of their own for what is missing, and files that change while they are kept.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Response, ask, run, site, soon, start};
+use crate::helper::{Response, ask, run, site, soon, start};
 use runnel_http::Server;
 use runnel_store::{
     Context, Disk, Links, Reference, Relative, Sequence, StaticFiles, StaticOptions, Store,

@@ -1,10 +1,6 @@
 //! Certificates are verified: one that nobody vouches for is refused.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{run, soon};
+use crate::helper::{run, soon};
 use runnel_http::{ClientOptions, client};
 use runnel_store::{Context, Kind, Reference};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};

@@ -1,11 +1,7 @@
 //! A server with TLS: what is agreed on, certificates that change, and what is refused.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{run, site, soon};
 use bytes::Bytes;
-use helper::{run, site, soon};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Version};

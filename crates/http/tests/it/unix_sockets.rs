@@ -1,9 +1,6 @@
 //! The web as a store, over a Unix socket.
-#![allow(clippy::unwrap_used)]
 
-mod helper;
-
-use helper::{run, start};
+use crate::helper::{run, start};
 use runnel_http::{ClientOptions, Options, Server, UnixAddress, client, serve};
 use runnel_store::{Content, Context, Kind, Memory, Reference, Store};
 use std::path::Path;
@@ -94,7 +91,7 @@ fn a_redirect_does_not_leave_the_socket() {
 }
 
 async fn serving(path: &Path, mode: u32) -> runnel_store::Result<Server> {
-    let root = helper::site(&[("/hi", "Hello World!")]).await;
+    let root = crate::helper::site(&[("/hi", "Hello World!")]).await;
     let address = UnixAddress { path: path.into(), mode };
     serve(root, Options { socket: Some(address), ..Options::default() }).await
 }
@@ -118,13 +115,13 @@ fn a_server_listens_on_a_socket() {
         for _ in 0..2 {
             stream.write_all(b"GET /hi HTTP/1.1\r\nHost: h\r\n\r\n").await.unwrap();
             let mut answer = vec![0; 4096];
-            let read = helper::soon("an answer", stream.read(&mut answer)).await.unwrap();
+            let read = crate::helper::soon("an answer", stream.read(&mut answer)).await.unwrap();
             let answer = String::from_utf8_lossy(&answer[..read]);
             assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("World!"), "{answer}");
         }
         stream.write_all(b"GET /hi HT").await.unwrap();
         drop(stream);
-        helper::soon("it stops", server.stop(std::time::Duration::from_secs(5))).await;
+        crate::helper::soon("it stops", server.stop(std::time::Duration::from_secs(5))).await;
         assert!(!socket.exists());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     });

@@ -1,6 +1,5 @@
 //! Servers that are away, slow, silent, dripping, or that talk nonsense: an error in time that names
 //! them, and nothing left behind, ten thousand times.
-#![allow(clippy::unwrap_used)]
 
 use futures_util::StreamExt;
 use runnel_http::{ClientOptions, client};

@@ -1,10 +1,6 @@
 //! Methods become verbs, and what they answer becomes statuses, headers and bodies.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
-use helper::{Fake, Peer, ask, get, run, send, site, start, start_with};
+use crate::helper::{Fake, Peer, ask, get, run, send, site, start, start_with};
 use runnel_http::Limits;
 use runnel_store::{
     Answer, Body, Content, Context, Error, Form, Kind, Lazy, Outcome, Reference, Result, Value,

@@ -1,13 +1,9 @@
 //! WebSocket: handshakes, messages, limits, and every way in which a conversation ends.
 
-#![allow(clippy::unwrap_used)]
-
-mod helper;
-
+use crate::helper::{Fake, Peer, ask, run, soon, start, start_with};
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use futures_util::{SinkExt, StreamExt, stream};
-use helper::{Fake, Peer, ask, run, soon, start, start_with};
 use runnel_http::{Limits, Server};
 use runnel_store::{Answer, Content, Error, Kind, Message, Messages, Port, PortContent, Store};
 use std::cell::Cell;

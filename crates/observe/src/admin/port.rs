@@ -1,12 +1,13 @@
 //! The admin port as a store: health, readiness, metrics, and the page that draws them. It only
 //! reads, and it is never part of what a program serves.
 
-use crate::admin_token::AdminToken;
-use crate::readiness::Readiness;
-use crate::registry::Registry;
+use crate::admin::dashboard;
+use crate::admin::readiness::Readiness;
+use crate::admin::token::AdminToken;
+use crate::metrics::exposition;
+use crate::metrics::registry::Registry;
+use crate::metrics::snapshot::Snapshot;
 use crate::settings::Settings;
-use crate::snapshot::Snapshot;
-use crate::{dashboard, exposition};
 use runnel_http::{Limits, Options, Server};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,

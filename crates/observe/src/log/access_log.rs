@@ -1,8 +1,8 @@
 //! A line of the access log for one request. Headers that carry secrets are never looked at, and
 //! secret parameters are hidden.
 
-use crate::clock::{self, Moment};
-use crate::secrets;
+use crate::log::clock::{self, Moment};
+use crate::log::redaction;
 use crate::settings::LogFormat;
 use runnel_http::{Observed, RefusedHead};
 use runnel_store::json;
@@ -87,7 +87,7 @@ fn as_json(request: &Observed, line: &mut Vec<u8>) {
     }
     if let Some(referrer) = request.referrer() {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
-        text(line, "referrer", &cut(secrets::address(&referrer)));
+        text(line, "referrer", &cut(redaction::address(&referrer)));
     }
     line.push(b'}');
 }
@@ -112,7 +112,7 @@ fn combined(request: &Observed, line: &mut Vec<u8>) {
     match request.referrer() {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
-            quoted(line, &cut(secrets::address(&referrer)));
+            quoted(line, &cut(redaction::address(&referrer)));
         }
         None => line.push(b'-'),
     }
@@ -144,7 +144,7 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 /// The path and the query, without secrets.
 fn target(request: &Observed) -> Cow<'_, str> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    cut(secrets::target(target))
+    cut(redaction::target(target))
 }
 
 fn cut(text: Cow<'_, str>) -> Cow<'_, str> {

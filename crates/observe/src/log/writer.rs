@@ -1,7 +1,7 @@
 //! Lines on their way to a file or to standard output: a thread of its own writes them, so that a
 //! slow disk or a full pipe holds up no request.
 
-use crate::registry::locked;
+use crate::metrics::registry::locked;
 use crate::settings::{LogTarget, WriterOf};
 use runnel_store::{Error, Kind, Result};
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The databases and other servers that a program uses: what their stores count of themselves.
 
-use crate::exposition::{Page, escaped};
-use crate::snapshot::whole;
+use crate::metrics::exposition::{Page, escaped};
+use crate::metrics::snapshot::whole;
 use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
 
 /// One of them at one moment.

@@ -1,9 +1,9 @@
 //! Metrics as Prometheus reads them: its text format, version 0.0.4.
 
-use crate::histogram::{BOUNDS, Totals};
-use crate::places;
-use crate::registry::CLASSES;
-use crate::snapshot::{RouteTotals, Snapshot};
+use crate::metrics::backends;
+use crate::metrics::histogram::{BOUNDS, Totals};
+use crate::metrics::registry::CLASSES;
+use crate::metrics::snapshot::{RouteTotals, Snapshot};
 use std::fmt::Write;
 
 /// The media type of the text.
@@ -15,7 +15,7 @@ pub(crate) fn text(snapshot: &Snapshot) -> String {
     requests(&mut page, &snapshot.routes);
     server(&mut page, snapshot);
     program(&mut page, snapshot);
-    places::write(&mut page, &snapshot.places);
+    backends::write(&mut page, &snapshot.places);
     process(&mut page, snapshot);
     page.0
 }

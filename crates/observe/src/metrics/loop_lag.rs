@@ -1,9 +1,9 @@
 //! How late the event loop is: a timer that measures its own delay, only while something goes on.
 
-use crate::histogram::{bump, raise};
+use crate::metrics::histogram::{bump, raise};
+use crate::metrics::recorder::micros;
+use crate::metrics::registry::{WorkerNumbers, locked};
 use crate::observing::Sampler;
-use crate::recorder::micros;
-use crate::registry::{WorkerNumbers, locked};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Counting the requests of one worker: after the first of a route, without a lock.
 
-use crate::histogram::{bump, raise};
-use crate::registry::{CLASSES, Holder, RouteNumbers, WorkerNumbers, locked};
-use crate::route_label::{self, METHODS, MOST, OTHER};
+use crate::metrics::histogram::{bump, raise};
+use crate::metrics::registry::{CLASSES, Holder, RouteNumbers, WorkerNumbers, locked};
+use crate::metrics::route_labels::{self, METHODS, MOST, OTHER};
 use runnel_http::{CLIENT_GONE, Called, Observed, RefusedHead};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ impl Recorder {
         let mut routes: [HashMap<String, Arc<RouteNumbers>>; METHODS.len()] = Default::default();
         let known = locked(&numbers.routes).clone();
         for one in &known {
-            routes[route_label::method(one.method)].insert(one.route.clone(), one.clone());
+            routes[route_labels::method(one.method)].insert(one.route.clone(), one.clone());
         }
         Recorder { numbers, routes: RefCell::new(routes), known: Cell::new(known.len()) }
     }
@@ -62,7 +62,7 @@ impl Recorder {
         }
         let class = usize::from(status / 100);
         let took = request.started().elapsed();
-        route_label::with(request, |route| {
+        route_labels::with(request, |route| {
             self.with(request.method().as_str(), route, |numbers| {
                 bump(&numbers.classes[if class < CLASSES.len() { class } else { 0 }], 1);
                 numbers.duration.record(took);
@@ -91,7 +91,7 @@ impl Recorder {
     }
 
     fn with(&self, method: &str, route: &str, act: impl FnOnce(&RouteNumbers)) {
-        let method = route_label::method(method);
+        let method = route_labels::method(method);
         if let Some(numbers) = self.routes.borrow()[method].get(route) {
             return act(numbers);
         }

@@ -1,7 +1,7 @@
 //! The numbers of all workers of a process that share an admin port: each worker writes its own,
 //! whoever asks adds them up.
 
-use crate::histogram::Histogram;
+use crate::metrics::histogram::Histogram;
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -1,9 +1,9 @@
 //! The numbers of all workers at one moment, added up; and as JSON, for the page.
 
-use crate::histogram::{BOUNDS, Totals};
-use crate::places::{self, Place};
-use crate::process::Process;
-use crate::registry::{CLASSES, Registry, WorkerNumbers, locked};
+use crate::metrics::backends::{self, Place};
+use crate::metrics::histogram::{BOUNDS, Totals};
+use crate::metrics::process::Process;
+use crate::metrics::registry::{CLASSES, Registry, WorkerNumbers, locked};
 use runnel_store::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ impl Snapshot {
             spans_lost: sum(|worker| &worker.spans_lost),
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
-            places: places::look(),
+            places: backends::look(),
             process: Process::look(),
             ..Snapshot::default()
         };

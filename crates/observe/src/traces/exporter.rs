@@ -1,10 +1,10 @@
 //! Spans on their way to a collector: a bounded queue, posted in batches, never waited for by a
 //! request.
 
-use crate::histogram::bump;
-use crate::registry::WorkerNumbers;
+use crate::metrics::histogram::bump;
+use crate::metrics::registry::WorkerNumbers;
 use crate::settings::TraceSettings;
-use crate::span::{self, Span};
+use crate::traces::span::{self, Span};
 use runnel_store::{Content, Context, Reference, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

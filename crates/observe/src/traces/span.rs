@@ -2,8 +2,8 @@
 //!
 //! Names of attributes are those of its semantic conventions for HTTP.
 
-use crate::clock::{at, since_epoch};
-use crate::secrets;
+use crate::log::clock::{at, since_epoch};
+use crate::log::redaction;
 use runnel_http::{CLIENT_GONE, Called, Observed};
 use runnel_store::{Value, json};
 use std::time::{Duration, Instant};
@@ -54,7 +54,7 @@ pub(crate) fn of_request(request: &Observed) -> Option<Span> {
         attributes.push(("http.route", Value::Text(route)));
     }
     if let Some(query) = request.uri().query() {
-        let hidden = secrets::target(&format!("?{query}")).into_owned();
+        let hidden = redaction::target(&format!("?{query}")).into_owned();
         attributes.push(("url.query", Value::Text(hidden[1..].to_string())));
     }
     if let Some(agent) = request.agent() {

@@ -1,15 +1,12 @@
 //! A watched server, asked by clients over real sockets.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::{ask, body, header, on_loop, status, watched};
 use runnel_observe::{LogFormat, LogTarget, Settings};
 use runnel_store::{
     Answer, Content, Context, Count, Counters, Error, Kind, Level, Reference, Store, Value, json,
 };
 use std::rc::Rc;
 use std::time::Duration;
-use support::{ask, body, header, on_loop, status, watched};
 
 fn admin() -> Settings {
     Settings { admin: Some(([127, 0, 0, 1], 0).into()), ..Settings::default() }
@@ -28,7 +25,7 @@ fn metric(text: &str, name: &str) -> f64 {
 #[test]
 fn requests_are_counted_by_route_and_class() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
         for path in ["/item/1", "/item/2", "/plain", "/nowhere", "/fail"] {
             ask(server.port, path, &[]).await;
         }
@@ -55,7 +52,7 @@ fn requests_are_counted_by_route_and_class() {
 #[test]
 fn the_number_of_routes_is_bounded() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Anything)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Anything)).await;
         for number in 0..400 {
             ask(server.port, &format!("/{number}"), &[]).await;
         }
@@ -81,7 +78,7 @@ fn databases_and_other_servers_are_shown() {
         host.rise(Level::Used, 1);
         host.waits.record(Duration::from_millis(3));
         host.waits.record(Duration::from_secs(60));
-        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
         let text = body(&ask(server.admin(), "/metrics", &[]).await);
         let of_database = |name: &str| {
             metric(&text, &format!(r#"{name}{{kind="sqlite",place="/srv/a \"b\".db"}}"#))
@@ -108,7 +105,7 @@ fn databases_and_other_servers_are_shown() {
 #[test]
 fn what_holds_the_loop_is_named() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
         ask(server.port, "/holds", &[]).await;
         let late = "runnel_loop_lags_total";
         let mut text = String::new();
@@ -138,9 +135,9 @@ fn a_refused_head_is_counted_and_logged() {
                 log_target: LogTarget::File(file.clone()),
                 ..admin()
             };
-            let server = watched(&settings, Rc::new(support::Site)).await;
+            let server = watched(&settings, Rc::new(crate::support::Site)).await;
             for head in ["rubbish\r\n\r\n", "rubbish\r\n\r\n", "GET /#x HTTP/1.1\r\n\r\n"] {
-                assert_eq!(status(&support::send(server.port, head).await), 400);
+                assert_eq!(status(&crate::support::send(server.port, head).await), 400);
             }
             let text = body(&ask(server.admin(), "/metrics", &[]).await);
             let refused = |reason: &str| {
@@ -175,7 +172,7 @@ fn a_refused_head_is_counted_and_logged() {
 fn the_admin_port_answers_only_its_own_hosts() {
     on_loop(async {
         let settings = Settings { admin_hosts: vec!["metrics.example".to_string()], ..admin() };
-        let server = watched(&settings, Rc::new(support::Site)).await;
+        let server = watched(&settings, Rc::new(crate::support::Site)).await;
         for (host, expected) in [
             ("localhost:9090", 200),
             ("[::1]", 200),
@@ -185,7 +182,11 @@ fn the_admin_port_answers_only_its_own_hosts() {
         ] {
             let request =
                 format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-            assert_eq!(status(&support::send(server.admin(), &request).await), expected, "{host}");
+            assert_eq!(
+                status(&crate::support::send(server.admin(), &request).await),
+                expected,
+                "{host}"
+            );
         }
         server.stop().await;
     });
@@ -196,7 +197,8 @@ fn a_token_protects_the_admin_port() {
     on_loop(async {
         let token = runnel_observe::AdminToken::new("sixteen-letters!");
         let server =
-            watched(&Settings { admin_token: token, ..admin() }, Rc::new(support::Site)).await;
+            watched(&Settings { admin_token: token, ..admin() }, Rc::new(crate::support::Site))
+                .await;
         server.observing.check("secret check", Rc::new(Check("no connection"))).unwrap();
         for (path, without) in
             [("/healthz", 200), ("/", 401), ("/metrics", 401), ("/metrics.json", 401), ("/x", 401)]
@@ -228,16 +230,16 @@ fn an_address_that_others_reach_needs_a_token() {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
             let settings =
                 Settings { admin: Some(address.parse().unwrap()), ..Settings::default() };
-            let error = support::refused(&settings).await;
+            let error = crate::support::refused(&settings).await;
             assert_eq!(error.kind, Kind::Invalid);
             assert!(error.message.contains("adminToken"), "{}", error.message);
         }
         let token = runnel_observe::AdminToken::new("sixteen-letters!");
         let admin = Some("0.0.0.0:0".parse().unwrap());
         let settings = Settings { admin, admin_token: token, ..Settings::default() };
-        let server = support::serve(settings, Rc::new(support::Site)).await;
+        let server = crate::support::serve(settings, Rc::new(crate::support::Site)).await;
         let request = "GET /metrics HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n";
-        assert_eq!(status(&support::send(server.admin(), request).await), 401);
+        assert_eq!(status(&crate::support::send(server.admin(), request).await), 401);
         server.stop().await;
     });
 }
@@ -245,7 +247,7 @@ fn an_address_that_others_reach_needs_a_token() {
 #[test]
 fn the_admin_port_is_apart_from_the_public_one() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
         for path in ["/metrics", "/healthz", "/readyz", "/metrics.json"] {
             assert_eq!(status(&ask(server.port, path, &[]).await), 404, "{path}");
             assert_eq!(status(&ask(server.admin(), path, &[]).await), 200, "{path}");
@@ -283,7 +285,7 @@ impl Store for Check {
 #[test]
 fn readiness_is_what_the_program_says() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Site)).await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
         assert_eq!(status(&ask(server.admin(), "/readyz", &[]).await), 200);
         server.observing.check("fine", Rc::new(Check(""))).unwrap();
         assert_eq!(status(&ask(server.admin(), "/readyz", &[]).await), 200);
@@ -308,7 +310,7 @@ fn readiness_is_what_the_program_says() {
 fn requests_have_names() {
     on_loop(async {
         let settings = Settings { request_ids: true, ..Settings::default() };
-        let server = watched(&settings, Rc::new(support::Site)).await;
+        let server = watched(&settings, Rc::new(crate::support::Site)).await;
         let own = ask(server.port, "/id", &["X-Request-Id: abc-1"]).await;
         assert_eq!((header(&own, "x-request-id"), body(&own)), (Some("abc-1"), "abc-1".into()));
         let made = ask(server.port, "/id", &["X-Request-Id: <script>"]).await;
@@ -317,7 +319,7 @@ fn requests_have_names() {
         let refused = ask(server.port, "/fail", &["X-Request-Id: abc-2"]).await;
         assert_eq!(header(&refused, "x-request-id"), Some("abc-2"));
         server.stop().await;
-        let bare = watched(&admin(), Rc::new(support::Site)).await;
+        let bare = watched(&admin(), Rc::new(crate::support::Site)).await;
         assert_eq!(
             header(&ask(bare.port, "/id", &["X-Request-Id: a"]).await, "x-request-id"),
             None
@@ -335,7 +337,7 @@ fn logged(format: LogFormat, requests: &[(&str, &[&str])]) -> Vec<String> {
             log_target: LogTarget::File(path.clone()),
             ..Settings::default()
         };
-        let server = watched(&settings, Rc::new(support::Site)).await;
+        let server = watched(&settings, Rc::new(crate::support::Site)).await;
         for (target, headers) in requests {
             ask(server.port, target, headers).await;
         }
@@ -393,8 +395,8 @@ fn the_combined_form_is_that_of_other_servers() {
 #[test]
 fn a_client_that_goes_away_is_counted() {
     on_loop(async {
-        let server = watched(&admin(), Rc::new(support::Site)).await;
-        support::leave(server.port, "/waits").await;
+        let server = watched(&admin(), Rc::new(crate::support::Site)).await;
+        crate::support::leave(server.port, "/waits").await;
         let mut gone = 0.0;
         for _ in 0..200 {
             let text = body(&ask(server.admin(), "/metrics", &[]).await);
@@ -413,9 +415,9 @@ fn a_client_that_goes_away_is_counted() {
 #[test]
 fn workers_add_up_and_a_server_that_starts_again_goes_on() {
     on_loop(async {
-        let first = watched(&admin(), Rc::new(support::Site)).await;
+        let first = watched(&admin(), Rc::new(crate::support::Site)).await;
         ask(first.port, "/plain", &[]).await;
-        let second = support::beside(&first, Rc::new(support::Site)).await;
+        let second = crate::support::beside(&first, Rc::new(crate::support::Site)).await;
         assert_eq!(second.observing.admin_port(), None, "one serves the admin port");
         ask(second.port, "/plain", &[]).await;
         ask(second.port, "/item/1", &[]).await;
@@ -423,7 +425,7 @@ fn workers_add_up_and_a_server_that_starts_again_goes_on() {
         let text = body(&ask(first.admin(), "/metrics", &[]).await);
         assert_eq!((metric(&text, plain), metric(&text, "runnel_workers")), (2.0, 2.0));
         second.stop().await;
-        let third = support::beside(&first, Rc::new(support::Site)).await;
+        let third = crate::support::beside(&first, Rc::new(crate::support::Site)).await;
         ask(third.port, "/plain", &[]).await;
         let text = body(&ask(first.admin(), "/metrics", &[]).await);
         assert_eq!((metric(&text, plain), metric(&text, "runnel_workers")), (3.0, 2.0));

@@ -1,5 +1,4 @@
 //! A watched server, and a client of few words.
-#![allow(dead_code, clippy::unwrap_used)] // each test file uses a part
 
 use runnel_http::{Options, Server};
 use runnel_observe::{LogTarget, Observing, Settings, Surroundings, observe};

@@ -1,15 +1,12 @@
 //! Traces from the client's field to a collector.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::{ask, body, on_loop, status, watched};
 use runnel_http::{ClientOptions, Options};
 use runnel_observe::{Settings, TraceSettings};
 use runnel_store::{Answer, Content, Context, Error, Kind, Outcome, Reference, Store, Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
-use support::{ask, body, on_loop, status, watched};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CALLER: &str = "00f067aa0ba902b7";

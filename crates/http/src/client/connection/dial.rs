@@ -1,9 +1,9 @@
 //! Making connections: to the host of an address, or to a Unix socket whatever the host; with TLS
 //! where the address says so.
 
-use super::failure::Failure;
-use super::line::Line;
-use crate::wire::Wire;
+use crate::client::connection::line::Line;
+use crate::client::failure::Failure;
+use crate::network::wire::Wire;
 use hyper::Uri;
 use runnel_store::Counters;
 use rustls::pki_types::ServerName;
@@ -36,7 +36,7 @@ impl Dial {
     }
 
     /// A new connection for requests to this address.
-    pub(super) async fn connect(
+    pub(crate) async fn connect(
         &self,
         target: &Uri,
         counters: &Arc<Counters>,
@@ -67,7 +67,7 @@ impl Dial {
     async fn socket(&self, path: &Path) -> io::Result<TcpStream> {
         let connecting = tokio::time::timeout(self.time, UnixStream::connect(path));
         let stream = connecting.await.map_err(|_| io::ErrorKind::TimedOut)??;
-        TcpStream::from_std(crate::unix::connection(stream.into_std()?))
+        TcpStream::from_std(crate::network::unix_socket::connection(stream.into_std()?))
     }
 
     /// A connection to the first address that takes one.
@@ -131,9 +131,9 @@ fn trusting() -> Result<TlsConnector, rustls::Error> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::hosts::Hosts;
-    use super::super::request_head::RequestHead;
     use super::*;
+    use crate::client::connection::request_head::RequestHead;
+    use crate::client::hosts::Hosts;
     use http_body_util::Full;
     use hyper::body::Bytes;
     use hyper::{HeaderMap, Method};

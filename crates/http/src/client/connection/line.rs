@@ -1,6 +1,6 @@
 //! A connection to a server, counted as long as it is open.
 
-use crate::wire::Wire;
+use crate::network::wire::Wire;
 use runnel_store::{Count, Counters, Level};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,35 +15,35 @@ pub(crate) struct Line {
     wire: Wire,
     counters: Arc<Counters>,
     /// What is still to be written of a request; the memory is that of the next request as well.
-    pub(super) output: Vec<u8>,
+    pub(crate) output: Vec<u8>,
 }
 
 impl Line {
-    pub(super) fn new(wire: Wire, counters: Arc<Counters>) -> Self {
+    pub(crate) fn new(wire: Wire, counters: Arc<Counters>) -> Self {
         counters.add(Count::Opened, 1);
         counters.rise(Level::Open, 1);
         Line { wire, counters, output: Vec::new() }
     }
 
-    pub(super) fn wire(&mut self) -> Pin<&mut Wire> {
+    pub(crate) fn wire(&mut self) -> Pin<&mut Wire> {
         Pin::new(&mut self.wire)
     }
 
     /// Where to write, and what.
-    pub(super) fn writing(&mut self) -> (Pin<&mut Wire>, &[u8]) {
+    pub(crate) fn writing(&mut self) -> (Pin<&mut Wire>, &[u8]) {
         (Pin::new(&mut self.wire), &self.output)
     }
 
     /// Ready as soon as no request can be sent here any more, while none is under way: the server
     /// has closed, or said something that nobody asked for. Costs no call of the system unless
     /// there is something.
-    pub(super) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut unasked = [0];
         self.wire().poll_read(context, &mut ReadBuf::new(&mut unasked)).map(drop)
     }
 
     /// Gives back what an idle connection need not keep.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         if self.output.capacity() > KEPT_OUTPUT {
             self.output = Vec::new();
         }

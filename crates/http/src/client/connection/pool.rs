@@ -1,7 +1,7 @@
 //! The idle connections to one host. The last one used is used first, so that those beyond what is
 //! needed grow old; one task for all of them closes the old ones, and those that the server closes.
 
-use super::line::Line;
+use crate::client::connection::line::Line;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -41,7 +41,7 @@ impl Pool {
 
     /// A connection on which a request can be sent, as far as is known here. The task is woken by
     /// what comes on it.
-    pub(super) fn take(&self, context: &mut Context<'_>) -> Option<Line> {
+    pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<Line> {
         let mut idle = self.idle();
         while let Some((_, mut line)) = idle.lines.pop_back() {
             if line.poll_over(context).is_pending() {
@@ -52,7 +52,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next request, unless there are enough.
-    pub(super) fn put(self: &Arc<Self>, mut line: Line) {
+    pub(crate) fn put(self: &Arc<Self>, mut line: Line) {
         line.rest();
         let mut idle = self.idle();
         if idle.lines.len() >= self.most {
@@ -135,7 +135,7 @@ impl Drop for Keeper {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::wire::Wire;
+    use crate::network::wire::Wire;
     use runnel_store::{Counters, Level};
     use tokio::net::{TcpListener, TcpStream};
 

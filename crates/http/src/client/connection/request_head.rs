@@ -1,6 +1,6 @@
 //! The head of a request (RFC 9112 section 3).
 
-use crate::fields;
+use crate::protocol::fields;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(crate) struct RequestHead<'a> {
 
 /// How much content a request has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Length {
+pub(crate) enum Length {
     Nothing,
     Known(u64),
     /// It comes in pieces, each with its length.
@@ -27,7 +27,7 @@ pub(super) enum Length {
 
 impl RequestHead<'_> {
     /// Writes it behind what is there.
-    pub(super) fn write(&self, length: Length, into: &mut Vec<u8>) {
+    pub(crate) fn write(&self, length: Length, into: &mut Vec<u8>) {
         into.extend_from_slice(self.method.as_str().as_bytes());
         into.push(b' ');
         into.extend_from_slice(self.target.path().as_bytes());

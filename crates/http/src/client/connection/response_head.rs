@@ -1,8 +1,8 @@
 //! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
 
-use super::failure::Failure;
-use crate::fields::{self, Copied};
-use crate::framing::{Chunk, Framing};
+use crate::client::failure::Failure;
+use crate::protocol::fields::{self, Copied};
+use crate::protocol::framing::{Chunk, Framing};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Version};
@@ -24,7 +24,7 @@ impl AnswerHead {
     ///
     /// # Errors
     /// It is none.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Failure> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Failure> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -62,7 +62,7 @@ impl AnswerHead {
     ///
     /// # Errors
     /// It cannot be told.
-    pub(super) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), Failure> {
+    pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), Failure> {
         let persists = match self.version {
             Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
             _ => !fields::list(&self.headers, header::CONNECTION, b"close"),

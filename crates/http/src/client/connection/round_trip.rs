@@ -1,13 +1,13 @@
 //! One request and its answer, in HTTP/1.1. Whoever waits drives the connection: there is no other
 //! task that would have to be woken.
 
-use super::answer_head::AnswerHead;
-use super::failure::{Cause, Failure};
-use super::line::Line;
-use super::pool::Pool;
-use super::request_head::RequestHead;
-use super::sending::Sending;
-use crate::framing::{Framing, Step};
+use crate::client::connection::line::Line;
+use crate::client::connection::pool::Pool;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::sending::Sending;
+use crate::client::failure::{Cause, Failure};
+use crate::protocol::framing::{Framing, Step};
 use bytes::{Bytes, BytesMut};
 use hyper::Method;
 use hyper::body::Body;
@@ -60,7 +60,7 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Cause>,
 {
-    pub(super) fn new(mut line: Line, pool: Arc<Pool>, head: &RequestHead<'_>, body: B) -> Self {
+    pub(crate) fn new(mut line: Line, pool: Arc<Pool>, head: &RequestHead<'_>, body: B) -> Self {
         RoundTrip {
             sending: Some(Sending::new(head, body, &mut line)),
             line: Some(line),
@@ -84,7 +84,7 @@ where
     }
 
     /// The head of the answer. Must not be asked for again once it has come.
-    pub(super) fn poll_head(
+    pub(crate) fn poll_head(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<AnswerHead, Failure>> {

@@ -1,8 +1,8 @@
 //! A request on its way out: its head, then its content as fast as the connection takes it.
 
-use super::failure::{Cause, Failure};
-use super::line::Line;
-use super::request_head::{Length, RequestHead};
+use crate::client::connection::line::Line;
+use crate::client::connection::request_head::{Length, RequestHead};
+use crate::client::failure::{Cause, Failure};
 use bytes::{Buf, Bytes};
 use hyper::body::Body;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use tokio::io::AsyncWrite;
 const JOINED: usize = 8 * 1024;
 
 /// A request that is not yet sent to its end.
-pub(super) struct Sending<B> {
+pub(crate) struct Sending<B> {
     /// How much of the connection's output is written.
     written: usize,
     /// A large piece that is to follow it.
@@ -32,7 +32,7 @@ where
     B::Error: Into<Cause>,
 {
     /// Begins with the head.
-    pub(super) fn new(head: &RequestHead<'_>, body: B, line: &mut Line) -> Self {
+    pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut Line) -> Self {
         let length = match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) | (_, Some(0)) => Length::Nothing,
             (_, Some(length)) => Length::Known(length),
@@ -45,7 +45,7 @@ where
     }
 
     /// Ready when all is sent.
-    pub(super) fn poll(
+    pub(crate) fn poll(
         &mut self,
         line: &mut Line,
         context: &mut Context<'_>,

@@ -4,30 +4,22 @@
 //! several pipelined requests are answered is put together and written at once. While an answer is
 //! waited for, the connection is read so far that a client which goes away is noticed.
 
-mod answer_head;
-mod intake;
-mod output;
-mod request_head;
-mod scratch;
-
-pub(crate) use intake::{Broken, IntakeReader};
-pub(crate) use scratch::Scratch;
-
-use crate::body::AnswerBody;
-use crate::file_body::Piece;
-use crate::framing::{Framing, HUGE_CHUNK, Step};
-use crate::observe::RefusedHead;
-use crate::reply::Reply;
-use crate::request_body::RequestBody;
-use crate::service::Requests;
-use crate::socket::Socket;
-use answer_head::{AnswerHead, Extent};
+use super::intake::{Broken, Intake, intake};
+use super::output::Output;
+use super::request_head::{Refusal, RequestHead};
+use super::response_head::{AnswerHead, Extent};
+use super::scratch::Scratch;
+use crate::protocol::framing::{Framing, HUGE_CHUNK, Step};
+use crate::server::observer::RefusedHead;
+use crate::server::request::body::RequestBody;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::file_body::Piece;
+use crate::server::response::reply::Reply;
+use crate::server::service::Requests;
+use crate::server::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode, Version};
-use intake::{Intake, intake};
-use output::Output;
-use request_head::{Refusal, RequestHead};
 use std::future::Future;
 use std::io;
 use std::pin::Pin;

@@ -1,8 +1,8 @@
 //! The content of a request that does not come with its head: the connection reads a piece when
 //! somebody asks for one, so that a client can send as fast as its content is read, and no faster.
 
-use crate::framing::Malformed;
-use crate::meter::Meter;
+use crate::protocol::framing::Malformed;
+use crate::server::connection_state::Meter;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -41,7 +41,7 @@ enum Next {
 }
 
 /// The end of the connection. Dropping it before all has come breaks the content off.
-pub(super) struct Intake(Rc<RefCell<Next>>);
+pub(crate) struct Intake(Rc<RefCell<Next>>);
 
 /// The end of whoever reads. Dropping it says that nothing more is wanted.
 pub(crate) struct IntakeReader {
@@ -51,7 +51,7 @@ pub(crate) struct IntakeReader {
 }
 
 /// Both ends, for content of this length, where it was said.
-pub(super) fn intake(connection: &Rc<Meter>, length: Option<u64>) -> (Intake, IntakeReader) {
+pub(crate) fn intake(connection: &Rc<Meter>, length: Option<u64>) -> (Intake, IntakeReader) {
     let next = Rc::new(RefCell::new(Next::Nothing));
     let reader = IntakeReader { next: next.clone(), length, connection: connection.clone() };
     (Intake(next), reader)
@@ -59,22 +59,22 @@ pub(super) fn intake(connection: &Rc<Meter>, length: Option<u64>) -> (Intake, In
 
 impl Intake {
     /// Whether somebody waits for a piece.
-    pub(super) fn is_wanted(&self) -> bool {
+    pub(crate) fn is_wanted(&self) -> bool {
         matches!(&*self.0.borrow(), Next::Wanted(_))
     }
 
     /// Hands over the next piece.
-    pub(super) fn give(&self, piece: Bytes, context: &Context<'_>) {
+    pub(crate) fn give(&self, piece: Bytes, context: &Context<'_>) {
         self.leave(Next::Piece(piece), Some(context));
     }
 
     /// Says that all has come.
-    pub(super) fn end(self, context: &Context<'_>) {
+    pub(crate) fn end(self, context: &Context<'_>) {
         self.leave(Next::End, Some(context));
     }
 
     /// Says that no more will come, although it should.
-    pub(super) fn fail(self, broken: Broken, context: &Context<'_>) {
+    pub(crate) fn fail(self, broken: Broken, context: &Context<'_>) {
         self.leave(Next::Failed(broken), Some(context));
     }
 

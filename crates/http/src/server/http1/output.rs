@@ -1,8 +1,8 @@
 //! What is on its way to a client: bytes that are put together, large pieces that are not copied, and
 //! files that the system sends from its own memory.
 
-use crate::file_body::Piece;
-use crate::socket::Socket;
+use crate::server::response::file_body::Piece;
+use crate::server::socket::Socket;
 use bytes::{Buf, Bytes};
 use runnel_store::FilePart;
 use std::io::{self, IoSlice, Write};
@@ -18,8 +18,8 @@ const TURN: u64 = 1 << 20;
 
 /// The output of a connection.
 #[derive(Default)]
-pub(super) struct Output {
-    pub(super) buffer: Vec<u8>,
+pub(crate) struct Output {
+    pub(crate) buffer: Vec<u8>,
     written: usize,
     /// What follows the buffer.
     piece: Bytes,
@@ -32,17 +32,17 @@ pub(super) struct Output {
 
 impl Output {
     /// The connection has its turn.
-    pub(super) fn begin_turn(&mut self) {
+    pub(crate) fn begin_turn(&mut self) {
         self.turn = TURN;
     }
 
     /// Whether all is written.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.buffer.is_empty() && !self.is_full()
     }
 
     /// Whether there is enough to be written before more is put here.
-    pub(super) fn has_enough(&self) -> bool {
+    pub(crate) fn has_enough(&self) -> bool {
         self.is_full() || self.buffer.len() >= ENOUGH
     }
 
@@ -52,7 +52,7 @@ impl Output {
     }
 
     /// Adds a piece of content, in a chunk of its own if wanted (RFC 9112 section 7.1).
-    pub(super) fn push(&mut self, piece: Piece, chunked: bool) {
+    pub(crate) fn push(&mut self, piece: Piece, chunked: bool) {
         debug_assert!(!self.is_full(), "what is full must be written first");
         let length = piece.length();
         if length == 0 {
@@ -76,7 +76,7 @@ impl Output {
     }
 
     /// Adds the end of content that comes in chunks.
-    pub(super) fn push_last_chunk(&mut self) {
+    pub(crate) fn push_last_chunk(&mut self) {
         if self.tail.is_empty() {
             self.buffer.extend_from_slice(b"0\r\n\r\n");
         } else {
@@ -89,7 +89,7 @@ impl Output {
     ///
     /// # Errors
     /// The connection is broken, or a file is shorter than its answer said.
-    pub(super) fn poll_write(
+    pub(crate) fn poll_write(
         &mut self,
         socket: &mut Socket,
         context: &mut Context<'_>,

@@ -4,11 +4,11 @@
 //! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
 
 use super::scratch::Scratch;
-use crate::exchange::HttpExchange;
-use crate::fields::{self, Copied};
-use crate::framing::{Chunk, Framing};
-use crate::head;
-use crate::options::{DEFAULT_HEADER_FIELDS, Limits};
+use crate::protocol::fields::{self, Copied};
+use crate::protocol::framing::{Chunk, Framing};
+use crate::server::options::{DEFAULT_HEADER_FIELDS, Limits};
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::head;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use std::mem::MaybeUninit;
@@ -23,22 +23,22 @@ const AFTER_TARGET: usize = " HTTP/1.1\r".len();
 
 /// The head of a request.
 #[derive(Debug)]
-pub(super) struct RequestHead {
+pub(crate) struct RequestHead {
     /// What was asked, as it is seen from here on.
-    pub(super) exchange: Rc<HttpExchange>,
+    pub(crate) exchange: Rc<HttpExchange>,
     /// Where the content after it ends.
-    pub(super) framing: Framing,
+    pub(crate) framing: Framing,
     /// Whether the client wants to go on with another request.
-    pub(super) persists: bool,
+    pub(crate) persists: bool,
     /// Whether the client waits for a word before it sends the content.
-    pub(super) expects: bool,
+    pub(crate) expects: bool,
 }
 
 /// Why a head is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Refusal {
-    pub(super) status: StatusCode,
-    pub(super) reason: &'static str,
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) reason: &'static str,
 }
 
 const fn bad(reason: &'static str) -> Refusal {
@@ -79,7 +79,7 @@ impl RequestHead {
     ///
     /// # Errors
     /// They begin with none, or with one beyond the limits.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         bytes: &[u8],
         peer: SocketAddr,
         limits: &Limits,

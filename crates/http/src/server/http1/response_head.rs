@@ -1,13 +1,13 @@
 //! The head of an answer of HTTP/1.1, as bytes (RFC 9112 sections 4 to 6).
 
-use crate::fields;
+use crate::protocol::fields;
 use hyper::header::{self, HeaderMap};
 use hyper::{StatusCode, Version};
 use std::io::Write;
 
 /// How the end of the content is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// There is none, and nothing is said about it.
     Nothing,
     /// It has so many bytes.
@@ -18,24 +18,24 @@ pub(super) enum Extent {
     Close,
 }
 
-/// No browser is to guess what an answer is: see [`crate::problem::forbid_guessing`].
+/// No browser is to guess what an answer is: see [`crate::server::response::problem::forbid_guessing`].
 const NOT_GUESSED: &[u8] = b"x-content-type-options: nosniff\r\n";
 
 /// The head of an answer.
-pub(super) struct AnswerHead<'a> {
-    pub(super) version: Version,
-    pub(super) status: StatusCode,
-    pub(super) headers: &'a HeaderMap,
-    pub(super) extent: Extent,
+pub(crate) struct AnswerHead<'a> {
+    pub(crate) version: Version,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) extent: Extent,
     /// Whether another request may follow.
-    pub(super) persists: bool,
+    pub(crate) persists: bool,
     /// The field `Date`, with the end of its line.
-    pub(super) date: &'a [u8],
+    pub(crate) date: &'a [u8],
 }
 
 impl AnswerHead<'_> {
     /// Appends it. Answers whether its own headers say that the connection ends.
-    pub(super) fn write(&self, output: &mut Vec<u8>) -> bool {
+    pub(crate) fn write(&self, output: &mut Vec<u8>) -> bool {
         self.status_line(output);
         let (mut says_connection, mut says_close, mut says_date) = (false, false, false);
         let mut says_options = false;

@@ -44,7 +44,7 @@ impl Scratch {
     }
 
     /// A copy, usually without an allocation.
-    pub(super) fn copy(&self, bytes: &[u8]) -> Bytes {
+    pub(crate) fn copy(&self, bytes: &[u8]) -> Bytes {
         if bytes.len() > BLOCK / 4 {
             return Bytes::copy_from_slice(bytes);
         }
@@ -54,12 +54,12 @@ impl Scratch {
     }
 
     /// Memory for what is to be written, empty.
-    pub(super) fn take_output(&self) -> Vec<u8> {
+    pub(crate) fn take_output(&self) -> Vec<u8> {
         self.output.take()
     }
 
     /// Takes it back.
-    pub(super) fn give_output(&self, mut output: Vec<u8>) {
+    pub(crate) fn give_output(&self, mut output: Vec<u8>) {
         if output.capacity() <= OUTPUT {
             output.clear();
             self.output.set(output);
@@ -67,12 +67,12 @@ impl Scratch {
     }
 
     /// A map of headers, empty, perhaps with room.
-    pub(super) fn take_headers(&self) -> HeaderMap {
+    pub(crate) fn take_headers(&self) -> HeaderMap {
         self.headers.take().unwrap_or_default()
     }
 
     /// Takes it back.
-    pub(super) fn give_headers(&self, mut headers: HeaderMap) {
+    pub(crate) fn give_headers(&self, mut headers: HeaderMap) {
         if headers.capacity() <= HEADERS {
             headers.clear();
             self.headers.set(Some(headers));
@@ -80,7 +80,7 @@ impl Scratch {
     }
 
     /// The field `Date` at this moment, with the end of its line.
-    pub(super) fn with_date<T>(&self, now: Instant, act: impl FnOnce(&[u8]) -> T) -> T {
+    pub(crate) fn with_date<T>(&self, now: Instant, act: impl FnOnce(&[u8]) -> T) -> T {
         let mut date = self.date.borrow_mut();
         if date.until.is_none_or(|until| until <= now) {
             date.renew(now);

@@ -3,7 +3,7 @@
 //! A client is an address of IPv4, or the /64 network of an address of IPv6, which is what a customer of
 //! a provider gets. Opening and closing a connection cost O(log n), a request nothing.
 
-use crate::meter::{IdleState, Meter};
+use crate::server::connection_state::{IdleState, Meter};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -16,14 +16,14 @@ const CONNECTIONS: usize = 64;
 
 /// Who connects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Client {
+pub(crate) enum Client {
     V4(u32),
     /// The first half of the address.
     V6(u64),
 }
 
 impl Client {
-    pub(super) fn of(peer: SocketAddr) -> Client {
+    pub(crate) fn of(peer: SocketAddr) -> Client {
         match peer.ip().to_canonical() {
             IpAddr::V4(address) => Client::V4(address.to_bits()),
             IpAddr::V6(address) => Client::V6((address.to_bits() >> 64) as u64),
@@ -33,7 +33,7 @@ impl Client {
 
 /// The connections of a server by their clients.
 #[derive(Default)]
-pub(super) struct Clients {
+pub(crate) struct Clients {
     clients: HashMap<Client, ClientConnections>,
     /// The clients by how many connections they hold. Of those that hold as many, the one that was
     /// searched or has changed last comes first.
@@ -52,25 +52,25 @@ struct ClientConnections {
 
 impl Clients {
     /// How many connections there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.count
     }
 
     /// How many connections a client holds.
-    pub(super) fn held_by(&self, client: Client) -> usize {
+    pub(crate) fn held_by(&self, client: Client) -> usize {
         self.clients.get(&client).map_or(0, |held| held.connections.len())
     }
 
-    pub(super) fn connections(&self) -> impl Iterator<Item = &Rc<Meter>> {
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Rc<Meter>> {
         self.clients.values().flat_map(|held| held.connections.values())
     }
 
-    pub(super) fn add(&mut self, client: Client, number: u64, meter: Rc<Meter>) {
+    pub(crate) fn add(&mut self, client: Client, number: u64, meter: Rc<Meter>) {
         self.change(client, |held| drop(held.connections.insert(number, meter)));
         self.count += 1;
     }
 
-    pub(super) fn remove(&mut self, client: Client, number: u64) -> Option<Rc<Meter>> {
+    pub(crate) fn remove(&mut self, client: Client, number: u64) -> Option<Rc<Meter>> {
         let mut removed = None;
         self.change(client, |held| removed = held.connections.remove(&number));
         self.count -= usize::from(removed.is_some());
@@ -79,7 +79,7 @@ impl Clients {
 
     /// A connection that can be given up for another one: an idle one, or else a half-open one, of the
     /// client that holds the most connections. Where it has none, of the one that holds the next most.
-    pub(super) fn spare(&mut self) -> Option<Rc<Meter>> {
+    pub(crate) fn spare(&mut self) -> Option<Rc<Meter>> {
         let most: Vec<Client> =
             self.ranks.iter().rev().take(CLIENTS).map(|&(_, _, client)| client).collect();
         most.into_iter().find_map(|client| {

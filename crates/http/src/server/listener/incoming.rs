@@ -1,9 +1,9 @@
 //! Where a server's connections come from: a socket that listens, or somebody who accepts for
 //! several servers and hands each its share.
 
-use crate::listen::{AcceptQueue, Handed, close_queue};
-use crate::server::out_of_descriptors;
-use crate::unix::{SocketFile, accept_unix};
+use crate::network::unix_socket::{SocketFile, accept_unix};
+use crate::server::listener::descriptors::out_of_descriptors;
+use crate::server::listener::listen::{AcceptQueue, Handed, close_queue};
 use std::io;
 use std::net::SocketAddr;
 use tokio::net::{TcpListener, TcpStream, UnixListener};

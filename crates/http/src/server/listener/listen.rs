@@ -1,6 +1,6 @@
 //! Opening the listening socket, with an error that says what to do.
 
-use crate::unix::UNIX_PEER;
+use crate::network::unix_socket::UNIX_PEER;
 use runnel_store::{Error, Kind, Result};
 use socket2::Socket;
 #[cfg(target_os = "linux")]

@@ -1,7 +1,7 @@
 //! The content of a request on its way to whoever reads it.
 
-use crate::framing::HUGE_CHUNK;
-use crate::http1::{Broken, IntakeReader};
+use crate::protocol::framing::HUGE_CHUNK;
+use crate::server::http1::intake::{Broken, IntakeReader};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use std::fmt;

@@ -1,9 +1,9 @@
 //! The request as a program sees it, and what a program says about the answer.
 
-use crate::form;
-use crate::forwarded::Shown;
-use crate::multipart::FormPart;
-use crate::observe::{self, Observed};
+use crate::protocol::form;
+use crate::protocol::multipart::FormPart;
+use crate::server::observer::{self, Observed};
+use crate::server::request::forwarded::Shown;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
@@ -231,7 +231,7 @@ impl Exchange for HttpExchange {
     }
 
     fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
-        observe::calling(self.observed.as_ref()?, method, target)
+        observer::calling(self.observed.as_ref()?, method, target)
     }
 
     fn set_status(&self, status: u16) {

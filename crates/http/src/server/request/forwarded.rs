@@ -4,7 +4,7 @@
 //! counts only where a proxy that is trusted has written it: the addresses are looked at from the
 //! end, and the first one that is no trusted proxy is the client.
 
-use crate::unix::UNIX_PEER;
+use crate::network::unix_socket::UNIX_PEER;
 use hyper::header::{HeaderMap, HeaderName};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

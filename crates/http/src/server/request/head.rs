@@ -1,9 +1,9 @@
 //! What the head of a request must look like before anything else happens (RFC 9112).
 
-use crate::fields;
-use crate::options::Limits;
-use crate::origin;
-use crate::problem::Problem;
+use crate::protocol::fields;
+use crate::server::options::Limits;
+use crate::server::request::origin;
+use crate::server::response::problem::Problem;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, StatusCode, Uri, Version};
 

@@ -2,8 +2,8 @@
 //! read its answers (the Fetch standard, section 3.2), and those that may write (cross-site request
 //! forgery).
 
-use crate::body::AnswerBody;
-use crate::options::Limits;
+use crate::server::options::Limits;
+use crate::server::response::body::AnswerBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Response};
 
@@ -216,7 +216,9 @@ mod tests {
         for (name, value) in fields {
             headers.insert(*name, HeaderValue::from_static(value));
         }
-        let meter = std::rc::Rc::new(crate::meter::Meter::new(std::time::Instant::now()));
+        let meter = std::rc::Rc::new(crate::server::connection_state::Meter::new(
+            std::time::Instant::now(),
+        ));
         let mut response = Response::new(AnswerBody::empty(&meter));
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
         if let Some(asked) = Asked::by(&method, &headers, &limits) {

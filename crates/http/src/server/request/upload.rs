@@ -1,10 +1,10 @@
 //! The body of a request: collected when it is small, a stream with a limit when it is not.
 
-use crate::exchange::HttpExchange;
-use crate::head::Head;
-use crate::options::Limits;
-use crate::problem::Problem;
-use crate::request_body::RequestBody;
+use crate::server::options::Limits;
+use crate::server::request::body::RequestBody;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::head::Head;
+use crate::server::response::problem::Problem;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;

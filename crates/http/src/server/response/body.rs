@@ -1,9 +1,9 @@
 //! The body of an answer: one piece, or a stream that is asked for its next piece only when the
 //! client has room for it.
 
-use crate::file_body::{FileBody, Piece};
-use crate::meter::Meter;
-use crate::observe::Watch;
+use crate::server::connection_state::Meter;
+use crate::server::observer::Watch;
+use crate::server::response::file_body::{FileBody, Piece};
 use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 use runnel_store::{ByteStream, Error, Held, Kind, gzip, gzip_stream};
@@ -267,7 +267,7 @@ pub(crate) fn next(
     let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
     let polled = guarded.unwrap_or_else(|panic| {
         let error = Error::new(Kind::Failed, "a stream of an answer broke down");
-        Poll::Ready(Some(Err(error.with_detail(crate::guard::reason(&*panic)))))
+        Poll::Ready(Some(Err(error.with_detail(crate::server::response::panics::reason(&*panic)))))
     });
     if let Poll::Ready(Some(Err(error))) = &polled {
         tracing::error!(

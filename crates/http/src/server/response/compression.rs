@@ -1,8 +1,8 @@
 //! Packing answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
 
-use crate::body::AnswerBody;
-use crate::conditions;
-use crate::fields;
+use crate::protocol::conditions;
+use crate::protocol::fields;
+use crate::server::response::body::AnswerBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
 

@@ -1,18 +1,21 @@
 //! One request and its answer: reading.
 
-use crate::body::AnswerBody;
-use crate::compress::{self, Packing};
-use crate::conditions::{self, Validators, Verdict};
-use crate::exchange::HttpExchange;
-use crate::guard::{guard, guard_now};
-use crate::head::Head;
-use crate::meter::Meter;
-use crate::options::Limits;
-use crate::partial::{self, Outgoing, Sent};
-use crate::problem::{Problem, add_challenge, forbid_guessing};
-use crate::reply::{InTime, Patience, Reply};
-use crate::upload::Progress;
-use crate::{events, listing, media, negotiate};
+use crate::protocol::conditions::{self, Validators, Verdict};
+use crate::protocol::media_type;
+use crate::protocol::negotiation;
+use crate::server::connection_state::Meter;
+use crate::server::options::Limits;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::head::Head;
+use crate::server::request::upload::Progress;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::compression::{self, Packing};
+use crate::server::response::events;
+use crate::server::response::listing;
+use crate::server::response::panics::{guard, guard_now};
+use crate::server::response::partial::{self, Outgoing, Sent};
+use crate::server::response::problem::{Problem, add_challenge, forbid_guessing};
+use crate::server::response::reply::{InTime, Patience, Reply};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -119,7 +122,7 @@ impl Turn {
             Ok(Some(entries)) => {
                 let page = listing::page(self.reference.path(), &entries);
                 let body = AnswerBody::whole(page.into(), &self.meter);
-                self.respond(StatusCode::OK, Some(media::HTML), Facts::default(), body)
+                self.respond(StatusCode::OK, Some(media_type::HTML), Facts::default(), body)
             }
             Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
@@ -161,17 +164,18 @@ impl Turn {
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
                 return Reply::ready(self.respond(status, None, facts, body));
             }
-            Body::Bytes(bytes) => (media::OCTETS, Outgoing::Bytes(bytes)),
+            Body::Bytes(bytes) => (media_type::OCTETS, Outgoing::Bytes(bytes)),
             Body::Text(text) => {
                 let kind = match given {
-                    Some(given) => media::content_type(given, true),
+                    Some(given) => media_type::content_type(given, true),
                     None => self.text_type(),
                 };
                 return self.send(status, kind, facts, Outgoing::Bytes(text.into_bytes()));
             }
-            Body::Stream(stream, length) => (media::OCTETS, Outgoing::Stream(stream, length)),
+            Body::Stream(stream, length) => (media_type::OCTETS, Outgoing::Stream(stream, length)),
             Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
-                let kind = given.map_or(media::JSON, |given| media::content_type(given, false));
+                let kind =
+                    given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
                 let encoded = Content::value(value).encode(Form::Json);
                 return self.wait(move |turn| async move {
                     match encoded.await {
@@ -184,7 +188,7 @@ impl Turn {
                 });
             }
             Body::Value(value) => {
-                let (kind, bytes) = media::of_value(value);
+                let (kind, bytes) = media_type::of_value(value);
                 (kind.unwrap_or_else(|| self.text_type()), Outgoing::Bytes(bytes))
             }
             Body::Lazy(lazy) => {
@@ -195,13 +199,13 @@ impl Turn {
                 return self.lazy(lazy, given, status, facts);
             }
         };
-        let kind = given.map_or(kind, |given| media::content_type(given, false));
+        let kind = given.map_or(kind, |given| media_type::content_type(given, false));
         self.send(status, kind, facts, outgoing)
     }
 
     /// The type of text and numbers that have no media type of their own.
     fn text_type(&self) -> HeaderValue {
-        if self.limits.html_text { media::HTML } else { media::PLAIN }
+        if self.limits.html_text { media_type::HTML } else { media_type::PLAIN }
     }
 
     /// Content as it is, or the part of it that was asked for.
@@ -267,8 +271,8 @@ impl Turn {
         // What a program writes is sent as it comes; data that cannot begin still gets a status.
         let is_data = own.is_none();
         let kind = match given.or(own) {
-            Some(kind) => media::content_type(kind, true),
-            None => media::of_form(form),
+            Some(kind) => media_type::content_type(kind, true),
+            None => media_type::of_form(form),
         };
         match stream {
             Some(stream) if is_data && self.exchange.method == Method::GET => {
@@ -322,7 +326,7 @@ impl Turn {
     /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
     /// media type is sent as it is, and so is the answer to a write, which has happened.
     fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
-        let form = negotiate::form(&self.exchange.headers);
+        let form = negotiation::form(&self.exchange.headers);
         let wishes = &self.exchange.wishes;
         let has_choice = !has_type
             && matches!(self.exchange.method, Method::GET | Method::HEAD)
@@ -339,15 +343,15 @@ impl Turn {
         if let Some(tag) =
             facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
         {
-            *tag = EntityTag::strong(format!("{}{}", &*tag.text, compress::SUFFIX));
+            *tag = EntityTag::strong(format!("{}{}", &*tag.text, compression::SUFFIX));
         }
         // A cache learns from this, too, what the whole answer depends on.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
-        let packing = compress::packing(headers, kind.as_ref(), None, self.limits.pack_from);
+        let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
         let body = AnswerBody::empty(&self.meter);
         let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
         if packing != Packing::Never {
-            compress::add_vary(response.headers_mut());
+            compression::add_vary(response.headers_mut());
         }
         response
     }
@@ -372,7 +376,7 @@ impl Turn {
         let length = body.length();
         let packing = match status.as_u16() {
             204..=206 | 304 => Packing::Never,
-            _ => compress::packing(
+            _ => compression::packing(
                 &self.exchange.headers,
                 kind.as_ref(),
                 length,
@@ -414,7 +418,7 @@ impl Turn {
             }
         }
         add_challenge(status, &mut headers);
-        compress::apply(packing, &mut headers, &mut body);
+        compression::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);
         if bare {
             *response.body_mut() = AnswerBody::empty(response.body().meter());

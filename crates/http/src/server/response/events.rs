@@ -1,6 +1,6 @@
 //! Streams of server-sent events (the standard of HTML, section 9.2): what a server adds to them.
 
-use crate::meter::Meter;
+use crate::server::connection_state::Meter;
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::header::{HeaderName, HeaderValue};

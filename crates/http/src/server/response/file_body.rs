@@ -3,8 +3,8 @@
 //! Only what lies in the system's memory goes this way, so that no worker waits for a disk; the rest
 //! is read piece by piece as any stream. With TLS and HTTP/2 the bytes have to be seen, and are read.
 
-use crate::body;
-use crate::meter::Meter;
+use crate::server::connection_state::Meter;
+use crate::server::response::body;
 use bytes::Bytes;
 use runnel_store::{ByteStream, Error, FilePart, Seekable};
 use std::io;

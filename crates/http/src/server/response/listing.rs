@@ -1,6 +1,6 @@
 //! A collection as a page of links.
 
-use crate::target::{escape_name, escape_path};
+use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! Answering parts of content: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
 
-use crate::body::AnswerBody;
-use crate::conditions::{self, Validators};
-use crate::meter::Meter;
-use crate::range::{self, Asked, Span};
+use crate::protocol::conditions::{self, Validators};
+use crate::protocol::range::{self, Asked, Span};
+use crate::server::connection_state::Meter;
+use crate::server::response::body::AnswerBody;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};

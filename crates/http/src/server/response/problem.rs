@@ -1,10 +1,10 @@
 //! What goes wrong with a request: a status, and what the client learns beside it.
 
-use crate::body::AnswerBody;
-use crate::exchange::{HttpExchange, is_framing};
-use crate::meter::Meter;
-use crate::problem_form::{ProblemForm, ProblemText};
+use crate::server::connection_state::Meter;
 use crate::server::log_rate::LogRate;
+use crate::server::request::exchange::{HttpExchange, is_framing};
+use crate::server::response::body::AnswerBody;
+use crate::server::response::problem_form::{ProblemForm, ProblemText};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
 use runnel_store::{Error, FieldProblem, Kind, Verbs};

@@ -1,7 +1,7 @@
 //! The body of an error response: RFC 9457 problem details, a page, or plain text, by `Accept`.
 
-use crate::listing::escape_html;
-use crate::negotiate::Quality;
+use crate::protocol::negotiation::Quality;
+use crate::server::response::listing::escape_html;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
 use std::fmt::Write;
@@ -43,7 +43,7 @@ impl ProblemForm {
             for range in line.to_str().unwrap_or_default().split(',') {
                 let mut parts = range.split(';');
                 let essence = parts.next().unwrap_or_default().trim().to_ascii_lowercase();
-                let quality = parts.find_map(crate::negotiate::quality).unwrap_or(1.0);
+                let quality = parts.find_map(crate::protocol::negotiation::quality).unwrap_or(1.0);
                 let mut name = |form| {
                     if !named {
                         (first, named) = (form, true);

@@ -1,10 +1,10 @@
 //! The answer of one request as its connection waits for it: ready at once, or later within a time.
 
-use crate::body::AnswerBody;
-use crate::meter::Meter;
-use crate::observe::Watch;
-use crate::problem::{Problem, may_log};
-use crate::upload::Progress;
+use crate::server::connection_state::Meter;
+use crate::server::observer::Watch;
+use crate::server::request::upload::Progress;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::problem::{Problem, may_log};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;

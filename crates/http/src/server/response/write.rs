@@ -1,15 +1,16 @@
 //! One request and its answer: writing.
 
-use crate::body::AnswerBody;
-use crate::conditions::{self, Validators, Verdict};
-use crate::guard::guard;
-use crate::problem::{Problem, allow};
-use crate::reply::{InTime, Reply};
-use crate::request_body::RequestBody;
-use crate::target::escape_path;
-use crate::turn::{Facts, Turn};
-use crate::upload::{self, Progress, Upload};
-use crate::{form, media};
+use crate::protocol::conditions::{self, Validators, Verdict};
+use crate::protocol::form;
+use crate::protocol::media_type;
+use crate::protocol::target::escape_path;
+use crate::server::request::body::RequestBody;
+use crate::server::request::upload::{self, Progress, Upload};
+use crate::server::response::body::AnswerBody;
+use crate::server::response::cycle::{Facts, Turn};
+use crate::server::response::panics::guard;
+use crate::server::response::problem::{Problem, allow};
+use crate::server::response::reply::{InTime, Reply};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -75,7 +76,7 @@ impl Turn {
         }
         let sent = ClientContent { text: Some(bytes.clone()), ..ClientContent::default() };
         let context = Context { known: None, from_client: Some(sent), ..self.context() };
-        let (body, media_type) = media::text_or_bytes(bytes, media_type);
+        let (body, media_type) = media_type::text_or_bytes(bytes, media_type);
         let content = Content { body, media_type, ..Content::default() };
         let (patience, meter) = (self.patience(None), self.meter.clone());
         InTime::new(patience, meter, self.written(verb, content, context))
@@ -117,7 +118,7 @@ impl Turn {
     fn media_type(&self) -> Option<Cow<'static, str>> {
         let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
         let text = value.to_str().ok()?.trim();
-        (!text.is_empty()).then(|| media::named(text))
+        (!text.is_empty()).then(|| media_type::named(text))
     }
 
     /// What the store looks at in the same step as it writes; otherwise the conditions are judged
@@ -256,7 +257,7 @@ impl Turn {
 fn after_upload(
     response: Response<AnswerBody>,
     progress: &Progress,
-    meter: &Rc<crate::meter::Meter>,
+    meter: &Rc<crate::server::connection_state::Meter>,
 ) -> Response<AnswerBody> {
     match progress.problem() {
         Some(problem) => problem.respond(HeaderMap::new(), meter),

@@ -1,0 +1,13 @@
+//! The HTTP client: the web as a store, and requests of other stores that travel over HTTP.
+
+pub(crate) mod address;
+pub(crate) mod call;
+pub(crate) mod connection;
+pub(crate) mod failure;
+pub(crate) mod fault;
+pub(crate) mod hosts;
+pub(crate) mod incoming;
+pub(crate) mod outgoing;
+pub(crate) mod paced;
+pub(crate) mod store;
+pub(crate) mod transport;
