@@ -1,17 +1,12 @@
 //! Servers that are away, silent or talk nonsense, and those that come back.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-#[path = "support/wrong.rs"]
-mod wrong;
-
+use crate::support::*;
+use crate::wrong::*;
 use runnel_bus::{Nats, Redis};
 use runnel_scratch::{Server, Service};
 use runnel_store::{ChangeKind, Changes, Content, Context, Kind, Reference, Store};
 use std::time::{Duration, Instant};
-use support::*;
 use tokio::net::TcpListener;
-use wrong::*;
 
 #[test]
 fn whatever_is_wrong_with_a_server_is_an_error_in_time() {

@@ -1,15 +1,12 @@
 //! Buckets and subjects of a real server.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use futures_util::StreamExt;
 use runnel_bus::{Nats, nats_scheme};
 use runnel_scratch::Service;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Body, Content, Context, Error, Kind, Reference, Relative, Store, Value};
 use std::rc::Rc;
-use support::*;
 
 /// What a bucket of keys keeps: text, no larger than a message.
 const KEYS: Abilities = Abilities {

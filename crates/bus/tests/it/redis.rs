@@ -1,14 +1,11 @@
 //! Keys and channels of a real server.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use runnel_bus::{Redis, redis_scheme};
 use runnel_scratch::Service;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Content, Context, Kind, Reference, Store, Value, Verb};
 use std::rc::Rc;
-use support::*;
 
 /// What Redis keeps: text, without media types.
 const REDIS: Abilities = Abilities {

@@ -1,5 +1,4 @@
 //! What the tests of this crate share.
-#![allow(clippy::unwrap_used, dead_code)]
 
 use futures_util::StreamExt;
 use runnel_bus::Options;
@@ -13,10 +12,13 @@ use std::time::Duration;
 /// How long anything may take before a test fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The server of the test file, started by the first test that needs it.
+/// The URL of a server that all tests share, started by the first that needs it; `None` where none
+/// is installed.
 pub(crate) fn url(service: Service) -> Option<&'static str> {
-    static SERVER: OnceLock<Option<(Server, String)>> = OnceLock::new();
-    let server = SERVER.get_or_init(|| {
+    static NATS: OnceLock<Option<(Server, String)>> = OnceLock::new();
+    static REDIS: OnceLock<Option<(Server, String)>> = OnceLock::new();
+    let shared = if service == Service::Nats { &NATS } else { &REDIS };
+    let server = shared.get_or_init(|| {
         let server = Server::for_test(service)?;
         let url = server.url();
         Some((server, url))

@@ -1,5 +1,4 @@
 //! Servers that do everything wrong.
-#![allow(clippy::unwrap_used)]
 
 use runnel_bus::{Options, nats_scheme, redis_scheme};
 use runnel_store::{Content, Context, Error, Kind, Reference, Store};

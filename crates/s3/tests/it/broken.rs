@@ -1,17 +1,12 @@
 //! Servers that are away, slow, or say no.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-#[path = "support/wrong.rs"]
-mod wrong;
-
+use crate::support::*;
+use crate::wrong::*;
 use runnel_s3::{S3, S3Options};
 use runnel_store::{Content, Context, Error, Kind, Result, Store};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use support::*;
-use tokio::net::TcpListener;
-use wrong::*;
+use tokio::net::TcpSocket;
 
 fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
@@ -52,7 +47,10 @@ async fn all_fail(store: &S3) -> Vec<Error> {
 #[test]
 fn a_server_that_is_away_is_told_by_name() {
     run(async {
-        let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap().local_addr().unwrap();
+        // Bound and not listening: connections are refused, and no other test gets the port.
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let free = socket.local_addr().unwrap();
         let store = store(&format!("http://{free}"));
         for error in all_fail(&store).await {
             assert_eq!((error.kind, error.temporary), (Kind::Unavailable, true));

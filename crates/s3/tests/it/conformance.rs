@@ -1,12 +1,9 @@
 //! A bucket against the laws of a store.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{Reference, Relative};
 use std::rc::Rc;
-use support::*;
 
 const BUCKET: Abilities = Abilities {
     keeps: Keeps::Text,

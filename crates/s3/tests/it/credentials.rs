@@ -1,14 +1,11 @@
 //! Signatures that a real server checks, and credentials from elsewhere.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use runnel_http::ClientOptions;
 use runnel_s3::{S3, S3Options};
 use runnel_scratch::{Server, Service};
 use runnel_store::{Content, Kind, Store};
 use std::rc::Rc;
-use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

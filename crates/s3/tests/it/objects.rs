@@ -1,14 +1,11 @@
 //! Objects and buckets of a real server.
-#![allow(clippy::unwrap_used)]
 
-mod support;
-
+use crate::support::*;
 use bytes::Bytes;
 use futures_util::{StreamExt, future, stream};
 use runnel_s3::{PART, S3, S3Options, s3_scheme};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Result, Verb};
 use std::time::{Duration, Instant};
-use support::*;
 
 fn streamed(pieces: ByteStream) -> Content {
     Content { body: Body::Stream(pieces, None), ..Content::default() }
@@ -159,15 +156,15 @@ fn names_can_have_any_characters() {
         let mut expected: Vec<String> =
             names.iter().map(|name| name.replace("ü/日本", "ü/")).collect();
         expected.sort();
-        assert_eq!(support::names(&*store, "odd").await, Some(expected));
-        assert_eq!(support::names(&*store, "odd/ü").await, Some(vec!["日本".into()]));
+        assert_eq!(crate::support::names(&*store, "odd").await, Some(expected));
+        assert_eq!(crate::support::names(&*store, "odd/ü").await, Some(vec!["日本".into()]));
         for name in names {
             assert!(
                 store.delete(&at(&format!("odd/{name}")), &none()).await.unwrap().is_something(),
                 "{name}"
             );
         }
-        assert_eq!(support::names(&*store, "odd").await, None);
+        assert_eq!(crate::support::names(&*store, "odd").await, None);
     });
 }
 
@@ -185,10 +182,10 @@ fn a_listing_has_more_than_a_page() {
         for start in (0..1104).step_by(16) {
             future::join_all((start..start + 16).map(put)).await;
         }
-        let names = support::names(&*store, "many").await.unwrap();
+        let names = crate::support::names(&*store, "many").await.unwrap();
         let expected: Vec<String> = (0..1104).map(|number| format!("{number:04}")).collect();
         assert_eq!(names, expected);
-        assert_eq!(support::names(&*store, "").await, Some(vec!["many/".into()]));
+        assert_eq!(crate::support::names(&*store, "").await, Some(vec!["many/".into()]));
     });
 }
 
@@ -231,8 +228,8 @@ fn buckets_are_made_listed_and_removed() {
         assert!(!scheme.put(&at("made-here/"), empty(), &context).await.unwrap().is_created());
         let listed = scheme.list(&at(""), &context).await.unwrap().unwrap();
         assert!(listed.iter().any(|entry| entry.name == "made-here" && entry.collection));
-        assert_eq!(support::names(&*scheme, "made-here").await, Some(vec![]));
-        assert_eq!(support::names(&*scheme, "not-there").await, None);
+        assert_eq!(crate::support::names(&*scheme, "made-here").await, Some(vec![]));
+        assert_eq!(crate::support::names(&*scheme, "not-there").await, None);
         assert_eq!(get(&*scheme, "made-here").await, None);
         assert_eq!(get(&*scheme, "not-there/x").await, None);
         let full = scheme.put(&at("made-here"), Content::text("x"), &context).await.unwrap_err();

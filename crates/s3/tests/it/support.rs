@@ -1,5 +1,4 @@
 //! What the tests of this crate share.
-#![allow(clippy::unwrap_used, dead_code)]
 
 use runnel_s3::{S3, S3Options, s3_scheme};
 use runnel_scratch::{Server, Service};

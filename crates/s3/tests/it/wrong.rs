@@ -1,5 +1,4 @@
 //! A server that says what it is told to.
-#![allow(clippy::unwrap_used)]
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,10 +1,10 @@
 //! One connection to the server, with the statements that are prepared on it.
 
-use crate::postgres::address::Address;
+use crate::postgres::connection::address::Address;
+use crate::postgres::connection::tls::{Secure, Tls};
 use crate::postgres::fault::{self, Cause, Fault};
 use crate::postgres::options::PostgresOptions;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::tls::{Secure, Tls};
+use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Count, Counters, Level, Slot};
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell};

@@ -1,8 +1,8 @@
 //! The connections of one worker: few, and shared in the order in which they were asked for.
 
-use crate::postgres::connection::{Connection, Server};
+use crate::postgres::connection::client::{Connection, Server};
 use crate::postgres::fault::Fault;
-use crate::postgres::rows::Unread;
+use crate::postgres::query::rows::Unread;
 use runnel_store::{Slot, SlotLimits, Slots};
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 //! Running something on a connection: of the pool, or of the transaction that the caller is in.
 
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::pool::{Lease, Pool};
+use crate::postgres::connection::transaction::{self, Shared};
 use crate::postgres::fault::{self, Cause, Fault};
-use crate::postgres::pool::{Lease, Pool};
-use crate::postgres::transaction::{self, Shared};
 use runnel_store::Context;
 use std::rc::Rc;
 use std::time::{Duration, Instant};

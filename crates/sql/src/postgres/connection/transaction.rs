@@ -1,9 +1,9 @@
 //! Transactions: one connection for all that happens in one, savepoints for those within.
 
-use crate::postgres::connection::{Connection, closed};
+use crate::postgres::connection::client::{Connection, closed};
+use crate::postgres::connection::pool::{Lease, Pool};
+use crate::postgres::connection::session::Session;
 use crate::postgres::fault::{Cause, Fault};
-use crate::postgres::pool::{Lease, Pool};
-use crate::postgres::session::Session;
 use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;

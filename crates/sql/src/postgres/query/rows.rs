@@ -6,12 +6,12 @@
 
 use crate::columns::{Columns, Shown};
 use crate::csv;
-use crate::postgres::connection::Connection;
-use crate::postgres::decode::{cell, is_known, raw};
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::pool::Lease;
+use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::fault::Fault;
-use crate::postgres::pool::Lease;
-use crate::postgres::select::Select;
-use crate::postgres::session::{Repeat, Session};
+use crate::postgres::query::select::Select;
+use crate::postgres::value::decode::{cell, is_known, raw};
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 use runnel_store::{

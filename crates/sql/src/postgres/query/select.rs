@@ -7,10 +7,10 @@
 //! is ordered bytewise, decimals and moments by what they stand for.
 
 use crate::parameters;
-use crate::postgres::condition::{Condition, number};
 use crate::postgres::fault::Fault;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::schema::{ColumnInfo, Holds, TableInfo, ordered, quoted};
+use crate::postgres::query::condition::{Condition, number};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
+use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Query, Sort};
 use std::fmt::Write;
 

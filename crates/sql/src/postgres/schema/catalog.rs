@@ -1,8 +1,8 @@
 //! What the tables look like, read from the catalog of the database.
 
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
 use crate::postgres::fault::Fault;
-use crate::postgres::parameter::Parameter;
+use crate::postgres::value::parameter::Parameter;
 use runnel_store::{FieldType, Kind};
 use tokio_postgres::Row;
 

@@ -1,12 +1,12 @@
 //! From the shape of a class to its table: made when it is missing, extended by what it lacks,
 //! refused when the two contradict each other.
 
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::core::Core;
 use crate::postgres::fault::{Cause, Fault};
-use crate::postgres::parameter::Parameter;
-use crate::postgres::schema::{ColumnInfo, Holds, TableInfo, field, quoted};
-use crate::postgres::session::{Repeat, Session};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted};
+use crate::postgres::value::parameter::Parameter;
 use crate::shape::{self, is_key, is_text_key, table_name, word};
 use runnel_store::{Field, FieldType, Kind, Shape};
 

@@ -1,12 +1,12 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::core::Core;
-use crate::postgres::define::LOCK;
 use crate::postgres::fault::Fault;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::schema::field;
-use crate::postgres::session::{Repeat, Session};
+use crate::postgres::schema::catalog::field;
+use crate::postgres::schema::define::LOCK;
+use crate::postgres::value::parameter::Parameter;
 use runnel_store::Kind;
 use std::cell::RefCell;
 

@@ -3,9 +3,9 @@
 //! The forms are those of the `…send` functions of the server's types. Only arrays and records
 //! become something on the heap.
 
-use crate::postgres::decimal;
 use crate::postgres::fault::Fault;
-use crate::postgres::moment;
+use crate::postgres::value::decimal;
+use crate::postgres::value::moment;
 use bytes::Bytes;
 use runnel_store::{Kind, Value, json};
 use std::borrow::Cow;

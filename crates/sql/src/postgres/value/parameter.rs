@@ -4,10 +4,10 @@
 //! would mean it; only bytes go as they are.
 
 use crate::parameters::exact_integer;
-use crate::postgres::decimal::is_decimal;
 use crate::postgres::fault::Fault;
-use crate::postgres::moment;
-use crate::postgres::schema::{ColumnInfo, Holds};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds};
+use crate::postgres::value::decimal::is_decimal;
+use crate::postgres::value::moment;
 use bytes::{Bytes, BytesMut};
 use runnel_store::{Value, json};
 use std::error::Error;

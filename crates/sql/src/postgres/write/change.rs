@@ -1,12 +1,12 @@
 //! Inserting, replacing, changing and deleting rows.
 
 use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
 use crate::postgres::fault::{Cause, Fault};
-use crate::postgres::parameter::Parameter;
-use crate::postgres::rows::{columns, record};
-use crate::postgres::schema::{ColumnInfo, Holds, TableInfo, field, quoted, text_literal};
-use crate::postgres::select::{Select, list};
+use crate::postgres::query::rows::{columns, record};
+use crate::postgres::query::select::{Select, list};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted, text_literal};
+use crate::postgres::value::parameter::Parameter;
 use runnel_store::{Kind, Value};
 
 /// One row for some of the columns.

@@ -1,11 +1,11 @@
 //! Many rows at once: COPY, with the records read as they are sent.
 
-use crate::postgres::change::{self, RowOf, is_own_number, names, no_record, positions};
-use crate::postgres::connection::Connection;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::fault::Fault;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::schema::TableInfo;
-use crate::postgres::session::{Repeat, Session};
+use crate::postgres::schema::catalog::TableInfo;
+use crate::postgres::value::parameter::Parameter;
+use crate::postgres::write::change::{self, RowOf, is_own_number, names, no_record, positions};
 use bytes::Bytes;
 use futures_util::SinkExt;
 use runnel_store::{Kind, Records, Value};

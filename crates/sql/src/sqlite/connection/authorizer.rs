@@ -1,7 +1,7 @@
 //! What statements of a program may do on the writer's connection.
 
+use crate::sqlite::connection::database_file::is_allowed;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::place::is_allowed;
 use rusqlite::Connection;
 use rusqlite::hooks::{AuthContext, Authorization};
 use std::sync::Arc;

@@ -6,10 +6,10 @@
 
 use crate::columns::Shown;
 use crate::parameters::exact_integer;
-use crate::postgres::decimal::is_decimal;
-use crate::postgres::moment;
+use crate::postgres::value::decimal::is_decimal;
+use crate::postgres::value::moment;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{Affinity, ColumnInfo};
+use crate::sqlite::schema::catalog::{Affinity, ColumnInfo};
 use bytes::Bytes;
 use runnel_store::{FieldType, Value};
 use rusqlite::ToSql;

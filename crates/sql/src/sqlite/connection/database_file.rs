@@ -143,7 +143,7 @@ impl Place {
                 );
             }
         }
-        crate::sqlite::bulk::install(connection)?;
+        crate::sqlite::connection::row_source::install(connection)?;
         connection.pragma_update(None, "synchronous", options.synchronous.pragma())?;
         connection.pragma_update(None, "journal_size_limit", LOG_SIZE)?;
         Ok(())
@@ -185,7 +185,7 @@ fn harden(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    crate::sqlite::decimal::install(connection)?;
+    crate::sqlite::connection::decimal_order::install(connection)?;
     Ok(())
 }
 

@@ -7,10 +7,10 @@
 
 #![allow(unsafe_code)]
 
-use crate::sqlite::cell::for_column;
-use crate::sqlite::change::Target;
+use crate::sqlite::connection::cell::for_column;
 use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::schema::{Affinity, quoted};
+use crate::sqlite::schema::catalog::{Affinity, quoted};
+use crate::sqlite::write::change::Target;
 use runnel_store::{FieldType, Value};
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::vtab::{
@@ -228,8 +228,8 @@ unsafe impl VTabCursor for Cursor<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use crate::sqlite::connection::database_file::{Place, Role};
     use crate::sqlite::options::Options;
-    use crate::sqlite::place::{Place, Role};
     use std::path::Path;
 
     #[test]

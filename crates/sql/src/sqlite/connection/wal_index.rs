@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::sqlite::writer::CHECKPOINT_PAGES;
+use crate::sqlite::write::writer::CHECKPOINT_PAGES;
 use rusqlite::{Connection, ffi};
 use std::os::raw::{c_int, c_void};
 use std::ptr::NonNull;

@@ -4,7 +4,7 @@
 //! read in a transaction of its own connection); an answer of any other version is thrown away.
 //! So what is kept is exact, never a matter of time, and writes of other processes count too.
 
-use crate::sqlite::select::Select;
+use crate::sqlite::read::select::Select;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn size(answer: &Kept) -> usize {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::sqlite::cell::Cell;
+    use crate::sqlite::connection::cell::Cell;
 
     fn select(number: i64) -> Arc<Select> {
         Arc::new(Select::new("select ?1".into(), vec![Cell::Integer(number)], None, true))

@@ -2,11 +2,11 @@
 
 use crate::columns::Shown;
 use crate::csv;
-use crate::sqlite::cell::{read, safe_text};
+use crate::sqlite::connection::cell::{read, safe_text};
+use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::shown;
-use crate::sqlite::select::{Columns, Select};
-use crate::sqlite::tally;
+use crate::sqlite::read::select::{Columns, Select};
+use crate::sqlite::schema::catalog::shown;
 use runnel_store::{Form, Kind, Value, json};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Statement, params_from_iter};
@@ -44,7 +44,7 @@ pub(crate) fn encode(
                 (watch.tell)(&mut out)?;
             }
         }
-        tally::statement(count);
+        statement_counts::statement(count);
         return Ok(out);
     }
     out.push(b'[');
@@ -59,7 +59,7 @@ pub(crate) fn encode(
         }
     }
     out.push(b']');
-    tally::statement(count);
+    statement_counts::statement(count);
     Ok(out)
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn records(connection: &Connection, select: &Select) -> Result<Vec<Va
         }
         records.push(value);
     }
-    tally::statement(records.len() as u64);
+    statement_counts::statement(records.len() as u64);
     Ok(records)
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn record(columns: &Columns, row: &Row<'_>, weight: &mut usize) -> Re
 /// The one integer that a count answers.
 pub(crate) fn count(connection: &Connection, select: &Select) -> Result<i64, Fault> {
     let mut statement = connection.prepare_cached(&select.sql)?;
-    tally::statement(1);
+    statement_counts::statement(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 

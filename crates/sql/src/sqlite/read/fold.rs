@@ -10,11 +10,11 @@
 #![allow(unsafe_code)]
 
 use crate::columns::Shown;
-use crate::sqlite::encode::{write_cell, write_integer};
+use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{TableInfo, quoted};
-use crate::sqlite::select::{Columns, Size};
-use crate::sqlite::tally;
+use crate::sqlite::read::encode::{write_cell, write_integer};
+use crate::sqlite::read::select::{Columns, Size};
+use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use runnel_store::json;
 use rusqlite::ffi;
 use rusqlite::types::ValueRef;
@@ -185,7 +185,7 @@ pub(crate) fn encode(
         _ => out.push(b']'),
     }
     size.was(out.len());
-    tally::statement(rows);
+    statement_counts::statement(rows);
     Ok(out)
 }
 

@@ -1,10 +1,10 @@
 //! Keys of rows, as references name them.
 
-use crate::sqlite::cell::Cell;
-use crate::sqlite::change::{key_cell, no_key};
+use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{Key, TableInfo, quoted};
+use crate::sqlite::schema::catalog::{Key, TableInfo, quoted};
 use crate::sqlite::table::LIST_LIMIT;
+use crate::sqlite::write::change::{key_cell, no_key};
 use runnel_store::{Answer, Entry, Error, FieldType, Kind, Value, encode_segment};
 
 /// The key of a row to be written; text that no row's key can be is an error.

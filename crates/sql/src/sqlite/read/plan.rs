@@ -1,10 +1,10 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
 use crate::parameters;
-use crate::sqlite::change::Target;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::TableInfo;
-use crate::sqlite::select::{Select, column, translate};
+use crate::sqlite::read::select::{Select, column, translate};
+use crate::sqlite::schema::catalog::TableInfo;
+use crate::sqlite::write::change::Target;
 use runnel_store::Query;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;

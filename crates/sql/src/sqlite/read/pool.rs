@@ -1,10 +1,10 @@
 //! Reading on threads that may wait: what takes longer than a worker may spend at once.
 
+use crate::sqlite::connection::database_file::{Place, Role};
+use crate::sqlite::connection::statement_counts;
+use crate::sqlite::connection::stop_flag::{STEPS, is_over};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::options::Options;
-use crate::sqlite::place::{Place, Role};
-use crate::sqlite::stop::{STEPS, is_over};
-use crate::sqlite::tally;
 use bytes::Bytes;
 use futures_util::stream;
 use runnel_store::{Answer, ByteStream, Counters, Error, Kind, Slot, SlotLimits, Slots};
@@ -114,7 +114,7 @@ impl Pool {
         let result =
             if cancelled || is_over(deadline) { Err(Fault::timeout()) } else { work(&connection) };
         order.end();
-        tally::tell(&self.counters);
+        statement_counts::tell(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;
         // First the connection, then its slot: the next one finds it.
         lock(&self.idle).push(connection);

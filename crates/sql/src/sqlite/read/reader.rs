@@ -1,17 +1,17 @@
 //! A worker's own reading connection: reads run on it at once, within a budget.
 
-use crate::sqlite::encode::{self, ENCODING_LIMIT, Watch};
+use crate::sqlite::connection::database_file::{Role, Volatile, watch};
+use crate::sqlite::connection::statement_counts;
+use crate::sqlite::connection::stop_flag::{Stop, is_over};
+use crate::sqlite::connection::wal_index::{Version, WalIndex};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::fold;
-use crate::sqlite::kept::{Kept, Shelf};
-use crate::sqlite::place::{Role, Volatile, watch};
-use crate::sqlite::schema::TableInfo;
-use crate::sqlite::select::{SEED, Select};
-use crate::sqlite::shared::Shared;
-use crate::sqlite::standing::Standing;
-use crate::sqlite::stop::{Stop, is_over};
-use crate::sqlite::tally;
-use crate::sqlite::wal_index::{Version, WalIndex};
+use crate::sqlite::read::answer_cache::{Kept, Shelf};
+use crate::sqlite::read::encode::{self, ENCODING_LIMIT, Watch};
+use crate::sqlite::read::fold;
+use crate::sqlite::read::select::{SEED, Select};
+use crate::sqlite::read::shared_snapshot::Standing;
+use crate::sqlite::schema::catalog::TableInfo;
+use crate::sqlite::write::shared::Shared;
 use bytes::Bytes;
 use runnel_store::{Answer, Count, EntityTag, Form, Value};
 use rusqlite::Connection;
@@ -331,7 +331,7 @@ impl Reader {
             let found = reader.steadily(|connection, _| {
                 reader.stop.during(Some(limit), || work(connection, Site::Worker(&reader.folding)))
             });
-            tally::tell(&reader.shared.counters);
+            statement_counts::tell(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
                 done(reader, stamp, &found);
                 found
@@ -425,8 +425,8 @@ fn hexadecimal(number: u64) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::sqlite::connection::database_file::Place;
     use crate::sqlite::options::Options;
-    use crate::sqlite::place::Place;
 
     fn file() -> (tempfile::TempDir, Rc<Reader>, Connection) {
         let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,9 @@
 //! One row as content: a record, read at once.
 
-use crate::sqlite::cell::Cell;
-use crate::sqlite::encode::record;
+use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::select::{Columns, SEED};
+use crate::sqlite::read::encode::record;
+use crate::sqlite::read::select::{Columns, SEED};
 use runnel_store::{Content, Context, EntityTag};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};

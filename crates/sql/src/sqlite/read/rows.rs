@@ -1,10 +1,10 @@
 //! The rows of a statement as content: nothing runs before somebody wants them in some form.
 
-use crate::sqlite::encode::{Watch, encode};
-use crate::sqlite::kept::Kept;
-use crate::sqlite::pool::CHUNK;
-use crate::sqlite::reader::{Reader, Stamp};
-use crate::sqlite::select::Select;
+use crate::sqlite::read::answer_cache::Kept;
+use crate::sqlite::read::encode::{Watch, encode};
+use crate::sqlite::read::pool::CHUNK;
+use crate::sqlite::read::reader::{Reader, Stamp};
+use crate::sqlite::read::select::Select;
 use bytes::Bytes;
 use runnel_store::{Answer, Body, ByteStream, Content, Context, Form, Lazy, Value};
 use std::any::Any;

@@ -6,11 +6,11 @@
 //! a text is never equal to a number, and upper and lower case are different.
 
 pub(crate) use crate::columns::{Columns, Shown};
-use crate::sqlite::cell::{Cell, date};
-use crate::sqlite::decimal;
+use crate::sqlite::connection::cell::{Cell, date};
+use crate::sqlite::connection::decimal_order;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::fold;
-use crate::sqlite::schema::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
+use crate::sqlite::read::fold;
+use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
 use std::fmt::Write;
@@ -180,7 +180,7 @@ fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
         let column = column(table, &key.field)?;
         let mut name = quoted(&column.name);
         if column.kind == FieldType::Decimal {
-            name = format!("{name} COLLATE {}", decimal::NAME);
+            name = format!("{name} COLLATE {}", decimal_order::NAME);
         }
         keys.push(if key.descending { format!("{name} DESC") } else { name });
     }
@@ -273,7 +273,7 @@ impl Condition<'_> {
         // the use of an index, which is why it stands only where it is needed).
         let left = match (converts, column.kind) {
             (true, _) => format!("+{name}"),
-            (false, FieldType::Decimal) => format!("{name} COLLATE {}", decimal::NAME),
+            (false, FieldType::Decimal) => format!("{name} COLLATE {}", decimal_order::NAME),
             (false, _) => name.clone(),
         };
         let place = self.bind(cell);

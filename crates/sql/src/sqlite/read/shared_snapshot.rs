@@ -3,14 +3,14 @@
 //! A read by itself takes a lock of the database and gives it back: three calls of the system, which
 //! cost more than a few rows. While nothing is committed, reads one after the other see the same, so
 //! that they can share one transaction; whether something was committed tells the index of the log
-//! ([`crate::sqlite::wal_index`]) before each of them.
+//! ([`crate::sqlite::connection::wal_index`]) before each of them.
 //!
 //! A transaction that stands keeps the log from being started anew. So it stands only after many
 //! reads without a change between them, for a short time, and not while the log is long
 //! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
 
+use crate::sqlite::connection::database_file::Own;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::place::Own;
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};

@@ -1,11 +1,11 @@
 //! Statements that a program writes itself.
 
-use crate::sqlite::cell::Cell;
-use crate::sqlite::encode::{columns, record, records};
+use crate::sqlite::connection::authorizer::Guard;
+use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::guard::Guard;
-use crate::sqlite::reader::Traits;
-use crate::sqlite::select::Select;
+use crate::sqlite::read::encode::{columns, record, records};
+use crate::sqlite::read::reader::Traits;
+use crate::sqlite::read::select::Select;
 use runnel_store::{Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 

@@ -4,7 +4,7 @@
 pub(crate) use crate::shape::table_name;
 use crate::shape::{is_key, is_text_key, word};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::schema::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
+use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
 use rusqlite::Connection;
 

@@ -1,10 +1,10 @@
 //! Migrations: steps that are applied once, in order, each as a whole.
 
+use crate::sqlite::connection::authorizer::Guard;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::guard::Guard;
-use crate::sqlite::shared::Shared;
-use crate::sqlite::transaction;
-use crate::sqlite::writer::{Alone, Session, Task};
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::transaction;
+use crate::sqlite::write::writer::{Alone, Session, Task};
 use runnel_store::{Answer, Context, Kind};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::{Batch, Connection, OptionalExtension};

@@ -4,11 +4,11 @@
 //! run on the writer's connection.
 
 use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
-use crate::sqlite::cell::{Cell, date, for_column, read};
-use crate::sqlite::encode::record;
+use crate::sqlite::connection::cell::{Cell, date, for_column, read};
 use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::schema::{ColumnInfo, Key, TableInfo, quoted};
-use crate::sqlite::select::{Columns, column, list};
+use crate::sqlite::read::encode::record;
+use crate::sqlite::read::select::{Columns, column, list};
+use crate::sqlite::schema::catalog::{ColumnInfo, Key, TableInfo, quoted};
 use runnel_store::{FieldType, Kind, Value};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::{Arc, Mutex, PoisonError};

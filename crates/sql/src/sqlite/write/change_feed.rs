@@ -7,10 +7,10 @@
 
 use crate::columns::Shown;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::removed::{self, Before};
-use crate::sqlite::schema::{Key, TableInfo, quoted, shown_as};
-use crate::sqlite::shared::Shared;
-use crate::sqlite::writer::{Alone, Session, Task};
+use crate::sqlite::schema::catalog::{Key, TableInfo, quoted, shown_as};
+use crate::sqlite::write::removed_rows::{self, Before};
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::writer::{Alone, Session, Task};
 use futures_util::StreamExt;
 use runnel_store::{Answer, ChangeKind, Changes, Reference, Watchers};
 use rusqlite::hooks::Action;
@@ -179,10 +179,10 @@ impl Telling {
             };
             let seen = self.seen.clone();
             let before = move |row: &Before<'_>| locked(&seen).before(row);
-            removed::listen(connection, Some(Box::new(before)));
+            removed_rows::listen(connection, Some(Box::new(before)));
             connection.update_hook(Some(note))
         } else {
-            removed::listen(connection, None);
+            removed_rows::listen(connection, None);
             connection.update_hook(None::<fn(Action, &str, &str, i64)>)
         };
         match done {
@@ -260,7 +260,7 @@ impl Telling {
     /// Before the connection is closed.
     pub(crate) fn end(&mut self, connection: &mut Connection) {
         if std::mem::take(&mut self.installed) {
-            removed::listen(connection, None);
+            removed_rows::listen(connection, None);
         }
     }
 

@@ -1,9 +1,9 @@
 //! What has to be so of a row for it to be written.
 
-use crate::sqlite::cell::Cell;
-use crate::sqlite::change::Target;
+use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::row::row_content;
+use crate::sqlite::read::row::row_content;
+use crate::sqlite::write::change::Target;
 use runnel_store::{Condition, Context};
 use rusqlite::Connection;
 

@@ -3,14 +3,14 @@
 //! The worker makes the next batch while the writer's thread stores this one; a short queue between
 //! them keeps memory flat.
 
-use crate::sqlite::bulk::{self, Rows};
-use crate::sqlite::cell::for_column;
-use crate::sqlite::change::{Target, positions};
+use crate::sqlite::connection::cell::for_column;
+use crate::sqlite::connection::row_source::{self, Rows};
 use crate::sqlite::fault::Fault;
-use crate::sqlite::queue::{Next, Queue, Refused};
-use crate::sqlite::shared::Shared;
-use crate::sqlite::transaction::Held;
-use crate::sqlite::writer::{Alone, Session, Task, until};
+use crate::sqlite::write::change::{Target, positions};
+use crate::sqlite::write::queue::{Next, Queue, Refused};
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::transaction::Held;
+use crate::sqlite::write::writer::{Alone, Session, Task, until};
 use runnel_store::{Answer, Error, Kind, Records, Result, Value};
 use rusqlite::{Connection, Statement};
 use std::rc::Rc;
@@ -55,8 +55,8 @@ struct Storing {
 impl Storing {
     fn run(&mut self, connection: &Connection, end: Instant) -> std::result::Result<u64, Fault> {
         let one = self.target.insert_sql(&self.columns);
-        let many = match bulk::fits(connection, &self.target, &self.columns)? {
-            true => Some(bulk::insert_sql(&self.target, &self.columns)),
+        let many = match row_source::fits(connection, &self.target, &self.columns)? {
+            true => Some(row_source::insert_sql(&self.target, &self.columns)),
             false => None,
         };
         let mut many = many.map(|sql| connection.prepare_cached(&sql)).transpose()?;
@@ -70,7 +70,7 @@ impl Storing {
             if let Some(many) = &mut many {
                 let (target, columns) = (self.target.clone(), self.columns.clone());
                 let rows = Rows { target, columns, values: left };
-                match bulk::store(connection, many, rows)? {
+                match row_source::store(connection, many, rows)? {
                     Ok(()) => {
                         count += records;
                         continue;

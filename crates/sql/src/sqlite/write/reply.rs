@@ -4,7 +4,7 @@
 //! at a time. So their answers go home together: one task of the worker is woken, and it wakes
 //! whoever waits, which costs nothing on its own thread.
 
-use crate::sqlite::writer::Job;
+use crate::sqlite::write::writer::Job;
 use std::cell::RefCell;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 

@@ -1,10 +1,10 @@
 //! What all openings of one database in a process share: its writer and its pool of readers.
 
+use crate::sqlite::connection::database_file::Place;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::options::Options;
-use crate::sqlite::place::Place;
-use crate::sqlite::pool::Pool;
-use crate::sqlite::writer::Writer;
+use crate::sqlite::read::pool::Pool;
+use crate::sqlite::write::writer::Writer;
 use runnel_store::{Answer, Counters, Kind};
 use rusqlite::Connection;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

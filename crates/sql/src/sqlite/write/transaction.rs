@@ -5,9 +5,9 @@
 //! transaction has little time.
 
 use crate::sqlite::fault::Fault;
-use crate::sqlite::queue::{Next, Queue, Refused};
-use crate::sqlite::shared::Shared;
-use crate::sqlite::writer::{Alone, Job, Session, Task, job, until};
+use crate::sqlite::write::queue::{Next, Queue, Refused};
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::writer::{Alone, Job, Session, Task, job, until};
 use runnel_store::{Answer, Context, Kind, Transaction};
 use rusqlite::Connection;
 use std::any::Any;

@@ -3,16 +3,16 @@
 //! could read them after the transaction.
 
 use crate::parameters;
-use crate::sqlite::change::{Target, key_cell};
-use crate::sqlite::define::seen_by;
-use crate::sqlite::encode;
 use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::keys::{entries, keys_sql};
-use crate::sqlite::schema::{TableInfo, quoted};
-use crate::sqlite::select::{Select, column, list, translate};
+use crate::sqlite::read::encode;
+use crate::sqlite::read::keys::{entries, keys_sql};
+use crate::sqlite::read::select::{Select, column, list, translate};
+use crate::sqlite::schema::catalog::{TableInfo, quoted};
+use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{LIST_LIMIT, Table};
-use crate::sqlite::telling;
-use crate::sqlite::transaction::Held;
+use crate::sqlite::write::change::{Target, key_cell};
+use crate::sqlite::write::change_feed;
+use crate::sqlite::write::transaction::Held;
 use futures_util::StreamExt;
 use runnel_store::{
     Answer, Changes, Content, Context, Entry, Kind, Query, Reference, Shape, Value,
@@ -134,7 +134,7 @@ impl Table {
             "" => name.clone(),
             key => format!("{name}/{key}"),
         };
-        telling::watch(&self.0.reader.shared, &path, context.deadline).map(move |changes| {
+        change_feed::watch(&self.0.reader.shared, &path, context.deadline).map(move |changes| {
             let within = changes.map(move |change| {
                 let mut change = change?;
                 let path = change.reference.relative_path();

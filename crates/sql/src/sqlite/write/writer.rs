@@ -10,15 +10,15 @@
 //! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
 //! stands in the same queue: what came before it is committed first, what comes after it waits.
 
+use crate::sqlite::connection::authorizer::Guard;
+use crate::sqlite::connection::database_file::{Place, Role};
+use crate::sqlite::connection::statement_counts;
+use crate::sqlite::connection::stop_flag::{Stop, is_over};
 use crate::sqlite::fault::{Cause, Fault};
-use crate::sqlite::guard::Guard;
-use crate::sqlite::home::Home;
 use crate::sqlite::options::Options;
-use crate::sqlite::place::{Place, Role};
-use crate::sqlite::queue::{Next, Queue, Refused};
-use crate::sqlite::stop::{Stop, is_over};
-use crate::sqlite::tally;
-use crate::sqlite::telling::{OTHERS_INTERVAL, Telling};
+use crate::sqlite::write::change_feed::{OTHERS_INTERVAL, Telling};
+use crate::sqlite::write::queue::{Next, Queue, Refused};
+use crate::sqlite::write::reply::Home;
 use runnel_store::{Answer, Count, Kind, Level, Watchers};
 use rusqlite::Connection;
 use std::cell::Cell;
@@ -496,7 +496,7 @@ impl Session {
             return true;
         }
         let good = self.stop.during(job.deadline(), || job.run(&self.connection));
-        tally::tell_work(&self.numbers);
+        statement_counts::tell_work(&self.numbers);
         self.writes.set(self.writes.get() + 1);
         good && !self.connection.is_autocommit()
     }
@@ -515,7 +515,7 @@ impl Session {
         let end = job.deadline().into_iter().chain(end).min();
         let mark = self.telling.mark();
         let good = self.stop.during(end, || job.run(&self.connection));
-        tally::tell_work(&self.numbers);
+        statement_counts::tell_work(&self.numbers);
         if self.connection.is_autocommit() {
             return false;
         }

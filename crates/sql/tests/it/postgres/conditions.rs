@@ -1,7 +1,7 @@
 //! Writes of rows under conditions.
 
 use crate::common::conditions::*;
-use crate::support::{open, tasks, with_database};
+use crate::postgres::support::{open, tasks, with_database};
 
 #[test]
 fn rows_are_written_under_conditions() {

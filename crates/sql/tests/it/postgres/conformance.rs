@@ -3,7 +3,7 @@
 //! and overlapping.
 
 use crate::common::{is_empty, now};
-use crate::support::{open, with_database};
+use crate::postgres::support::{open, with_database};
 use runnel_sql::PostgresTable;
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{

@@ -1,7 +1,7 @@
 //! Connections: shared, replaced when they die, stopped when nobody waits any more.
 
 use crate::common::*;
-use crate::support::{count, local, one, open, sql, tasks, with_database};
+use crate::postgres::support::{count, local, one, open, sql, tasks, with_database};
 use runnel_scratch::{Server, Service};
 use runnel_sql::{Postgres, PostgresOptions};
 use runnel_store::{Context, Count, Counters, Kind, Level, Store, Tables, Value};

@@ -1,7 +1,7 @@
 //! Tables from classes, bulk insertion and migrations.
 
 use crate::common::*;
-use crate::support::{count, local, one, open, sql, tasks, try_define, with_database};
+use crate::postgres::support::{count, local, one, open, sql, tasks, try_define, with_database};
 use runnel_store::{
     Answer, Error, Field, FieldType, Index, Kind, Records, Shape, Store, Tables, Value, Verb,
 };

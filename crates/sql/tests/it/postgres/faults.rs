@@ -2,7 +2,8 @@
 //! limit with an error that names the other side, and nothing is left behind.
 
 use crate::common::*;
-use crate::support::local;
+use crate::postgres::support::local;
+use runnel_scratch::{alone, usage};
 use runnel_sql::{Postgres, PostgresOptions};
 use runnel_store::{Kind, Store};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -77,25 +78,12 @@ fn others_that_are_no_database() {
     });
 }
 
-/// Open files and resident memory in KiB.
-fn usage() -> (usize, usize) {
-    let files = std::fs::read_dir("/proc/self/fd").unwrap().count();
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    (files, line.split_whitespace().nth(1).unwrap().parse().unwrap())
-}
-
-/// In a process of its own: other tests open files too.
 #[test]
 fn nothing_is_left_behind() {
-    const ALONE: &str = "RUNNEL_TEST_ALONE";
-    if std::env::var_os(ALONE).is_none() {
-        let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command.args(["faults::nothing_is_left_behind", "--exact", "--nocapture"]).env(ALONE, "1");
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        return;
-    }
+    alone("postgres::faults::nothing_is_left_behind", many_failures);
+}
+
+fn many_failures() {
     local(async {
         let silent = listener(b"", false).await;
         let junk = listener(JUNK, true).await;

@@ -1,7 +1,7 @@
 //! A query over a table answers what the same query over the same values in memory answers.
 
 use crate::common::*;
-use crate::support::{define, open, sql, with_database};
+use crate::postgres::support::{define, open, sql, with_database};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
@@ -174,7 +174,7 @@ fn tables_answer_as_memory_does() {
 fn the_query_of_a_reference() {
     with_database(|url| async move {
         let database = open(&url);
-        let tasks = crate::support::tasks(&database).await;
+        let tasks = crate::postgres::support::tasks(&database).await;
         let rows = r#"[{"done":false,"title":"b"},{"done":true,"title":"a&b"},{"title":"B"}]"#;
         tasks.post(&reference(""), content(rows), &now()).await.unwrap();
         for (query, ids) in [
@@ -204,7 +204,7 @@ fn the_query_of_a_reference() {
 fn names_are_never_sql() {
     with_database(|url| async move {
         let database = open(&url);
-        let tasks = crate::support::tasks(&database).await;
+        let tasks = crate::postgres::support::tasks(&database).await;
         tasks.post(&reference(""), content(r#"{"title":"kept"}"#), &now()).await.unwrap();
         for evil in [
             "title\" from tasks; drop table tasks; --",

@@ -1,7 +1,7 @@
 //! References with a URL in them.
 
 use crate::common::*;
-use crate::support::{open, tasks, with_database};
+use crate::postgres::support::{open, tasks, with_database};
 use futures_util::StreamExt;
 use runnel_sql::{PostgresOptions, PostgresScheme};
 use runnel_store::{Kind, Reference, Store, Tables};

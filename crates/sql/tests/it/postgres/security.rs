@@ -1,7 +1,7 @@
 //! Encryption, certificates and passwords, against a server that has them.
 
 use crate::common::*;
-use crate::support::{local, one};
+use crate::postgres::support::{local, one};
 use runnel_scratch::{Server, Service};
 use runnel_sql::{Postgres, PostgresOptions};
 use runnel_store::{Kind, Value};

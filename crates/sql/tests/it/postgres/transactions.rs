@@ -1,7 +1,7 @@
 //! Transactions, and savepoints within them.
 
 use crate::common::*;
-use crate::support::{count, open, sql, tasks, with_database};
+use crate::postgres::support::{count, open, sql, tasks, with_database};
 use runnel_sql::{Postgres, PostgresOptions};
 use runnel_store::{Context, Kind, Store, Tables, Transaction, Value};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Values come back as they were stored, and what would not is refused.
 
 use crate::common::*;
-use crate::support::{define, one, open, sql, with_database};
+use crate::postgres::support::{define, one, open, sql, with_database};
 use runnel_store::{Content, FieldType, Form, Kind, Store, Value, json};
 
 #[test]

@@ -1,7 +1,7 @@
 //! What each verb does to rows.
 
 use crate::common::*;
-use crate::support::{count, define, one, open, sql, tasks, with_database};
+use crate::postgres::support::{count, define, one, open, sql, tasks, with_database};
 use runnel_store::{FieldType, Form, Kind, Query, Store, Value};
 
 #[test]

@@ -1,7 +1,7 @@
 //! Changes, told by the server whoever makes them.
 
 use crate::common::*;
-use crate::support::{open, sql, tasks, with_database};
+use crate::postgres::support::{open, sql, tasks, with_database};
 use futures_util::StreamExt;
 use runnel_store::{Changes, Kind, Store, Tables};
 use std::time::Duration;

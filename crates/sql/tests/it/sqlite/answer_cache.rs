@@ -1,10 +1,7 @@
 //! Answers are kept while nothing has changed, and never longer.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::*;
 use bytes::Bytes;
-use common::*;
 use runnel_sql::Database;
 use runnel_store::{Body, Comparison, Content, Filter, Form, Query, Store, Value};
 

@@ -1,9 +1,6 @@
 //! Many rows at once, and migrations.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::FutureExt;
 use runnel_store::{Answer, Context, Error, Kind, Records, Store, Tables, Value, Verb};
 use std::rc::Rc;

@@ -1,10 +1,7 @@
 //! Writes of rows under conditions.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::conditions::*;
-use common::*;
+use crate::common::conditions::*;
+use crate::common::*;
 
 #[test]
 fn rows_are_written_under_conditions() {

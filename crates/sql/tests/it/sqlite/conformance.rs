@@ -1,11 +1,8 @@
 //! The suite that every store has to pass, on a table with one column for the path and one for the
 //! content: what is left of it are the promises about single rows, about being whole, cancelled
 //! and overlapping. Records and queries have tests of their own.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use runnel_sql::{Database, Options, Table};
 use runnel_store::conformance::{Abilities, Keeps, Posting, check};
 use runnel_store::{

@@ -1,9 +1,6 @@
 //! Classes as tables: indexes, references, decimals and dates.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use runnel_store::{Field, FieldType, Index, Kind, Shape, Store, Tables};
 
 fn index(fields: &[&str], unique: bool) -> Index {

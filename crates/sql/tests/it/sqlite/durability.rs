@@ -1,9 +1,6 @@
 //! A process that is killed loses nothing that it has answered, and leaves nothing half done.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options};
 use runnel_store::{Answer, Context, Form, Records, Store, Tables, Value};
@@ -35,7 +32,11 @@ fn answered_rows_survive_a_hundred_kills() {
     let mut answered: Vec<String> = Vec::new();
     for round in 0..KILLS {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "answered_rows_survive_a_hundred_kills", "--nocapture"])
+            .args([
+                "--exact",
+                "sqlite::durability::answered_rows_survive_a_hundred_kills",
+                "--nocapture",
+            ])
             .env(CHILD, place.file())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,9 +1,6 @@
 //! A query over a table answers what the same query over the same values in memory answers.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use runnel_sql::Table;
 use runnel_store::{
@@ -259,7 +256,7 @@ fn statements_of_a_program() {
             let answer = database.run(sql, parameters, &now());
             async move {
                 let content = answer.await?;
-                Ok::<_, runnel_store::Error>(common::text(content, Form::Json).await)
+                Ok::<_, runnel_store::Error>(crate::common::text(content, Form::Json).await)
             }
         };
         let insert = "insert into tasks(done, title) values (?1, ?2)";

@@ -1,9 +1,6 @@
 //! Reads that take long leave the worker's thread, end at their deadline, and can be streamed.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::StreamExt;
 use runnel_sql::{CHUNK, Database, POOL_CONNECTIONS, READ_SIZE};
 use runnel_store::{Answer, Body, Content, Context, Form, Kind, Lazy, Query, Store, Value};

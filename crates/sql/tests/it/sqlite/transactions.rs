@@ -1,9 +1,6 @@
 //! Transactions: all or nothing, seen by nobody else before, and gone when they are dropped.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use runnel_sql::{Database, Options, Synchronous, Table};
 use runnel_store::{Context, Kind, Query, Store, Tables, Transaction, Value, Verb};
 use std::rc::Rc;

@@ -1,9 +1,6 @@
 //! Every value comes back as it went in, or is refused.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use proptest::prelude::*;
 use runnel_sql::Table;
 use runnel_store::{Content, FieldType, Form, Kind, Store, Value, json};

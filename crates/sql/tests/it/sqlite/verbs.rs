@@ -1,9 +1,6 @@
 //! What each verb does on a database, a table and a row.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use runnel_sql::{Database, Options};
 use runnel_store::{
     Answer, Comparison, Content, Context, FieldType, Filter, Form, Kind, Query, Store, Tables,

@@ -1,9 +1,6 @@
 //! Waiting for a connection that reads, and for room among the writes: in order, and not for ever.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options, WRITE_QUEUE};
 use runnel_store::{

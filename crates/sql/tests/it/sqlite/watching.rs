@@ -1,9 +1,6 @@
 //! Changes are told after they are committed, by whichever thread or program.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::StreamExt;
 use runnel_sql::{Database, Options, WATCHED_ROWS};
 use runnel_store::{ChangeKind, Changes, Context, Store, Tables};

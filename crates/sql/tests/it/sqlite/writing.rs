@@ -1,9 +1,6 @@
 //! Writes of many: they share transactions, each has its own fate, and nothing answered is lost.
-#![allow(clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use runnel_sql::{Database, Options, Table, WRITE_QUEUE};
@@ -241,7 +238,7 @@ fn workers_share_the_writer() {
             std::thread::spawn(move || {
                 run(async {
                     let database = Database::open(file, Options::default()).unwrap();
-                    let tasks = common::tasks(&database).await;
+                    let tasks = crate::common::tasks(&database).await;
                     for number in 0..25 {
                         let row = format!(r#"{{"title":"{worker}/{number}"}}"#);
                         let id = post(&tasks, &row).await.unwrap().reference.unwrap();

@@ -1,0 +1,5 @@
+//! The schema: what the tables look like, tables made from classes, and migrations.
+
+pub(crate) mod catalog;
+pub(crate) mod define;
+pub(crate) mod migrate;
