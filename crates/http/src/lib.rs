@@ -15,7 +15,8 @@ mod protocol;
 mod server;
 mod websocket;
 
-pub use client::store::{ClientOptions, client};
+pub use client::options::ClientOptions;
+pub use client::store::client;
 pub use client::transport::{
     Received, Transport, TransportError, TransportFault, TransportOptions,
 };

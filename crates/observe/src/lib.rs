@@ -19,5 +19,7 @@ mod traces;
 mod watcher;
 
 pub use admin::token::AdminToken;
-pub use observing::{Observing, Sample, Sampler, Surroundings, observe};
-pub use settings::{ListenerOf, LogFormat, LogTarget, Settings, TraceSettings, WriterOf};
+pub use observing::{Observing, Surroundings, observe};
+pub use settings::{
+    ListenerOf, LogFormat, LogTarget, Sample, Sampler, Settings, TraceSettings, WriterOf,
+};

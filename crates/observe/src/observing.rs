@@ -6,7 +6,7 @@ use crate::log::writer::LogWriter;
 use crate::metrics::loop_lag::{Pulse, probe};
 use crate::metrics::recorder::Recorder;
 use crate::metrics::registry::Registry;
-use crate::settings::{ListenerOf, Settings, WriterOf};
+use crate::settings::{ListenerOf, Sampler, Settings, WriterOf};
 use crate::traces::exporter::Exporter;
 use crate::watcher::{RefusalRate, Watcher};
 use runnel_http::{Observer, Server};
@@ -20,20 +20,6 @@ use tokio::task::JoinHandle;
 
 /// How long the end waits for readers of the admin port.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// What the engine of a program says of itself, asked ten times a second at most.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Fibers that want to run now.
-    pub fibers_running: u64,
-    /// Fibers that wait for something.
-    pub fibers_waiting: u64,
-    /// Bytes that the program's objects take.
-    pub heap: u64,
-}
-
-/// Takes a [`Sample`].
-pub type Sampler = Rc<dyn Fn() -> Sample>;
 
 /// What the command around a server gives to those who watch it.
 pub struct Surroundings {

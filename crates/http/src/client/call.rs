@@ -6,16 +6,22 @@ use crate::client::connection::response_head::AnswerHead;
 use crate::client::connection::round_trip::RoundTrip;
 use crate::client::failure::Failure;
 use crate::client::hosts::{Host, Hosts};
-use crate::client::incoming::Reception;
+use crate::client::options::ClientOptions;
 use crate::client::outgoing::{Feed, Outgoing, Payload};
-use crate::client::store::ClientOptions;
 use crate::client::{address, fault};
+use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use runnel_store::{Calling, Count, Error, Exchange, Kind, Reference, Result, SlotLimits, Verb};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How much of an answer that nobody wants is read, so that the connection can be used again.
+const DISCARDED: usize = 64 * 1024;
+/// How long that may take.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// Headers that only the host for which they were meant may see.
 const SECRET: [HeaderName; 3] =
@@ -39,7 +45,7 @@ impl Wire {
 }
 
 /// What came, and the rest of it.
-type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
+pub(crate) type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
 
 /// One verb.
 pub(crate) struct Call {
@@ -60,16 +66,13 @@ pub(crate) struct Call {
 
 impl Call {
     /// Sends the request and follows redirects, up to an answer of another kind.
-    pub(crate) async fn send(mut self: Box<Self>) -> Result<Reception> {
+    pub(crate) async fn send(&mut self) -> Result<Answered> {
         let calling = self.begin_trace();
         let result = self.follow().await;
         if let Some(calling) = calling {
             calling.ended(result.as_ref().map(|(head, _)| head.status.as_u16()));
         }
-        match result {
-            Ok((head, trip)) => Ok(Reception { call: self, head, trip }),
-            Err(error) => Err(error.on(self.verb, &self.reference)),
-        }
+        result.map_err(|error| error.on(self.verb, &self.reference))
     }
 
     /// Tells whoever follows the request of this call, which carries its place in the trace.
@@ -92,7 +95,7 @@ impl Call {
         for _ in 0..=self.wire.options.redirects {
             let (head, trip) = self.attempts().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
-            crate::client::incoming::discard(trip).await;
+            discard(trip).await;
             if !address::same_origin(&self.target, &next) {
                 if self.wire.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";
@@ -224,4 +227,26 @@ impl Call {
         }
         Ok(Some(next))
     }
+}
+
+/// Reads and forgets a body, within limits. Beyond them the connection is given up.
+pub(crate) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
+    if !trip.is_over() {
+        start_of(&mut trip, DISCARDED).await;
+    }
+}
+
+/// The first bytes of a body, as far as they come in time.
+pub(crate) async fn start_of(trip: &mut RoundTrip<Payload>, most: usize) -> Bytes {
+    let until = Instant::now() + DISCARD_TIME;
+    let mut start = BytesMut::new();
+    while start.len() < most {
+        let next = poll_fn(|context| trip.poll_piece(context));
+        match tokio::time::timeout_at(until.into(), next).await {
+            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
+            _ => break,
+        }
+    }
+    start.truncate(most);
+    start.freeze()
 }

@@ -1,6 +1,6 @@
 //! The answer of a server as content.
 
-use crate::client::call::Call;
+use crate::client::call::{Call, discard, start_of};
 use crate::client::connection::response_head::AnswerHead;
 use crate::client::connection::round_trip::RoundTrip;
 use crate::client::failure::Failure;
@@ -14,15 +14,10 @@ use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Outcome, Reference, Result};
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How much of an answer that nobody wants is read, so that the connection can be used again.
-const DISCARDED: usize = 64 * 1024;
-/// How long that may take.
-const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// How much of an error's text is kept for the log.
 const ERROR_TEXT: usize = 2 * 1024;
 
@@ -35,6 +30,12 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn of(mut call: Box<Call>) -> Result<Self> {
+        let (head, trip) = call.send().await?;
+        Ok(Reception { call, head, trip })
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.head.status
     }
@@ -184,26 +185,4 @@ impl Stream for Pieces {
 enum Collected {
     Whole(Bytes),
     Stream(ByteStream),
-}
-
-/// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(crate) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
-    if !trip.is_over() {
-        start_of(&mut trip, DISCARDED).await;
-    }
-}
-
-/// The first bytes of a body, as far as they come in time.
-async fn start_of(trip: &mut RoundTrip<Payload>, most: usize) -> Bytes {
-    let until = Instant::now() + DISCARD_TIME;
-    let mut start = BytesMut::new();
-    while start.len() < most {
-        let next = poll_fn(|context| trip.poll_piece(context));
-        match tokio::time::timeout_at(until.into(), next).await {
-            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
-            _ => break,
-        }
-    }
-    start.truncate(most);
-    start.freeze()
 }

@@ -2,13 +2,12 @@
 
 use crate::network::server_tls::Agreement;
 use crate::network::wire::Wire;
-use crate::server::connection_state::{Meter, Overdue};
+use crate::server::connection_state::{Meter, Overdue, UpgradedSession};
 use crate::server::http1::connection::{self as http1, End};
 use crate::server::options::Limits;
 use crate::server::protocols::{Local, Protocols};
 use crate::server::service::Requests;
 use crate::server::socket::Socket;
-use crate::server::upgrade::Session;
 use bytes::{Bytes, BytesMut};
 use hyper::server::conn::http2;
 use hyper_util::rt::TokioIo;
@@ -55,7 +54,7 @@ enum Stage {
     Http1(Box<http1::Connection>),
     Http2(Box<http2::Connection<TokioIo<Socket>, Requests, Local>>),
     /// Another protocol goes on.
-    Upgraded(Session),
+    Upgraded(UpgradedSession),
     /// Nothing more is answered; what the client still sends is thrown away.
     Parting(Parting),
     Over,
@@ -182,7 +181,7 @@ impl Conversation {
             Ok(End::Upgraded) => {
                 if let Some(upgrade) = self.meter.upgrade.take() {
                     self.meter.upgraded();
-                    self.stage = Stage::Upgraded(upgrade(socket, rest));
+                    self.stage = Stage::Upgraded(upgrade(socket.into_wire(), rest));
                 }
             }
             Ok(End::Parting { sends }) => {

@@ -1,9 +1,12 @@
 //! What one connection is doing and since when: kept in cells, so that the hot path pays a store
 //! and never a timer.
 
+use crate::network::wire::Wire;
 use crate::server::options::Limits;
-use crate::server::upgrade::Upgrade;
+use bytes::Bytes;
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -13,6 +16,13 @@ pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
 
 /// How long a connection without a whole request is not given up.
 const ARRIVING: Duration = Duration::from_secs(1);
+
+/// The rest of a connection after an upgrade (RFC 9110 section 7.8).
+pub(crate) type UpgradedSession = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Begins a session of another protocol on the connection, with the bytes that the client has sent
+/// beyond its request.
+pub(crate) type Upgrade = Box<dyn FnOnce(Wire, Bytes) -> UpgradedSession>;
 
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

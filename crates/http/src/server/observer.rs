@@ -3,11 +3,8 @@
 
 use crate::protocol::request_id;
 use crate::protocol::trace_context::{self, TraceContext};
-use crate::server::request::exchange::HttpExchange;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::reply::Reply;
-use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::{Method, Response, Uri, Version};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::Calling;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -226,10 +223,11 @@ impl Watch {
     /// A request came.
     pub(crate) fn begin(
         observer: &Rc<dyn Observer>,
-        exchange: &HttpExchange,
+        (method, uri, version): (&Method, &Uri, Version),
+        headers: &HeaderMap,
+        peer: SocketAddr,
         length: Option<u64>,
     ) -> Self {
-        let headers = &exchange.headers;
         let field = |name: HeaderName| headers.get(name).cloned();
         let names = observer.names_requests();
         let trace = names.then(|| {
@@ -241,10 +239,10 @@ impl Watch {
         });
         let observed = Observed {
             observer: observer.clone(),
-            method: exchange.method.clone(),
-            uri: exchange.uri.clone(),
-            version: exchange.version,
-            peer: exchange.peer,
+            method: method.clone(),
+            uri: uri.clone(),
+            version,
+            peer,
             agent: field(header::USER_AGENT),
             referrer: field(header::REFERER),
             length,
@@ -263,15 +261,19 @@ impl Watch {
         Watch(Rc::new(observed))
     }
 
-    /// The answer, with its name, and watched until its body is over.
-    pub(crate) fn attach(self, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
-        self.0.status.set(response.status().as_u16());
-        self.0.expected.set(response.body().length());
+    /// The response is known: its status, and the length of its body where there is one. It carries
+    /// the id of the request.
+    pub(crate) fn answered(
+        &self,
+        status: StatusCode,
+        length: Option<u64>,
+        headers: &mut HeaderMap,
+    ) {
+        self.0.status.set(status.as_u16());
+        self.0.expected.set(length);
         if let Some(id) = &self.0.id {
-            response.headers_mut().insert(request_id::HEADER, id.clone());
+            headers.insert(request_id::HEADER, id.clone());
         }
-        response.body_mut().watch(self);
-        response
     }
 
     /// What is told.
@@ -279,15 +281,9 @@ impl Watch {
         self.0.clone()
     }
 
-    /// The request was looked at, and is answered at once or later.
-    pub(crate) fn over(self, reply: Reply) -> Reply {
+    /// The first work for the request is done: it is answered at once or later.
+    pub(crate) fn dispatched(&self) {
         self.0.worked(self.0.started.elapsed());
-        match reply {
-            Reply::Ready(Some(response)) => Reply::ready(self.attach(response)),
-            Reply::Later(future) => Reply::Watched(Some(self), future),
-            Reply::InTime(answer) => Reply::Watched(Some(self), Box::pin(answer)),
-            other => other,
-        }
     }
 
     /// Something was done for this request.

@@ -3,15 +3,15 @@
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
 use crate::server::busy_poll::Spin;
 use crate::server::connection::Conversation;
-use crate::server::connection_state::{GIVING_UP, Meter};
-use crate::server::listener::client_quota::{Client, Clients};
+use crate::server::connection_state::Meter;
+use crate::server::listener::client_quota::Client;
 use crate::server::listener::descriptors::{Reserve, is_out_of_descriptors};
 use crate::server::listener::incoming::{Incoming, Share};
 use crate::server::listener::listen::{is_of_the_client, listen};
 use crate::server::log_rate::LogRate;
-use crate::server::observer::Observer;
-use crate::server::options::{Limits, Options};
+use crate::server::options::Options;
 use crate::server::protocols::Protocols;
+use crate::server::registry::{ACCEPT_PAUSE, Membership, Shared};
 use crate::server::request::forwarded;
 use crate::server::service::Requests;
 use runnel_store::{Budget, Error, Kind, Result, Store};
@@ -24,36 +24,11 @@ use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// How long to wait after the system refused to accept a connection (too many open files).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// How long until the next look for a connection that can be given up.
-const LOOKING: Duration = Duration::from_millis(100);
-
 /// A running server. Dropping it stops it at once: connections are cut.
 pub struct Server {
     shared: Rc<Shared>,
     address: SocketAddr,
     accepting: RefCell<Option<JoinHandle<()>>>,
-}
-
-/// What the listener and the connections of a server have in common.
-struct Shared {
-    root: Rc<RefCell<Rc<dyn Store>>>,
-    limits: Rc<Limits>,
-    protocols: Rc<Protocols>,
-    observer: Option<Rc<dyn Observer>>,
-    spin: Option<Rc<Spin>>,
-    clients: RefCell<Clients>,
-    next: Cell<u64>,
-    /// A connection has ended.
-    ended: Notify,
-    /// Lines about connections that find no room.
-    crowded: LogRate,
-    /// No connection is to be accepted any more.
-    stop: Notify,
-    /// Whether connections that wait on a socket of others are accepted before.
-    empties_queue: Cell<bool>,
 }
 
 /// Serves a store: every request becomes a verb on it.
@@ -259,88 +234,6 @@ impl Drop for Server {
     }
 }
 
-impl Shared {
-    /// Tells every connection something, and wakes it.
-    fn tell(&self, what: impl Fn(&Meter)) {
-        for meter in self.clients.borrow().connections() {
-            what(meter);
-            meter.wake();
-        }
-    }
-
-    /// Waits until there is room for another connection. An idle one of the client that holds the most
-    /// is closed for it.
-    async fn make_room(&self) {
-        while self.clients.borrow().len() >= self.limits.connections {
-            if let Some(left_out) = self.crowded.pass() {
-                let most = self.limits.connections;
-                tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
-            }
-            if !self.give_one_up().await {
-                // One that is busy may become idle.
-                let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
-            }
-        }
-    }
-
-    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
-    async fn give_one_up(&self) -> bool {
-        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
-        spare.give_up();
-        let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
-        true
-    }
-
-    /// Gives up an idle connection for its descriptor, or refuses one that waits.
-    async fn find_descriptor(&self, incoming: &mut Incoming, reserve: &mut Reserve) {
-        let is_found = self.give_one_up().await;
-        if let Incoming::Handed(_, asked) = incoming {
-            // The other thread may have ended.
-            let _ = asked.take().map(|asked| asked.send(is_found));
-            return;
-        }
-        if is_found {
-            return;
-        }
-        let accept = async { incoming.accept().await.map(|(stream, _)| stream) };
-        if !reserve.refuse(accept).await {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-        }
-    }
-
-    fn cannot_accept(&self, error: &io::Error) {
-        if let Some(left_out) = self.crowded.pass() {
-            tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
-        }
-    }
-
-    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
-    /// clients'.
-    fn has_enough(&self, peer: SocketAddr) -> bool {
-        let Limits { client_connections, proxies, .. } = &*self.limits;
-        let Some(most) = *client_connections else { return false };
-        let held = self.clients.borrow().held_by(Client::of(peer));
-        if held < most || forwarded::is_trusted(proxies, peer) {
-            return false;
-        }
-        self.refused(peer, most);
-        true
-    }
-
-    fn refused(&self, client: SocketAddr, most: usize) {
-        if let Some(left_out) = self.crowded.pass() {
-            let client = client.ip();
-            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
-        }
-    }
-
-    async fn all_ended(&self) {
-        while self.clients.borrow().len() > 0 {
-            self.ended.notified().await;
-        }
-    }
-}
-
 /// Accepts connections until it is told to stop.
 async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
     let mut reserve = Reserve::default();
@@ -425,49 +318,4 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         let _membership = membership;
         conversation.await;
     });
-}
-
-/// A connection's place in the server's list, given up however the connection ends.
-pub(crate) struct Membership {
-    number: u64,
-    peer: SocketAddr,
-    client: Cell<Client>,
-    /// The client has too many connections already.
-    is_refused: Cell<bool>,
-    shared: Rc<Shared>,
-}
-
-impl Membership {
-    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
-    pub(crate) fn belongs_to(&self, peer: SocketAddr) {
-        let client = Client::of(peer);
-        let before = self.client.replace(client);
-        if before == client {
-            return;
-        }
-        let mut clients = self.shared.clients.borrow_mut();
-        let held = clients.held_by(client);
-        if let Some(meter) = clients.remove(before, self.number) {
-            clients.add(client, self.number, meter);
-        }
-        if let Some(most) = self.shared.limits.client_connections.filter(|most| held >= *most) {
-            self.is_refused.set(true);
-            self.shared.refused(peer, most);
-        }
-    }
-
-    /// Whether its client has too many connections.
-    pub(crate) fn is_refused(&self) -> bool {
-        self.is_refused.get()
-    }
-}
-
-impl Drop for Membership {
-    fn drop(&mut self) {
-        self.shared.clients.borrow_mut().remove(self.client.get(), self.number);
-        self.shared.ended.notify_waiters();
-        if let Some(observer) = &self.shared.observer {
-            observer.closed(self.peer);
-        }
-    }
 }

@@ -5,6 +5,7 @@ use crate::server::busy_poll::Spin;
 use crate::server::connection_state::Meter;
 use crate::server::observer::{Observer, Watch};
 use crate::server::options::Limits;
+use crate::server::registry::Membership;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::forwarded;
@@ -15,7 +16,6 @@ use crate::server::response::body::AnswerBody;
 use crate::server::response::cycle::Turn;
 use crate::server::response::problem::{Problem, allow};
 use crate::server::response::reply::Reply;
-use crate::server::serve::Membership;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
@@ -75,18 +75,20 @@ impl Requests {
         if let Some(spin) = &self.spin {
             spin.touch();
         }
-        let watch =
-            self.observer.as_ref().map(|observer| Watch::begin(observer, &exchange, body.length()));
+        let watch = self.observer.as_ref().map(|observer| {
+            let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
+            Watch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+        });
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
         }
         // Large as it is, it stays where it is unless somebody has something to say about it.
         let mut reply = self.reply(exchange, body);
         if let Some(watch) = watch {
-            reply = watch.over(reply);
+            reply = reply.watched(watch);
         }
         if let Some(asked) = asked {
-            reply = reply.with(|response| asked.answer(response));
+            reply = reply.with(|response| asked.answer(response.headers_mut()));
         }
         let is_last = number >= self.limits.requests;
         if self.multiplexed && is_last {

@@ -40,6 +40,11 @@ impl Socket {
         &self.wire
     }
 
+    /// The transport alone, once nothing of it is kept here.
+    pub(crate) fn into_wire(self) -> Wire {
+        self.wire
+    }
+
     /// Reads what has come.
     pub(crate) fn poll_take<'a>(
         &mut self,

@@ -11,6 +11,7 @@ use crate::server::request::origin;
 use crate::server::response::body::AnswerBody;
 use crate::server::response::cycle::{Facts, Turn};
 use crate::server::response::problem::Problem;
+use crate::server::socket::Socket;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::Port;
@@ -40,7 +41,8 @@ impl Turn {
         let wanted = self.limits.compress_messages;
         let deflate = wanted.then(|| Deflate::accept(&self.exchange.headers)).flatten();
         let (deflate, extension) = deflate.unzip();
-        meter.upgrade.replace(Some(Box::new(move |socket, early| {
+        meter.upgrade.replace(Some(Box::new(move |wire, early| {
+            let socket = Socket::new(wire, ours.clone());
             let frames = Frames::new(socket, early, deflate, most);
             Box::pin(session::run(frames, port, ours))
         })));

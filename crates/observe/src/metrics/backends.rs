@@ -1,7 +1,6 @@
 //! The databases and other servers that a program uses: what their stores count of themselves.
 
-use crate::metrics::exposition::{Page, escaped};
-use crate::metrics::snapshot::whole;
+use crate::metrics::text_format::{MetricsText, escape_label};
 use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
 
 /// One of them at one moment.
@@ -42,7 +41,7 @@ impl Place {
     }
 
     fn labels(&self) -> String {
-        let place = escaped(&self.place);
+        let place = escape_label(&self.place);
         match self.is_database() {
             true => format!("kind=\"{}\",place=\"{place}\"", self.kind),
             false => format!("host=\"{place}\""),
@@ -54,16 +53,16 @@ impl Place {
         Value::record([
             ("kind", Value::Text(self.kind.to_string())),
             ("place", Value::Text(self.place.clone())),
-            ("done", whole(self.count(Count::Statements) + self.count(Count::Requests))),
-            ("rows", whole(self.count(Count::Rows))),
-            ("kept", whole(self.count(Count::Kept))),
-            ("writes", whole(self.count(Count::Writes))),
-            ("commits", whole(self.count(Count::Commits))),
-            ("failures", whole(self.count(Count::Failures) + self.count(Count::Late))),
-            ("slots", whole(self.level(Level::Slots))),
-            ("used", whole(self.level(Level::Used))),
-            ("waiting", whole(self.level(Level::Waiting))),
-            ("open", whole(self.level(Level::Open))),
+            ("done", Value::from(self.count(Count::Statements) + self.count(Count::Requests))),
+            ("rows", Value::from(self.count(Count::Rows))),
+            ("kept", Value::from(self.count(Count::Kept))),
+            ("writes", Value::from(self.count(Count::Writes))),
+            ("commits", Value::from(self.count(Count::Commits))),
+            ("failures", Value::from(self.count(Count::Failures) + self.count(Count::Late))),
+            ("slots", Value::from(self.level(Level::Slots))),
+            ("used", Value::from(self.level(Level::Used))),
+            ("waiting", Value::from(self.level(Level::Waiting))),
+            ("open", Value::from(self.level(Level::Open))),
         ])
     }
 }
@@ -116,7 +115,7 @@ const GAUGES: [(&str, &str, Number); 4] = [
 ];
 
 /// Their numbers in Prometheus' format.
-pub(crate) fn write(page: &mut Page, places: &[Place]) {
+pub(crate) fn write(page: &mut MetricsText, places: &[Place]) {
     let mut each =
         |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {
             page.family(name, kind, help);

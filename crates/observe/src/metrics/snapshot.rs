@@ -99,31 +99,31 @@ impl Snapshot {
     /// What the page draws: totals since the start, so that it alone decides over which time.
     pub(crate) fn json(&self) -> Value {
         let mut record = Value::record([
-            ("workers", whole(self.workers)),
+            ("workers", Value::from(self.workers)),
             ("uptime", Value::Float(self.uptime)),
             ("draining", Value::Bool(self.is_draining)),
-            ("accepted", whole(self.accepted)),
-            ("open", whole(self.open)),
-            ("active", whole(self.active)),
-            ("gone", whole(self.gone)),
-            ("broken", whole(self.broken)),
-            ("refused", whole(self.refused.values().sum())),
-            ("lags", whole(self.lags)),
-            ("lag", whole(self.lag_now)),
-            ("longestLag", whole(self.lag_most)),
-            ("calls", whole(self.calls.count())),
-            ("callsFailed", whole(self.calls_failed)),
-            ("fibersRunning", whole(self.fibers_running)),
-            ("fibersWaiting", whole(self.fibers_waiting)),
-            ("heap", whole(self.heap)),
+            ("accepted", Value::from(self.accepted)),
+            ("open", Value::from(self.open)),
+            ("active", Value::from(self.active)),
+            ("gone", Value::from(self.gone)),
+            ("broken", Value::from(self.broken)),
+            ("refused", Value::from(self.refused.values().sum::<u64>())),
+            ("lags", Value::from(self.lags)),
+            ("lag", Value::from(self.lag_now)),
+            ("longestLag", Value::from(self.lag_most)),
+            ("calls", Value::from(self.calls.count())),
+            ("callsFailed", Value::from(self.calls_failed)),
+            ("fibersRunning", Value::from(self.fibers_running)),
+            ("fibersWaiting", Value::from(self.fibers_waiting)),
+            ("heap", Value::from(self.heap)),
             ("bounds", list(&BOUNDS)),
             ("places", Value::List(self.places.iter().map(Place::json).collect())),
             ("routes", Value::List(self.routes.iter().map(RouteTotals::json).collect())),
         ]);
         if let Some(process) = &self.process {
             record.set("cpu", Value::Float(process.cpu));
-            record.set("resident", whole(process.resident));
-            record.set("descriptors", whole(process.descriptors));
+            record.set("resident", Value::from(process.resident));
+            record.set("descriptors", Value::from(process.descriptors));
         }
         record
     }
@@ -136,11 +136,11 @@ impl RouteTotals {
             ("route", Value::Text(self.route.clone())),
             ("classes", list(&self.classes)),
             ("counts", list(&self.duration.counts)),
-            ("time", whole(self.duration.sum)),
-            ("received", whole(self.received)),
-            ("sent", whole(self.sent)),
-            ("busy", whole(self.busy)),
-            ("held", whole(self.held)),
+            ("time", Value::from(self.duration.sum)),
+            ("received", Value::from(self.received)),
+            ("sent", Value::from(self.sent)),
+            ("busy", Value::from(self.busy)),
+            ("held", Value::from(self.held)),
         ])
     }
 }
@@ -166,10 +166,6 @@ fn routes(workers: &[Arc<WorkerNumbers>]) -> Vec<RouteTotals> {
     all.into_values().collect()
 }
 
-pub(crate) fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
 fn list(numbers: &[u64]) -> Value {
-    Value::List(numbers.iter().copied().map(whole).collect())
+    Value::List(numbers.iter().copied().map(Value::from).collect())
 }

@@ -45,7 +45,7 @@ pub(crate) fn of_request(request: &Observed) -> Option<Span> {
         ("http.request.method", Value::Text(method.to_string())),
         ("url.path", Value::Text(request.uri().path().to_string())),
         ("client.address", Value::Text(request.peer().ip().to_string())),
-        ("http.response.body.size", whole(request.sent())),
+        ("http.response.body.size", Value::from(request.sent())),
     ];
     if status != CLIENT_GONE {
         attributes.push(("http.response.status_code", Value::Int(status.into())));
@@ -173,10 +173,6 @@ fn attributes(list: &[(&'static str, Value)]) -> Value {
         Value::record([("key", Value::Text((*name).into())), ("value", Value::record([typed]))])
     };
     Value::List(list.iter().map(one).collect())
-}
-
-fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 use crate::server::connection_state::Meter;
 use crate::server::observer::Watch;
 use crate::server::response::file_body::{FileBody, Piece};
+use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
+use hyper::Response;
 use hyper::body::{Body, Frame, SizeHint};
-use runnel_store::{ByteStream, Error, Held, Kind, gzip, gzip_stream};
+use runnel_store::{ByteStream, Error, Held, gzip, gzip_stream};
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -88,9 +89,15 @@ impl AnswerBody {
         &self.meter
     }
 
-    /// From now on somebody is told what leaves.
-    pub(crate) fn watch(&mut self, watch: Watch) {
-        self.watch = Some(watch);
+    /// Attaches the observer's record of a request to its response, until the body ends.
+    pub(crate) fn observe(
+        watch: Watch,
+        mut response: Response<AnswerBody>,
+    ) -> Response<AnswerBody> {
+        let (status, length) = (response.status(), response.body().length());
+        watch.answered(status, length, response.headers_mut());
+        response.body_mut().watch = Some(watch);
+        response
     }
 
     /// From now on it is packed as gzip: at once where it is small, piece by piece otherwise.
@@ -143,7 +150,7 @@ impl Source {
             }
             Source::Stream(stream, _) => {
                 let polled =
-                    next(stream, context).map(|next| next.map(|one| one.map(Piece::Bytes)));
+                    poll_stream(stream, context).map(|next| next.map(|one| one.map(Piece::Bytes)));
                 self.goes_on(polled, context)
             }
             Source::File(file) => {
@@ -256,27 +263,6 @@ impl Body for AnswerBody {
             Source::Done => SizeHint::with_exact(0),
         }
     }
-}
-
-/// The next piece of a store's stream. By then the head has left, so that a failure can only be
-/// logged and the connection broken off, which the client sees as an incomplete answer.
-pub(crate) fn next(
-    stream: &mut ByteStream,
-    context: &mut Context<'_>,
-) -> Poll<Option<Result<Bytes, Error>>> {
-    let guarded = std::panic::catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
-    let polled = guarded.unwrap_or_else(|panic| {
-        let error = Error::new(Kind::Failed, "a stream of an answer broke down");
-        Poll::Ready(Some(Err(error.with_detail(crate::server::response::panics::reason(&*panic)))))
-    });
-    if let Poll::Ready(Some(Err(error))) = &polled {
-        tracing::error!(
-            error = %error,
-            detail = error.detail.as_deref().unwrap_or_default(),
-            "an answer broke off"
-        );
-    }
-    polled
 }
 
 /// A stream of an answer failed; the log says why.

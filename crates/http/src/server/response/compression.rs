@@ -1,14 +1,10 @@
 //! Packing answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
 
-use crate::protocol::conditions;
+use crate::protocol::conditions::{self, GZIP_SUFFIX};
 use crate::protocol::fields;
 use crate::server::response::body::AnswerBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
-
-/// What is added to the strong tag of content when it is packed: other bytes, another tag. It is
-/// taken off again where a client shows it in a condition.
-pub(crate) const SUFFIX: &str = "--gzip";
 
 /// How an answer may be packed, known before its headers are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +96,7 @@ fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
     if tag.weak {
         return None;
     }
-    conditions::tag_header(&EntityTag::strong(format!("{}{SUFFIX}", &*tag.text)))
+    conditions::tag_header(&EntityTag::strong(format!("{}{GZIP_SUFFIX}", &*tag.text)))
 }
 
 /// What a cache has to look at before it hands this answer to another client.

@@ -343,7 +343,7 @@ impl Turn {
         if let Some(tag) =
             facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
         {
-            *tag = EntityTag::strong(format!("{}{}", &*tag.text, compression::SUFFIX));
+            *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
         }
         // A cache learns from this, too, what the whole answer depends on.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());

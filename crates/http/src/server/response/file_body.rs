@@ -4,7 +4,7 @@
 //! is read piece by piece as any stream. With TLS and HTTP/2 the bytes have to be seen, and are read.
 
 use crate::server::connection_state::Meter;
-use crate::server::response::body;
+use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
 use runnel_store::{ByteStream, Error, FilePart, Seekable};
 use std::io;
@@ -55,7 +55,7 @@ impl FileBody {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Piece, Error>>> {
         loop {
             if let Some(reading) = &mut self.reading {
-                match ready!(body::next(reading, context)) {
+                match ready!(poll_stream(reading, context)) {
                     Some(Ok(bytes)) => {
                         self.at = (self.at + bytes.len() as u64).min(self.part.length());
                         return Poll::Ready(Some(Ok(Piece::Bytes(bytes))));

@@ -1,5 +1,6 @@
 //! What goes wrong with a request: a status, and what the client learns beside it.
 
+use crate::protocol::target::InvalidTarget;
 use crate::server::connection_state::Meter;
 use crate::server::log_rate::LogRate;
 use crate::server::request::exchange::{HttpExchange, is_framing};
@@ -41,6 +42,15 @@ struct ProblemMore {
     has_own_status: bool,
     /// It is unknown whether a write was done: the client must not be asked to repeat it.
     is_in_doubt: bool,
+}
+
+impl From<InvalidTarget> for Problem {
+    fn from(fault: InvalidTarget) -> Self {
+        match fault {
+            InvalidTarget::TooLong => Problem::new(StatusCode::URI_TOO_LONG).closing(),
+            InvalidTarget::Malformed(message) => Problem::bad(message),
+        }
+    }
 }
 
 impl Problem {

@@ -53,6 +53,17 @@ impl Reply {
         }
     }
 
+    /// Watched until its body is over.
+    pub(crate) fn watched(self, watch: Watch) -> Self {
+        watch.dispatched();
+        match self {
+            Reply::Ready(Some(response)) => Reply::ready(AnswerBody::observe(watch, response)),
+            Reply::Later(future) => Reply::Watched(Some(watch), future),
+            Reply::InTime(answer) => Reply::Watched(Some(watch), Box::pin(answer)),
+            other => other,
+        }
+    }
+
     /// The answer, from within another one that is waited for.
     pub(crate) async fn finish(self) -> Response<AnswerBody> {
         match self {
@@ -61,7 +72,7 @@ impl Reply {
             Reply::Later(future) => future.await,
             Reply::InTime(answer) => answer.await,
             Reply::Watched(watch, future) => match (watch, future.await) {
-                (Some(watch), response) => watch.attach(response),
+                (Some(watch), response) => AnswerBody::observe(watch, response),
                 (None, response) => response,
             },
         }
@@ -86,7 +97,7 @@ impl Future for Reply {
                     None => return Poll::Pending,
                 };
                 polled.map(|response| match watch.take() {
-                    Some(watch) => Ok(watch.attach(response)),
+                    Some(watch) => Ok(AnswerBody::observe(watch, response)),
                     None => Ok(response),
                 })
             }
