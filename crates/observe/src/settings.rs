@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// What is wanted. The default is nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ObserveSettings {
     /// Where health and metrics are served; port 0 takes any free one.
     pub admin: Option<SocketAddr>,
     /// What readers of the admin port have to know. An address that others can reach needs one.
@@ -25,7 +25,7 @@ pub struct Settings {
     pub traces: Option<TraceSettings>,
 }
 
-impl Settings {
+impl ObserveSettings {
     /// Whether a server needs an observer at all.
     pub fn is_wanted(&self) -> bool {
         self.admin.is_some()

@@ -1,10 +1,10 @@
 //! The web as a store: the schemes `http:` and `https:`.
 
 use crate::client::address;
-use crate::client::call::{Call, Wire};
-use crate::client::incoming::Reception;
+use crate::client::call::{HttpClient, VerbCall};
+use crate::client::incoming::ReceivedResponse;
 use crate::client::options::ClientOptions;
-use crate::client::outgoing::Outgoing;
+use crate::client::outgoing::OutgoingContent;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use runnel_store::{
@@ -47,11 +47,11 @@ use std::rc::Rc;
 /// does not answer in time [`Kind::Timeout`]; both are temporary.
 pub fn client(options: ClientOptions) -> Rc<dyn Store> {
     let headers = request_headers(&options).map(Rc::new);
-    Rc::new(Client { wire: Rc::new(Wire::new(options)), headers })
+    Rc::new(HttpStore { client: Rc::new(HttpClient::new(options)), headers })
 }
 
-struct Client {
-    wire: Rc<Wire>,
+struct HttpStore {
+    client: Rc<HttpClient>,
     /// What every request says; an error when an option cannot stand in a header.
     headers: Result<Rc<HeaderMap>>,
 }
@@ -74,7 +74,7 @@ fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
 
 const USER_AGENT: &str = concat!("runnel/", env!("CARGO_PKG_VERSION"));
 
-impl Client {
+impl HttpStore {
     /// What is needed for one verb.
     fn call(
         &self,
@@ -83,7 +83,7 @@ impl Client {
         reference: &Reference,
         content: Option<Content>,
         context: &Context,
-    ) -> Result<Box<Call>> {
+    ) -> Result<Box<VerbCall>> {
         let target = address::target(reference).map_err(|error| error.on(verb, reference))?;
         let mut headers = self.headers.clone().map_err(|error| error.on(verb, reference))?;
         if let (true, Some(tag)) = (method == Method::GET, &context.known)
@@ -97,12 +97,12 @@ impl Client {
                 .map_err(|error| error.on(verb, reference))?;
             Rc::make_mut(&mut headers).insert(name, value);
         }
-        Ok(Box::new(Call {
-            wire: self.wire.clone(),
+        Ok(Box::new(VerbCall {
+            client: self.client.clone(),
             method,
             target,
             headers,
-            body: content.map_or(Outgoing::Nothing, Outgoing::Content),
+            body: content.map_or(OutgoingContent::Nothing, OutgoingContent::Content),
             deadline: context.deadline,
             conditional: only_if.is_some(),
             followed: context.exchange.clone(),
@@ -122,7 +122,7 @@ impl Client {
     ) -> Answer<Outcome> {
         match self.call(method, verb, reference, Some(content), context) {
             Ok(call) => Answer::later(async move {
-                Reception::of(call).await?.accepted().await?.outcome().await
+                ReceivedResponse::of(call).await?.accepted().await?.outcome().await
             }),
             Err(error) => error.into(),
         }
@@ -130,11 +130,11 @@ impl Client {
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl Store for Client {
+impl Store for HttpStore {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         match self.call(Method::GET, Verb::Get, reference, None, context) {
             Ok(call) => Answer::later(async move {
-                let response = Reception::of(call).await?;
+                let response = ReceivedResponse::of(call).await?;
                 match response.status() {
                     StatusCode::NOT_FOUND | StatusCode::GONE => {
                         response.discard().await;
@@ -162,7 +162,7 @@ impl Store for Client {
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.call(Method::DELETE, Verb::Delete, reference, None, context) {
             Ok(call) => Answer::later(async move {
-                let response = Reception::of(call).await?;
+                let response = ReceivedResponse::of(call).await?;
                 let missing = matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE);
                 if missing {
                     response.discard().await;

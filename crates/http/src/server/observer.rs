@@ -36,13 +36,13 @@ pub trait Observer: fmt::Debug {
     /// is called for it.
     fn refused(&self, refused: &RefusedHead);
     /// A request came.
-    fn begun(&self, request: &Observed);
+    fn begun(&self, request: &ObservedRequest);
     /// A request is over: its answer was handed over to the last byte, or is not wanted any more.
-    fn ended(&self, request: &Observed);
+    fn ended(&self, request: &ObservedRequest);
     /// The thread worked for a request for this long, 10 ms or more, and for nobody else.
-    fn held(&self, request: &Observed, time: Duration);
+    fn held(&self, request: &ObservedRequest, time: Duration);
     /// A call to another server, made for a request, is over.
-    fn called(&self, request: &Observed, call: &Called);
+    fn called(&self, request: &ObservedRequest, call: &OutboundCall);
 }
 
 /// A head that is none, or too large, or too slow.
@@ -59,7 +59,7 @@ pub struct RefusedHead {
 }
 
 /// One request, from its head to the end of its answer.
-pub struct Observed {
+pub struct ObservedRequest {
     observer: Rc<dyn Observer>,
     method: Method,
     uri: Uri,
@@ -81,7 +81,7 @@ pub struct Observed {
     route: RefCell<Option<String>>,
 }
 
-impl Observed {
+impl ObservedRequest {
     /// The method.
     pub fn method(&self) -> &Method {
         &self.method
@@ -189,9 +189,9 @@ impl Observed {
     }
 }
 
-impl fmt::Debug for Observed {
+impl fmt::Debug for ObservedRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Observed")
+        out.debug_struct("ObservedRequest")
             .field("method", &self.method)
             .field("path", &self.uri.path())
             .field("status", &self.status.get())
@@ -201,7 +201,7 @@ impl fmt::Debug for Observed {
 
 /// A call to another server that was made for a request.
 #[derive(Clone, Debug)]
-pub struct Called {
+pub struct OutboundCall {
     /// The method.
     pub method: String,
     /// Where to, without the query.
@@ -217,9 +217,9 @@ pub struct Called {
 }
 
 /// What is told of one request. When this is dropped the request is over.
-pub(crate) struct Watch(Rc<Observed>);
+pub(crate) struct RequestWatch(Rc<ObservedRequest>);
 
-impl Watch {
+impl RequestWatch {
     /// A request came.
     pub(crate) fn begin(
         observer: &Rc<dyn Observer>,
@@ -237,7 +237,7 @@ impl Watch {
                 root
             })
         });
-        let observed = Observed {
+        let observed = ObservedRequest {
             observer: observer.clone(),
             method: method.clone(),
             uri: uri.clone(),
@@ -258,7 +258,7 @@ impl Watch {
             route: RefCell::new(None),
         };
         observer.begun(&observed);
-        Watch(Rc::new(observed))
+        RequestWatch(Rc::new(observed))
     }
 
     /// The response is known: its status, and the length of its body where there is one. It carries
@@ -277,7 +277,7 @@ impl Watch {
     }
 
     /// What is told.
-    pub(crate) fn observed(&self) -> Rc<Observed> {
+    pub(crate) fn observed(&self) -> Rc<ObservedRequest> {
         self.0.clone()
     }
 
@@ -305,7 +305,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RequestWatch {
     fn drop(&mut self) {
         if self.0.status.get() == 0 {
             self.0.status.set(CLIENT_GONE);
@@ -316,7 +316,7 @@ impl Drop for Watch {
 
 /// A call that is under way for a request.
 struct UnderWay {
-    request: Rc<Observed>,
+    request: Rc<ObservedRequest>,
     method: String,
     target: String,
     trace: TraceContext,
@@ -326,7 +326,7 @@ struct UnderWay {
 
 /// A call to another server begins.
 pub(crate) fn calling(
-    request: &Rc<Observed>,
+    request: &Rc<ObservedRequest>,
     method: &str,
     target: &str,
 ) -> Option<Box<dyn Calling>> {
@@ -346,7 +346,7 @@ impl UnderWay {
         if std::mem::replace(&mut self.is_told, true) {
             return;
         }
-        let call = Called {
+        let call = OutboundCall {
             method: std::mem::take(&mut self.method),
             target: std::mem::take(&mut self.target),
             trace: self.trace.clone(),

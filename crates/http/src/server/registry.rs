@@ -2,10 +2,10 @@
 //! each client.
 
 use crate::server::busy_poll::Spin;
-use crate::server::connection_state::{GIVING_UP, Meter};
-use crate::server::listener::client_quota::{Client, Clients};
+use crate::server::connection_state::{ConnectionState, GIVING_UP};
+use crate::server::listener::client_quota::{Client, ClientQuotas};
 use crate::server::listener::descriptors::Reserve;
-use crate::server::listener::incoming::Incoming;
+use crate::server::listener::incoming::ConnectionSource;
 use crate::server::log_rate::LogRate;
 use crate::server::observer::Observer;
 use crate::server::options::Limits;
@@ -26,13 +26,13 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const LOOKING: Duration = Duration::from_millis(100);
 
 /// What the listener and the connections of a server have in common.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) protocols: Rc<Protocols>,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) spin: Option<Rc<Spin>>,
-    pub(crate) clients: RefCell<Clients>,
+    pub(crate) clients: RefCell<ClientQuotas>,
     pub(crate) next: Cell<u64>,
     /// A connection has ended.
     pub(crate) ended: Notify,
@@ -44,12 +44,12 @@ pub(crate) struct Shared {
     pub(crate) empties_queue: Cell<bool>,
 }
 
-impl Shared {
+impl ServerState {
     /// Tells every connection something, and wakes it.
-    pub(crate) fn tell(&self, what: impl Fn(&Meter)) {
-        for meter in self.clients.borrow().connections() {
-            what(meter);
-            meter.wake();
+    pub(crate) fn tell(&self, what: impl Fn(&ConnectionState)) {
+        for state in self.clients.borrow().connections() {
+            what(state);
+            state.wake();
         }
     }
 
@@ -77,9 +77,13 @@ impl Shared {
     }
 
     /// Gives up an idle connection for its descriptor, or refuses one that waits.
-    pub(crate) async fn find_descriptor(&self, incoming: &mut Incoming, reserve: &mut Reserve) {
+    pub(crate) async fn find_descriptor(
+        &self,
+        incoming: &mut ConnectionSource,
+        reserve: &mut Reserve,
+    ) {
         let is_found = self.give_one_up().await;
-        if let Incoming::Handed(_, asked) = incoming {
+        if let ConnectionSource::Handed(_, asked) = incoming {
             // The other thread may have ended.
             let _ = asked.take().map(|asked| asked.send(is_found));
             return;
@@ -127,16 +131,16 @@ impl Shared {
 }
 
 /// A connection's place in the server's list, given up however the connection ends.
-pub(crate) struct Membership {
+pub(crate) struct ConnectionRegistration {
     pub(crate) number: u64,
     pub(crate) peer: SocketAddr,
     pub(crate) client: Cell<Client>,
     /// The client has too many connections already.
     pub(crate) is_refused: Cell<bool>,
-    pub(crate) shared: Rc<Shared>,
+    pub(crate) shared: Rc<ServerState>,
 }
 
-impl Membership {
+impl ConnectionRegistration {
     /// A trusted proxy has named its client in the first request: the connection counts as that one's.
     pub(crate) fn belongs_to(&self, peer: SocketAddr) {
         let client = Client::of(peer);
@@ -146,8 +150,8 @@ impl Membership {
         }
         let mut clients = self.shared.clients.borrow_mut();
         let held = clients.held_by(client);
-        if let Some(meter) = clients.remove(before, self.number) {
-            clients.add(client, self.number, meter);
+        if let Some(state) = clients.remove(before, self.number) {
+            clients.add(client, self.number, state);
         }
         if let Some(most) = self.shared.limits.client_connections.filter(|most| held >= *most) {
             self.is_refused.set(true);
@@ -161,7 +165,7 @@ impl Membership {
     }
 }
 
-impl Drop for Membership {
+impl Drop for ConnectionRegistration {
     fn drop(&mut self) {
         self.shared.clients.borrow_mut().remove(self.client.get(), self.number);
         self.shared.ended.notify_waiters();

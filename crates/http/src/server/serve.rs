@@ -2,18 +2,18 @@
 
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
 use crate::server::busy_poll::Spin;
-use crate::server::connection::Conversation;
-use crate::server::connection_state::Meter;
+use crate::server::connection::ServerConnection;
+use crate::server::connection_state::ConnectionState;
 use crate::server::listener::client_quota::Client;
 use crate::server::listener::descriptors::{Reserve, is_out_of_descriptors};
-use crate::server::listener::incoming::{Incoming, Share};
+use crate::server::listener::incoming::{ConnectionSource, Share};
 use crate::server::listener::listen::{is_of_the_client, listen};
 use crate::server::log_rate::LogRate;
-use crate::server::options::Options;
+use crate::server::options::ServerOptions;
 use crate::server::protocols::Protocols;
-use crate::server::registry::{ACCEPT_PAUSE, Membership, Shared};
+use crate::server::registry::{ACCEPT_PAUSE, ConnectionRegistration, ServerState};
 use crate::server::request::forwarded;
-use crate::server::service::Requests;
+use crate::server::service::RequestService;
 use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -25,8 +25,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 /// A running server. Dropping it stops it at once: connections are cut.
-pub struct Server {
-    shared: Rc<Shared>,
+pub struct HttpServer {
+    shared: Rc<ServerState>,
     address: SocketAddr,
     accepting: RefCell<Option<JoinHandle<()>>>,
 }
@@ -58,14 +58,14 @@ pub struct Server {
 /// # Errors
 /// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,
 /// [`Kind::Invalid`] when the address is not one of this machine.
-pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
+pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpServer> {
     if let Some(address) = &options.socket {
         let (listener, file) = bind_unix(address)?;
         return start_unix(listener, Some(file), root, options);
     }
     let listener = listen(options.address)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(Incoming::Listener(listener), address, root, options)
+    start(ConnectionSource::Listener(listener), address, root, options)
 }
 
 /// Serves a store on a socket that listens already: one that a supervisor hands over. The
@@ -77,12 +77,12 @@ pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
 pub async fn serve_on(
     listener: std::net::TcpListener,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(Incoming::Shared(listener), address, root, options)
+    start(ConnectionSource::Shared(listener), address, root, options)
 }
 
 /// The same on a Unix socket.
@@ -92,8 +92,8 @@ pub async fn serve_on(
 pub async fn serve_on_unix(
     listener: std::os::unix::net::UnixListener,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     start_unix(listener, None, root, options)
 }
 
@@ -101,11 +101,11 @@ fn start_unix(
     listener: std::os::unix::net::UnixListener,
     file: Option<SocketFile>,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = UnixListener::from_std(listener).map_err(unusable)?;
-    start(Incoming::Unix(listener, file), UNIX_PEER, root, options)
+    start(ConnectionSource::Unix(listener, file), UNIX_PEER, root, options)
 }
 
 /// Serves a store on connections that another thread accepts on a port and hands over: how the
@@ -118,19 +118,19 @@ pub async fn serve_handed(
     share: Share,
     address: SocketAddr,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
-    start(Incoming::Handed(share, None), address, root, options)
+    options: ServerOptions,
+) -> Result<HttpServer> {
+    start(ConnectionSource::Handed(share, None), address, root, options)
 }
 
 fn start(
-    incoming: Incoming,
+    incoming: ConnectionSource,
     address: SocketAddr,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     Budget::of_process().enforce();
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(ServerState {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
@@ -144,14 +144,14 @@ fn start(
         empties_queue: Cell::new(false),
     });
     let accepting = tokio::task::spawn_local(accept(incoming, shared.clone()));
-    Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
+    Ok(HttpServer { shared, address, accepting: RefCell::new(Some(accepting)) })
 }
 
 fn unusable(error: io::Error) -> Error {
     Error::new(Kind::Failed, "the listening socket cannot be used").with_detail(error.to_string())
 }
 
-impl Server {
+impl HttpServer {
     /// Where it listens; [`UNIX_PEER`] on a Unix socket.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -162,7 +162,7 @@ impl Server {
         self.address.port()
     }
 
-    /// [`Limits::stop_time`].
+    /// [`crate::Limits::stop_time`].
     pub fn stop_time(&self) -> Duration {
         self.shared.limits.stop_time
     }
@@ -172,7 +172,7 @@ impl Server {
         self.shared.clients.borrow().len()
     }
 
-    /// Serves another store from the next request on. Requests under way keep the old one.
+    /// Serves another store from the next request on. RequestService under way keep the old one.
     pub fn set_root(&self, root: Rc<dyn Store>) {
         *self.shared.root.borrow_mut() = root;
     }
@@ -184,24 +184,24 @@ impl Server {
 
     /// Drains: no connection is accepted any more, and the port is free at once. Connections that
     /// are open are answered with `Connection: close` (HTTP/1.1) or get GOAWAY (HTTP/2); one
-    /// without a request for [`Limits::drain_time`] closes, WebSockets and streams of events end.
+    /// without a request for [`crate::Limits::drain_time`] closes, WebSockets and streams of events end.
     /// What is not done when the patience ends is cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
         self.accept_no_more(true).await;
         let quiet = self.shared.limits.drain_time;
-        self.shared.tell(|meter| meter.drain(quiet));
+        self.shared.tell(|state| state.drain(quiet));
         self.end(patience).await
     }
 
     /// Stops because another process takes over the socket. So that no client loses a request,
     /// open connections are not closed for as long as the grace lasts: a request on one is
-    /// answered, and its answer says that it was the last one. Then as [`Server::stop`].
+    /// answered, and its answer says that it was the last one. Then as [`HttpServer::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
         self.accept_no_more(false).await;
-        self.shared.tell(|meter| meter.leaving.set(true));
+        self.shared.tell(|state| state.leaving.set(true));
         // Those that are left are idle, or long at work.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
-        self.shared.tell(|meter| meter.stopping.set(true));
+        self.shared.tell(|state| state.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
@@ -218,24 +218,24 @@ impl Server {
     async fn end(&self, patience: Duration) -> bool {
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
-            self.shared.tell(|meter| meter.cut.set(true));
+            self.shared.tell(|state| state.cut.set(true));
             self.shared.all_ended().await;
         }
         in_time
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         if let Some(accepting) = self.accepting.take() {
             accepting.abort();
         }
-        self.shared.tell(|meter| meter.cut.set(true));
+        self.shared.tell(|state| state.cut.set(true));
     }
 }
 
 /// Accepts connections until it is told to stop.
-async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
+async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
     let mut reserve = Reserve::default();
     loop {
         let accepted = tokio::select! {
@@ -278,7 +278,7 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
 }
 
 /// Starts the conversation on a new connection.
-fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
+fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
     // Without it a small answer can wait 40 ms for an acknowledgement.
     if peer != UNIX_PEER
         && let Err(error) = stream.set_nodelay(true)
@@ -286,16 +286,16 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         tracing::debug!(%error, "a connection was closed before it began");
         return;
     }
-    let meter = Rc::new(Meter::new(Instant::now()));
+    let state = Rc::new(ConnectionState::new(Instant::now()));
     let number = shared.next.get();
     shared.next.set(number.wrapping_add(1));
     let client = Client::of(peer);
-    shared.clients.borrow_mut().add(client, number, meter.clone());
+    shared.clients.borrow_mut().add(client, number, state.clone());
     if let Some(observer) = &shared.observer {
         observer.opened(peer);
     }
     let client = Cell::new(client);
-    let membership = Rc::new(Membership {
+    let membership = Rc::new(ConnectionRegistration {
         number,
         peer,
         client,
@@ -303,17 +303,17 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         shared: shared.clone(),
     });
     let behind_proxy = forwarded::is_trusted(&shared.limits.proxies, peer);
-    let requests = Requests {
+    let requests = RequestService {
         root: shared.root.clone(),
         limits: shared.limits.clone(),
-        meter,
+        state,
         peer,
         observer: shared.observer.clone(),
         spin: shared.spin.clone(),
         multiplexed: false,
         membership: behind_proxy.then(|| membership.clone()),
     };
-    let conversation = Conversation::new(stream, shared.protocols.clone(), requests);
+    let conversation = ServerConnection::new(stream, shared.protocols.clone(), requests);
     tokio::task::spawn_local(async move {
         let _membership = membership;
         conversation.await;

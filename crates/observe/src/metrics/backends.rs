@@ -5,7 +5,7 @@ use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
 
 /// One of them at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct BackendCounters {
     kind: &'static str,
     place: String,
     counts: [u64; Count::ALL.len()],
@@ -15,8 +15,8 @@ pub(crate) struct Place {
 }
 
 /// All of them.
-pub(crate) fn look() -> Vec<Place> {
-    let place = |counters: &Counters| Place {
+pub(crate) fn look() -> Vec<BackendCounters> {
+    let place = |counters: &Counters| BackendCounters {
         kind: counters.kind,
         place: counters.place.clone(),
         counts: Count::ALL.map(|count| counters.count(count)),
@@ -27,7 +27,7 @@ pub(crate) fn look() -> Vec<Place> {
     Counters::all().iter().map(|counters| place(counters)).collect()
 }
 
-impl Place {
+impl BackendCounters {
     fn count(&self, count: Count) -> u64 {
         self.counts[count as usize]
     }
@@ -70,7 +70,7 @@ impl Place {
 /// The kind of those that are servers asked over HTTP; the others are databases.
 const CLIENT: &str = "http";
 
-type Number = fn(&Place) -> u64;
+type Number = fn(&BackendCounters) -> u64;
 
 /// Counters of databases.
 const DATABASES: [(&str, &str, Number); 5] = [
@@ -115,11 +115,11 @@ const GAUGES: [(&str, &str, Number); 4] = [
 ];
 
 /// Their numbers in Prometheus' format.
-pub(crate) fn write(page: &mut MetricsText, places: &[Place]) {
+pub(crate) fn write(page: &mut MetricsText, backends: &[BackendCounters]) {
     let mut each =
         |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {
             page.family(name, kind, help);
-            for place in places {
+            for place in backends {
                 if wanted.is_none_or(|wanted| place.is_database() == wanted) {
                     page.sample(name, &place.labels(), number(place) as f64);
                 }
@@ -131,7 +131,7 @@ pub(crate) fn write(page: &mut MetricsText, places: &[Place]) {
     GAUGES.into_iter().for_each(|one| each("gauge", one, None));
     let name = "runnel_pool_wait_seconds";
     page.family(name, "histogram", "How long those waited who got no connection at once.");
-    for place in places {
+    for place in backends {
         page.buckets(name, &place.labels(), (&place.waits, &WAIT_BOUNDS), place.waited);
     }
 }

@@ -2,19 +2,19 @@
 
 use crate::metrics::backends;
 use crate::metrics::registry::CLASSES;
-use crate::metrics::snapshot::{RouteTotals, Snapshot};
+use crate::metrics::snapshot::{MetricsSnapshot, RouteTotals};
 use crate::metrics::text_format::{MetricsText, escape_label, seconds};
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All metrics.
-pub(crate) fn text(snapshot: &Snapshot) -> String {
+pub(crate) fn text(snapshot: &MetricsSnapshot) -> String {
     let mut page = MetricsText(String::with_capacity(16 * 1024));
     requests(&mut page, &snapshot.routes);
     server(&mut page, snapshot);
     program(&mut page, snapshot);
-    backends::write(&mut page, &snapshot.places);
+    backends::write(&mut page, &snapshot.backends);
     process(&mut page, snapshot);
     page.0
 }
@@ -52,7 +52,7 @@ fn requests(page: &mut MetricsText, routes: &[RouteTotals]) {
     }
 }
 
-fn server(page: &mut MetricsText, snapshot: &Snapshot) {
+fn server(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     page.counter("runnel_http_connections_total", "Connections accepted.", snapshot.accepted);
     page.gauge("runnel_http_connections", "Connections that are open.", snapshot.open as f64);
     page.gauge("runnel_http_requests_active", "Requests under way.", snapshot.active as f64);
@@ -79,7 +79,7 @@ fn server(page: &mut MetricsText, snapshot: &Snapshot) {
     page.counter("runnel_client_failed_total", help, snapshot.calls_failed);
 }
 
-fn program(page: &mut MetricsText, snapshot: &Snapshot) {
+fn program(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     page.gauge("runnel_workers", "Workers of the program.", snapshot.workers as f64);
     page.gauge("runnel_uptime_seconds", "Since the first server started.", snapshot.uptime);
     let draining = f64::from(u8::from(snapshot.is_draining));
@@ -95,7 +95,7 @@ fn program(page: &mut MetricsText, snapshot: &Snapshot) {
     page.counter("runnel_spans_lost_total", "Spans that no collector took.", snapshot.spans_lost);
 }
 
-fn process(page: &mut MetricsText, snapshot: &Snapshot) {
+fn process(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     let Some(process) = &snapshot.process else { return };
     page.family("process_cpu_seconds_total", "counter", "Processor time.");
     page.sample("process_cpu_seconds_total", "", process.cpu);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_server_that_did_nothing_has_metrics() {
-        let text = text(&Snapshot::default());
+        let text = text(&MetricsSnapshot::default());
         assert!(text.contains("\nrunnel_http_connections 0\n"));
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let value = line.rsplit(' ').next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The text format of Prometheus, version 0.0.4: families, samples, labels and histograms.
 
-use crate::metrics::histogram::{BOUNDS, Totals};
+use crate::metrics::histogram::{BOUNDS, HistogramTotals};
 use std::fmt::Write;
 
 pub(crate) fn seconds(micros: u64) -> f64 {
@@ -37,7 +37,7 @@ impl MetricsText {
         self.sample(name, "", number);
     }
 
-    pub(crate) fn histogram(&mut self, name: &str, labels: &str, totals: &Totals) {
+    pub(crate) fn histogram(&mut self, name: &str, labels: &str, totals: &HistogramTotals) {
         self.buckets(name, labels, (&totals.counts, &BOUNDS), totals.sum);
     }
 
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn histograms_are_cumulative() {
-        let mut totals = Totals::default();
+        let mut totals = HistogramTotals::default();
         totals.counts[0] = 2;
         totals.counts[3] = 1;
         totals.counts[BOUNDS.len()] = 1;

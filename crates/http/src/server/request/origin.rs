@@ -112,7 +112,7 @@ fn has_ambient_credentials(headers: &HeaderMap) -> bool {
 }
 
 /// A request of a page that may come from another origin.
-pub(crate) struct Asked {
+pub(crate) struct CrossOriginRequest {
     /// The origin, as it is answered: itself, or any; absent where it may not.
     allowed: Option<HeaderValue>,
     /// The origin was named, and may send its cookies.
@@ -121,9 +121,13 @@ pub(crate) struct Asked {
     before: Option<Option<HeaderValue>>,
 }
 
-impl Asked {
+impl CrossOriginRequest {
     /// What a request asks; `None` where no origins are allowed at all.
-    pub(crate) fn by(method: &Method, headers: &HeaderMap, limits: &Limits) -> Option<Asked> {
+    pub(crate) fn by(
+        method: &Method,
+        headers: &HeaderMap,
+        limits: &Limits,
+    ) -> Option<CrossOriginRequest> {
         if limits.origins.is_empty() {
             return None;
         }
@@ -138,7 +142,7 @@ impl Asked {
         let is_before = *method == Method::OPTIONS
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let wanted = || headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-        Some(Asked {
+        Some(CrossOriginRequest {
             trusted: named.is_some() && limits.credentials,
             allowed,
             before: is_before.then(wanted),
@@ -216,7 +220,7 @@ mod tests {
         }
         let mut answered = HeaderMap::new();
         answered.insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
-        if let Some(asked) = Asked::by(&method, &headers, &limits) {
+        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &limits) {
             asked.answer(&mut answered);
         }
         answered

@@ -3,19 +3,19 @@
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::media_type;
 use crate::protocol::negotiation;
-use crate::server::connection_state::Meter;
+use crate::server::connection_state::ConnectionState;
 use crate::server::options::Limits;
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::head::Head;
-use crate::server::request::upload::Progress;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::compression::{self, Packing};
+use crate::server::request::upload::UploadProgress;
+use crate::server::response::body::ResponseBody;
+use crate::server::response::compression::{self, Compression};
 use crate::server::response::events;
 use crate::server::response::listing;
 use crate::server::response::panics::{guard, guard_now};
-use crate::server::response::partial::{self, Outgoing, Sent};
-use crate::server::response::problem::{Problem, add_challenge, forbid_guessing};
-use crate::server::response::reply::{InTime, Patience, Reply};
+use crate::server::response::partial::{self, RangeResult, ResponseContent};
+use crate::server::response::problem::{Problem, add_challenge, set_nosniff};
+use crate::server::response::reply::{PendingResponse, ResponseTimeLimit, TimedResponse};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -31,18 +31,18 @@ use std::rc::Rc;
 const NOT_ACCEPTABLE: &str = "this is sent as application/json, text/csv or text/plain";
 
 /// Everything that belongs to one request.
-pub(crate) struct Turn {
+pub(crate) struct RequestCycle {
     pub(crate) root: Rc<dyn Store>,
     pub(crate) reference: Reference,
     pub(crate) exchange: Rc<HttpExchange>,
     pub(crate) head: Head,
     pub(crate) limits: Rc<Limits>,
-    pub(crate) meter: Rc<Meter>,
+    pub(crate) state: Rc<ConnectionState>,
 }
 
 /// What is said about content beside the content.
 #[derive(Default)]
-pub(crate) struct Facts {
+pub(crate) struct ResponseFacts {
     pub(crate) validators: Validators,
     pub(crate) location: Option<HeaderValue>,
     /// The form was chosen by what the client accepts.
@@ -53,7 +53,7 @@ pub(crate) struct Facts {
     pub(crate) place: Option<HeaderValue>,
 }
 
-impl Turn {
+impl RequestCycle {
     /// What a store is told beside the reference.
     pub(crate) fn context(&self) -> Context {
         Context {
@@ -62,7 +62,7 @@ impl Turn {
             } else {
                 None
             },
-            deadline: self.meter.now().checked_add(self.limits.request_time),
+            deadline: self.state.now().checked_add(self.limits.request_time),
             exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
             from_client: Some(ClientContent::default()),
             ..Context::default()
@@ -70,7 +70,7 @@ impl Turn {
     }
 
     /// GET and HEAD.
-    pub(crate) fn get(self) -> Reply {
+    pub(crate) fn get(self) -> PendingResponse {
         let context = self.context();
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
@@ -81,48 +81,57 @@ impl Turn {
     }
 
     /// Waits for something within the time of a request.
-    fn wait<F>(self, then: impl FnOnce(Turn) -> F) -> Reply
+    fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
     where
-        F: Future<Output = Response<AnswerBody>> + 'static,
+        F: Future<Output = Response<ResponseBody>> + 'static,
     {
-        let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::InTime(InTime::new(patience, meter, then(self)))
+        let (patience, state) = (self.patience(None), self.state.clone());
+        PendingResponse::InTime(TimedResponse::new(patience, state, then(self)))
     }
 
     /// How long this request may take.
-    pub(crate) fn patience(&self, upload: Option<Rc<Progress>>) -> Patience {
-        Patience { limit: self.limits.request_time, body_idle: self.limits.body_idle, upload }
+    pub(crate) fn patience(&self, upload: Option<Rc<UploadProgress>>) -> ResponseTimeLimit {
+        ResponseTimeLimit {
+            limit: self.limits.request_time,
+            body_idle: self.limits.body_idle,
+            upload,
+        }
     }
 
-    fn got(self, result: Result<Option<Content>>) -> Reply {
+    fn got(self, result: Result<Option<Content>>) -> PendingResponse {
         match result {
             Ok(Some(content)) => self.found(content, StatusCode::OK, None),
             Ok(None) => self.missing(),
-            Err(error) => Reply::ready(self.failed(error)),
+            Err(error) => PendingResponse::ready(self.failed(error)),
         }
     }
 
     /// Nothing is there: perhaps it is a collection, whose children are shown.
-    fn missing(self) -> Reply {
-        if !matches!(self.exchange.wishes.status(), Ok(None)) {
-            let body = AnswerBody::empty(&self.meter);
-            return Reply::ready(self.respond(StatusCode::OK, None, Facts::default(), body));
+    fn missing(self) -> PendingResponse {
+        if !matches!(self.exchange.overrides.status(), Ok(None)) {
+            let body = ResponseBody::empty(&self.state);
+            return PendingResponse::ready(self.respond(
+                StatusCode::OK,
+                None,
+                ResponseFacts::default(),
+                body,
+            ));
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => Reply::ready(self.listed(result)),
+            Ok(result) => PendingResponse::ready(self.listed(result)),
             Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
         }
     }
 
-    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<AnswerBody> {
+    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
                 let page = listing::page(self.reference.path(), &entries);
-                let body = AnswerBody::whole(page.into(), &self.meter);
-                self.respond(StatusCode::OK, Some(media_type::HTML), Facts::default(), body)
+                let body = ResponseBody::whole(page.into(), &self.state);
+                self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
             }
             Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
@@ -138,20 +147,22 @@ impl Turn {
         content: Content,
         status: StatusCode,
         location: Option<HeaderValue>,
-    ) -> Reply {
+    ) -> PendingResponse {
         let validators = Validators { tag: content.entity_tag, modified: content.modified };
-        let facts = Facts { validators, location, ..Facts::default() };
+        let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
         let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
         // What a program said about the status is about this answer and no content of its own.
-        let usual = matches!(self.exchange.wishes.status(), Ok(None | Some(StatusCode::OK)));
+        let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if reads && usual && self.head.conditional {
             match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
-                    return Reply::ready(self.unchanged(content.media_type.as_deref(), facts));
+                    return PendingResponse::ready(
+                        self.unchanged(content.media_type.as_deref(), facts),
+                    );
                 }
                 Verdict::Failed => {
-                    return Reply::ready(
+                    return PendingResponse::ready(
                         self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
                     );
                 }
@@ -160,19 +171,21 @@ impl Turn {
         let given = content.media_type;
         let (kind, outgoing) = match content.body {
             Body::Empty => {
-                let body = AnswerBody::empty(&self.meter);
+                let body = ResponseBody::empty(&self.state);
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-                return Reply::ready(self.respond(status, None, facts, body));
+                return PendingResponse::ready(self.respond(status, None, facts, body));
             }
-            Body::Bytes(bytes) => (media_type::OCTETS, Outgoing::Bytes(bytes)),
+            Body::Bytes(bytes) => (media_type::OCTETS, ResponseContent::Bytes(bytes)),
             Body::Text(text) => {
                 let kind = match given {
                     Some(given) => media_type::content_type(given, true),
                     None => self.text_type(),
                 };
-                return self.send(status, kind, facts, Outgoing::Bytes(text.into_bytes()));
+                return self.send(status, kind, facts, ResponseContent::Bytes(text.into_bytes()));
             }
-            Body::Stream(stream, length) => (media_type::OCTETS, Outgoing::Stream(stream, length)),
+            Body::Stream(stream, length) => {
+                (media_type::OCTETS, ResponseContent::Stream(stream, length))
+            }
             Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
                 let kind =
                     given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
@@ -180,7 +193,7 @@ impl Turn {
                 return self.wait(move |turn| async move {
                     match encoded.await {
                         Ok(bytes) => {
-                            let body = AnswerBody::whole(bytes, &turn.meter);
+                            let body = ResponseBody::whole(bytes, &turn.state);
                             turn.respond(status, Some(kind), facts, body)
                         }
                         Err(error) => turn.failed(error),
@@ -189,13 +202,13 @@ impl Turn {
             }
             Body::Value(value) => {
                 let (kind, bytes) = media_type::of_value(value);
-                (kind.unwrap_or_else(|| self.text_type()), Outgoing::Bytes(bytes))
+                (kind.unwrap_or_else(|| self.text_type()), ResponseContent::Bytes(bytes))
             }
             Body::Lazy(lazy) => {
                 if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
-                    return Reply::ready(self.open_port(port.0.clone()));
+                    return PendingResponse::ready(self.open_port(port.0.clone()));
                 }
-                let facts = Facts { negotiated: true, ..facts };
+                let facts = ResponseFacts { negotiated: true, ..facts };
                 return self.lazy(lazy, given, status, facts);
             }
         };
@@ -213,39 +226,39 @@ impl Turn {
         self,
         status: StatusCode,
         kind: HeaderValue,
-        facts: Facts,
-        outgoing: Outgoing,
-    ) -> Reply {
+        facts: ResponseFacts,
+        outgoing: ResponseContent,
+    ) -> PendingResponse {
         let has_parts = partial::has_parts(&outgoing, &facts.validators);
-        let facts = Facts { has_parts, ..facts };
+        let facts = ResponseFacts { has_parts, ..facts };
         let asked = self.head.ranged
             && has_parts
             && self.exchange.method == Method::GET
-            && matches!(self.exchange.wishes.status(), Ok(None | Some(StatusCode::OK)));
+            && matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if !asked {
-            let body = outgoing.body(&self.meter);
-            return Reply::ready(self.respond(status, Some(kind), facts, body));
+            let body = outgoing.body(&self.state);
+            return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
         }
         let headers = &self.exchange.headers;
-        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.meter) {
-            Sent::All(outgoing) => {
-                let body = outgoing.body(&self.meter);
-                Reply::ready(self.respond(status, Some(kind), facts, body))
+        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.state) {
+            RangeResult::All(outgoing) => {
+                let body = outgoing.body(&self.state);
+                PendingResponse::ready(self.respond(status, Some(kind), facts, body))
             }
-            Sent::Part(part) => {
-                let facts = Facts { place: part.place, ..facts };
+            RangeResult::Part(part) => {
+                let facts = ResponseFacts { place: part.place, ..facts };
                 let kind = part.kind.unwrap_or(kind);
-                Reply::ready(self.respond(
+                PendingResponse::ready(self.respond(
                     StatusCode::PARTIAL_CONTENT,
                     Some(kind),
                     facts,
                     part.body,
                 ))
             }
-            Sent::Beyond(place) => {
+            RangeResult::Beyond(place) => {
                 let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
                 response.headers_mut().insert(header::CONTENT_RANGE, place);
-                Reply::ready(response)
+                PendingResponse::ready(response)
             }
         }
     }
@@ -256,17 +269,17 @@ impl Turn {
         lazy: Rc<dyn Lazy>,
         given: Option<Cow<'static, str>>,
         status: StatusCode,
-        facts: Facts,
-    ) -> Reply {
+        facts: ResponseFacts,
+    ) -> PendingResponse {
         let Some(form) = self.form(&*lazy, given.is_some()) else {
             let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
             let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-            return Reply::ready(response);
+            return PendingResponse::ready(response);
         };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
-            Err(error) => return Reply::ready(self.failed(error)),
+            Err(error) => return PendingResponse::ready(self.failed(error)),
         };
         // What a program writes is sent as it comes; data that cannot begin still gets a status.
         let is_data = own.is_none();
@@ -286,18 +299,20 @@ impl Turn {
                     }
                 });
             }
-            Some(stream) => return Reply::ready(self.streamed(stream, status, kind, facts)),
+            Some(stream) => {
+                return PendingResponse::ready(self.streamed(stream, status, kind, facts));
+            }
             None => {}
         }
-        let encoded = move |turn: Turn, result: Result<Bytes>| match result {
+        let encoded = move |turn: RequestCycle, result: Result<Bytes>| match result {
             Ok(bytes) => {
-                let body = AnswerBody::whole(bytes, &turn.meter);
+                let body = ResponseBody::whole(bytes, &turn.state);
                 turn.respond(status, Some(kind), facts, body)
             }
             Err(error) => turn.failed(error),
         };
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => Reply::ready(encoded(self, result)),
+            Ok(result) => PendingResponse::ready(encoded(self, result)),
             Err(later) => self.wait(|turn| async move { encoded(turn, later.await) }),
         }
     }
@@ -308,11 +323,11 @@ impl Turn {
         stream: ByteStream,
         status: StatusCode,
         kind: HeaderValue,
-        facts: Facts,
-    ) -> Response<AnswerBody> {
+        facts: ResponseFacts,
+    ) -> Response<ResponseBody> {
         let are_events = events::are(&kind);
-        let stream = if are_events { events::beating(stream, &self.meter) } else { stream };
-        let body = AnswerBody::stream(stream, None, &self.meter);
+        let stream = if are_events { events::beating(stream, &self.state) } else { stream };
+        let body = ResponseBody::stream(stream, None, &self.state);
         let mut response = self.respond(status, Some(kind), facts, body);
         if are_events {
             let cached = response.headers_mut().entry(header::CACHE_CONTROL);
@@ -327,18 +342,18 @@ impl Turn {
     /// media type is sent as it is, and so is the answer to a write, which has happened.
     fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
         let form = negotiation::form(&self.exchange.headers);
-        let wishes = &self.exchange.wishes;
+        let overrides = &self.exchange.overrides;
         let has_choice = !has_type
             && matches!(self.exchange.method, Method::GET | Method::HEAD)
-            && matches!(wishes.status(), Ok(None | Some(StatusCode::OK)))
-            && !wishes.have(&header::CONTENT_TYPE);
+            && matches!(overrides.status(), Ok(None | Some(StatusCode::OK)))
+            && !overrides.have(&header::CONTENT_TYPE);
         match form {
             None if !has_choice || lazy.media_type(Form::Json).is_some() => Some(Form::Json),
             form => form,
         }
     }
 
-    fn unchanged(self, kind: Option<&str>, mut facts: Facts) -> Response<AnswerBody> {
+    fn unchanged(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
         if let Some(tag) =
             facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
@@ -348,9 +363,9 @@ impl Turn {
         // A cache learns from this, too, what the whole answer depends on.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
         let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
-        let body = AnswerBody::empty(&self.meter);
+        let body = ResponseBody::empty(&self.state);
         let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
-        if packing != Packing::Never {
+        if packing != Compression::Never {
             compression::add_vary(response.headers_mut());
         }
         response
@@ -361,10 +376,10 @@ impl Turn {
         self,
         status: StatusCode,
         kind: Option<HeaderValue>,
-        facts: Facts,
-        body: AnswerBody,
-    ) -> Response<AnswerBody> {
-        let status = match self.exchange.wishes.status() {
+        facts: ResponseFacts,
+        body: ResponseBody,
+    ) -> Response<ResponseBody> {
+        let status = match self.exchange.overrides.status() {
             Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
             Ok(wish) => wish.unwrap_or(status),
             Err(error) => return self.failed(error),
@@ -375,7 +390,7 @@ impl Turn {
         }
         let length = body.length();
         let packing = match status.as_u16() {
-            204..=206 | 304 => Packing::Never,
+            204..=206 | 304 => Compression::Never,
             _ => compression::packing(
                 &self.exchange.headers,
                 kind.as_ref(),
@@ -383,13 +398,13 @@ impl Turn {
                 self.limits.pack_from,
             ),
         };
-        let wished = self.exchange.wishes.take_headers();
+        let wished = self.exchange.overrides.take_headers();
         let mut headers = self.spare_headers();
         let bare = matches!(status.as_u16(), 204 | 205 | 304);
         if let (Some(kind), false) = (kind, bare) {
             headers.insert(header::CONTENT_TYPE, kind);
         }
-        forbid_guessing(&mut headers, body.meter());
+        set_nosniff(&mut headers, body.state());
         if let Some(tag) = facts.validators.tag.as_ref().and_then(conditions::tag_header) {
             headers.insert(header::ETAG, tag);
         }
@@ -421,7 +436,7 @@ impl Turn {
         compression::apply(packing, &mut headers, &mut body);
         let mut response = Response::new(body);
         if bare {
-            *response.body_mut() = AnswerBody::empty(response.body().meter());
+            *response.body_mut() = ResponseBody::empty(response.body().state());
         }
         *response.status_mut() = status;
         *response.headers_mut() = headers;
@@ -429,20 +444,20 @@ impl Turn {
     }
 
     /// A response for which no memory is free.
-    fn unaffordable(self, error: Error) -> Response<AnswerBody> {
+    fn unaffordable(self, error: Error) -> Response<ResponseBody> {
         // One beyond the share of a request is the program's affair, and never fits.
         let internal = error.kind == Kind::TooLarge;
         self.failed(Error { internal, ..error })
     }
 
     /// An answer that is not what was asked for.
-    pub(crate) fn problem(self, problem: Problem) -> Response<AnswerBody> {
-        let meter = self.meter.clone();
-        problem.for_request(&self.exchange).respond(self.spare_headers(), &meter)
+    pub(crate) fn problem(self, problem: Problem) -> Response<ResponseBody> {
+        let state = self.state.clone();
+        problem.for_request(&self.exchange).respond(self.spare_headers(), &state)
     }
 
     /// An error of the store.
-    pub(crate) fn failed(self, mut error: Error) -> Response<AnswerBody> {
+    pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
         // A table refuses content of a client with the fields that are wrong; another server's 422
         // has none, and is the program's affair.
         let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();

@@ -17,7 +17,7 @@ const BLOCK: usize = 4 * 1024;
 const HEADERS: usize = 128;
 
 /// Memory to work with.
-pub(crate) struct Scratch {
+pub(crate) struct SharedBuffers {
     input: RefCell<Box<[u8]>>,
     output: Cell<Vec<u8>>,
     headers: Cell<Option<HeaderMap>>,
@@ -25,9 +25,9 @@ pub(crate) struct Scratch {
     date: RefCell<Date>,
 }
 
-impl Default for Scratch {
+impl Default for SharedBuffers {
     fn default() -> Self {
-        Scratch {
+        SharedBuffers {
             input: RefCell::new(vec![0; INPUT].into()),
             output: Cell::default(),
             headers: Cell::default(),
@@ -37,7 +37,7 @@ impl Default for Scratch {
     }
 }
 
-impl Scratch {
+impl SharedBuffers {
     /// Where bytes are read before they are looked at.
     pub(crate) fn space(&self) -> RefMut<'_, Box<[u8]>> {
         self.input.borrow_mut()

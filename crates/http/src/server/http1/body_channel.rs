@@ -2,7 +2,7 @@
 //! somebody asks for one, so that a client can send as fast as its content is read, and no faster.
 
 use crate::protocol::framing::Malformed;
-use crate::server::connection_state::Meter;
+use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::fmt;
@@ -11,18 +11,18 @@ use std::task::{Context, Poll, Waker};
 
 /// Why content broke off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Broken {
+pub(crate) enum BodyError {
     Malformed(Malformed),
     /// The client has closed the connection, or it was cut.
     Closed,
 }
 
 /// For the log.
-impl fmt::Display for Broken {
+impl fmt::Display for BodyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Malformed(Malformed(what)) => out.write_str(what),
-            Broken::Closed => out.write_str("the connection was closed"),
+            BodyError::Malformed(Malformed(what)) => out.write_str(what),
+            BodyError::Closed => out.write_str("the connection was closed"),
         }
     }
 }
@@ -34,30 +34,33 @@ enum Next {
     /// Somebody waits for a piece.
     Wanted(Waker),
     Piece(Bytes),
-    Failed(Broken),
+    Failed(BodyError),
     End,
     /// Nobody will ask any more.
     GivenUp,
 }
 
 /// The end of the connection. Dropping it before all has come breaks the content off.
-pub(crate) struct Intake(Rc<RefCell<Next>>);
+pub(crate) struct BodySender(Rc<RefCell<Next>>);
 
 /// The end of whoever reads. Dropping it says that nothing more is wanted.
-pub(crate) struct IntakeReader {
+pub(crate) struct BodyReceiver {
     next: Rc<RefCell<Next>>,
     length: Option<u64>,
-    connection: Rc<Meter>,
+    connection: Rc<ConnectionState>,
 }
 
 /// Both ends, for content of this length, where it was said.
-pub(crate) fn intake(connection: &Rc<Meter>, length: Option<u64>) -> (Intake, IntakeReader) {
+pub(crate) fn body_channel(
+    connection: &Rc<ConnectionState>,
+    length: Option<u64>,
+) -> (BodySender, BodyReceiver) {
     let next = Rc::new(RefCell::new(Next::Nothing));
-    let reader = IntakeReader { next: next.clone(), length, connection: connection.clone() };
-    (Intake(next), reader)
+    let reader = BodyReceiver { next: next.clone(), length, connection: connection.clone() };
+    (BodySender(next), reader)
 }
 
-impl Intake {
+impl BodySender {
     /// Whether somebody waits for a piece.
     pub(crate) fn is_wanted(&self) -> bool {
         matches!(&*self.0.borrow(), Next::Wanted(_))
@@ -74,7 +77,7 @@ impl Intake {
     }
 
     /// Says that no more will come, although it should.
-    pub(crate) fn fail(self, broken: Broken, context: &Context<'_>) {
+    pub(crate) fn fail(self, broken: BodyError, context: &Context<'_>) {
         self.leave(Next::Failed(broken), Some(context));
     }
 
@@ -93,16 +96,16 @@ impl Intake {
     }
 }
 
-impl Drop for Intake {
+impl Drop for BodySender {
     fn drop(&mut self) {
         let is_settled = matches!(&*self.0.borrow(), Next::End | Next::Failed(_) | Next::GivenUp);
         if !is_settled {
-            self.leave(Next::Failed(Broken::Closed), None);
+            self.leave(Next::Failed(BodyError::Closed), None);
         }
     }
 }
 
-impl IntakeReader {
+impl BodyReceiver {
     /// How long the content is, where that was said.
     pub(crate) fn length(&self) -> Option<u64> {
         self.length
@@ -112,7 +115,7 @@ impl IntakeReader {
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Broken>>> {
+    ) -> Poll<Option<Result<Bytes, BodyError>>> {
         let mut place = self.next.borrow_mut();
         match std::mem::replace(&mut *place, Next::Nothing) {
             Next::Piece(piece) => return Poll::Ready(Some(Ok(piece))),
@@ -133,7 +136,7 @@ impl IntakeReader {
     }
 }
 
-impl Drop for IntakeReader {
+impl Drop for BodyReceiver {
     fn drop(&mut self) {
         let mut place = self.next.borrow_mut();
         if !matches!(&*place, Next::End) {
@@ -149,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_piece_is_read_when_it_is_wanted() {
-        let meter = Rc::new(Meter::new(Instant::now()));
-        let (ours, mut theirs) = intake(&meter, Some(3));
+        let state = Rc::new(ConnectionState::new(Instant::now()));
+        let (ours, mut theirs) = body_channel(&state, Some(3));
         let context = &mut Context::from_waker(Waker::noop());
         assert!(!ours.is_wanted());
         assert_eq!(theirs.poll_piece(context), Poll::Pending);
@@ -165,16 +168,16 @@ mod tests {
 
     #[test]
     fn what_ends_early_says_so_once() {
-        let meter = Rc::new(Meter::new(Instant::now()));
+        let state = Rc::new(ConnectionState::new(Instant::now()));
         let context = &mut Context::from_waker(Waker::noop());
-        let (ours, mut theirs) = intake(&meter, None);
+        let (ours, mut theirs) = body_channel(&state, None);
         drop(ours);
-        assert_eq!(theirs.poll_piece(context), Poll::Ready(Some(Err(Broken::Closed))));
+        assert_eq!(theirs.poll_piece(context), Poll::Ready(Some(Err(BodyError::Closed))));
         assert_eq!(theirs.poll_piece(context), Poll::Ready(None));
-        let (ours, theirs) = intake(&meter, None);
+        let (ours, theirs) = body_channel(&state, None);
         drop(theirs);
         assert!(!ours.is_wanted());
         ours.give("nobody".into(), context);
-        ours.fail(Broken::Closed, context);
+        ours.fail(BodyError::Closed, context);
     }
 }

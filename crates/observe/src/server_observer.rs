@@ -8,7 +8,7 @@ use crate::metrics::recorder::Recorder;
 use crate::settings::LogFormat;
 use crate::traces::exporter::Exporter;
 use crate::traces::span;
-use runnel_http::{Called, Observed, Observer, RefusedHead};
+use runnel_http::{ObservedRequest, Observer, OutboundCall, RefusedHead};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ const RATE_TIME: Duration = Duration::from_secs(1);
 
 /// Watches one server. What is not wanted is not there.
 #[derive(Debug)]
-pub(crate) struct Watcher {
+pub(crate) struct ServerObserver {
     pub(crate) recorder: Recorder,
     /// Only where somebody may look at the numbers.
     pub(crate) counts: bool,
@@ -38,8 +38,8 @@ pub(crate) struct Watcher {
     pub(crate) line: RefCell<Vec<u8>>,
 }
 
-impl Watcher {
-    fn log(&self, request: &Observed) {
+impl ServerObserver {
+    fn log(&self, request: &ObservedRequest) {
         let Some((format, _)) = &self.log else { return };
         if HEARTBEATS.contains(&request.uri().path()) && request.status() < 400 {
             return;
@@ -75,7 +75,7 @@ impl RefusalRate {
     }
 }
 
-impl Observer for Watcher {
+impl Observer for ServerObserver {
     fn opened(&self, _: SocketAddr) {
         self.recorder.opened();
     }
@@ -105,14 +105,14 @@ impl Observer for Watcher {
         }
     }
 
-    fn begun(&self, _: &Observed) {
+    fn begun(&self, _: &ObservedRequest) {
         self.recorder.begun();
         if self.counts {
             self.pulse.beat();
         }
     }
 
-    fn ended(&self, request: &Observed) {
+    fn ended(&self, request: &ObservedRequest) {
         if self.counts {
             self.recorder.ended(request);
         }
@@ -124,13 +124,13 @@ impl Observer for Watcher {
         }
     }
 
-    fn held(&self, request: &Observed, time: Duration) {
+    fn held(&self, request: &ObservedRequest, time: Duration) {
         if self.counts {
             self.recorder.held(request, time);
         }
     }
 
-    fn called(&self, _: &Observed, call: &Called) {
+    fn called(&self, _: &ObservedRequest, call: &OutboundCall) {
         self.recorder.called(call);
         if let Some(exporter) = &self.exporter
             && let Some(span) = span::of_call(call)
