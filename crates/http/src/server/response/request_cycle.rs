@@ -190,14 +190,8 @@ impl RequestCycle {
                 let kind =
                     given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
                 let encoded = Content::value(value).encode(Form::Json);
-                return self.wait(move |turn| async move {
-                    match encoded.await {
-                        Ok(bytes) => {
-                            let body = ResponseBody::whole(bytes, &turn.state);
-                            turn.respond(status, Some(kind), facts, body)
-                        }
-                        Err(error) => turn.failed(error),
-                    }
+                return self.wait(move |cycle| async move {
+                    cycle.encoded(encoded.await, status, kind, facts)
                 });
             }
             Body::Value(value) => {
@@ -304,16 +298,27 @@ impl RequestCycle {
             }
             None => {}
         }
-        let encoded = move |turn: RequestCycle, result: Result<Bytes>| match result {
-            Ok(bytes) => {
-                let body = ResponseBody::whole(bytes, &turn.state);
-                turn.respond(status, Some(kind), facts, body)
-            }
-            Err(error) => turn.failed(error),
-        };
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => PendingResponse::ready(encoded(self, result)),
-            Err(later) => self.wait(|turn| async move { encoded(turn, later.await) }),
+            Ok(result) => PendingResponse::ready(self.encoded(result, status, kind, facts)),
+            Err(later) => self
+                .wait(move |cycle| async move { cycle.encoded(later.await, status, kind, facts) }),
+        }
+    }
+
+    /// The response with content that was encoded, or failed to be.
+    fn encoded(
+        self,
+        content: Result<Bytes>,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: ResponseFacts,
+    ) -> Response<ResponseBody> {
+        match content {
+            Ok(bytes) => {
+                let body = ResponseBody::whole(bytes, &self.state);
+                self.respond(status, Some(kind), facts, body)
+            }
+            Err(error) => self.failed(error),
         }
     }
 
