@@ -4,7 +4,7 @@
 use crate::log::clock::{self, Moment};
 use crate::log::redaction;
 use crate::settings::LogFormat;
-use runnel_http::{Observed, RefusedHead};
+use runnel_http::{ObservedRequest, RefusedHead};
 use runnel_store::json;
 use std::borrow::Cow;
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 const LONGEST: usize = 2_048;
 
 /// Adds the line of a request, with its end.
-pub(crate) fn write(format: LogFormat, request: &Observed, line: &mut Vec<u8>) {
+pub(crate) fn write(format: LogFormat, request: &ObservedRequest, line: &mut Vec<u8>) {
     match format {
         LogFormat::Json => as_json(request, line),
         LogFormat::Combined => combined(request, line),
@@ -50,7 +50,7 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
     line.push(b'\n');
 }
 
-fn as_json(request: &Observed, line: &mut Vec<u8>) {
+fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
     let elapsed = request.started().elapsed();
     line.extend_from_slice(b"{\"time\":\"");
     Moment::of(clock::at(request.started())).write_rfc3339(line);
@@ -101,7 +101,7 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 
 /// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, and where a request has a name,
 /// that at the end. Nobody's user name is known here.
-fn combined(request: &Observed, line: &mut Vec<u8>) {
+fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
     let _ = write!(line, "{} - - [", request.peer().ip());
     Moment::of(clock::at(request.started())).write_common(line);
     line.extend_from_slice(b"] \"");
@@ -142,7 +142,7 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 }
 
 /// The path and the query, without secrets.
-fn target(request: &Observed) -> Cow<'_, str> {
+fn target(request: &ObservedRequest) -> Cow<'_, str> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     cut(redaction::target(target))
 }

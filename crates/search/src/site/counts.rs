@@ -5,7 +5,7 @@ use super::found::hits;
 use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
-use crate::number::write_microseconds;
+use crate::format::number::write_microseconds;
 use crate::{Answer, Request, leading_integer};
 use runnel_store::json;
 
