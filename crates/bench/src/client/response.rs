@@ -326,10 +326,10 @@ mod tests {
     #[test]
     fn every_framing_is_understood_in_pieces_of_every_size() {
         let cases: [Case; 9] = [
-            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 200 OK\ncontent-length:2\n\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 204 No Content\r\n\r\n", false, (204, "", true, 0)),
-            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 9\r\n\r\n", true, (200, "", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, (200, "", true, 0)),
             (
                 "HTTP/1.1 404 \r\nTransfer-Encoding: chunked\r\n\r\n2;a=1\r\nhi\r\n01\r\n!\r\n0\r\nA: b\r\n\r\n",
                 false,
@@ -337,17 +337,17 @@ mod tests {
             ),
             ("HTTP/1.0 200 OK\r\n\r\nhi", false, (200, "hi", false, 0)),
             (
-                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-ExpectedLength: 1\r\n\r\nx",
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
                 false,
                 (200, "x", false, 0),
             ),
             (
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
                 false,
                 (200, "x", true, 0),
             ),
             (
-                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-ExpectedLength: 0\r\n\r\n",
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
                 false,
                 (200, "", true, 0),
             ),
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_response_is_told() {
-        let text = b"HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx+++";
+        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx+++";
         assert_eq!(read(text, text.len(), false).unwrap().3, 3);
     }
 
@@ -374,8 +374,8 @@ mod tests {
             "HTTP/2 200\r\n\r\n",
             "HTTP/1.1 20 OK\r\n\r\n",
             "HTTP/1.1 2000\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: -1\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\nContent-ExpectedLength: 2\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
             "HTTP/1.1 101 Switching\r\n\r\n",

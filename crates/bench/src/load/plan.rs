@@ -120,7 +120,7 @@ pub struct Request {
 
 impl Request {
     /// A request with this method, headers as lines (`Accept: text/html`), and a body, which is
-    /// empty when there is none. `Host` and `Content-ExpectedLength` are added where they are missing.
+    /// empty when there is none. `Host` and `Content-Length` are added where they are missing.
     ///
     /// # Errors
     /// A sentence with what is no method or header, or for a body over [`LARGEST_BODY`].
@@ -145,7 +145,7 @@ impl Request {
             }
             if name.eq_ignore_ascii_case("content-length") && value != body.len().to_string() {
                 return Err(format!(
-                    "the body has {} bytes: leave out Content-ExpectedLength",
+                    "the body has {} bytes: leave out Content-Length",
                     body.len()
                 ));
             }
@@ -172,10 +172,10 @@ impl Request {
         }
         let expected = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         if !has("content-length") && (expected || !self.body.is_empty()) {
-            text.push_str(&format!("Content-ExpectedLength: {}\r\n", self.body.len()));
+            text.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
         }
         if last {
-            text.push_str("LoadConnection: close\r\n");
+            text.push_str("Connection: close\r\n");
         }
         text.push_str("\r\n");
         [text.as_bytes(), &self.body].concat().into()
@@ -245,13 +245,13 @@ mod tests {
         let text = put.bytes(&target, false);
         assert_eq!(
             String::from_utf8_lossy(&text),
-            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-ExpectedLength: 3\r\n\r\nabc"
+            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-Length: 3\r\n\r\nabc"
         );
     }
 
     #[test]
     fn no_header_can_smuggle_another() {
-        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "LoadConnection: close"] {
+        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "Connection: close"] {
             assert!(Request::new("GET", &[line.to_owned()], Vec::new()).is_err(), "{line}");
         }
         assert!(Request::new("GE T", &[], Vec::new()).is_err());
