@@ -59,7 +59,7 @@ impl Plans {
 
     fn make(isolate: &Isolate, stack: Stack, methods: c_int) -> Plan {
         let _ = isolate;
-        // Messages with which a class says itself how it is written (kernel/json.lua).
+        // Messages with which a class says itself how it is written (kernel/text/json.lua).
         let mut custom = false;
         for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
             stack.field(methods, message);
