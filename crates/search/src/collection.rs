@@ -10,12 +10,12 @@ pub(crate) mod record_locations;
 
 use crate::answer::search_answer::Answer;
 use crate::collection::id::{Id, KeyFormat};
-use crate::collection::loader::Loader;
 use crate::collection::pending_write::Pending;
 use crate::durable::{Folder, Log, Shape, Steps, put};
 use crate::index::search_index::{Index, IndexConfig};
 use crate::limits::MAX_DOCUMENTS;
-use crate::search::{Request, Search, SearchConfig, SharedIndex};
+use crate::request::Request;
+use crate::search::{Search, SearchConfig, SharedIndex};
 use bytes::Bytes;
 use runnel_store::{Error, Kind, Reference, Watchers};
 use std::fmt;
@@ -266,11 +266,6 @@ impl Collection {
             Some(log) => Pending::of(log.progress().clone(), write),
             None => Pending::ready(),
         }
-    }
-
-    /// Loads many documents.
-    pub fn load(self: &Arc<Self>) -> Loader {
-        Loader::new(self.clone())
     }
 
     /// The document of an identifier, as it was put. Nothing if documents are not kept.

@@ -13,13 +13,12 @@ use crate::collection::id::KeyFormat;
 use crate::index::attributes::{Attribute, AttributeType};
 use crate::index::search_index::{Fidelity, IndexConfig};
 use crate::limits::MAX_CATEGORIES;
+pub use options::CLASS;
+
 use options::{Options, invalid};
 use runnel_store::{Error, Value};
 use std::path::PathBuf;
 use tokenizer::Use;
-
-/// The field of a record that has the name of its class. No option has this name.
-pub const CLASS: &str = "#";
 
 /// The field with the identifier of a record, where nothing else is said.
 const KEY: &str = "id";

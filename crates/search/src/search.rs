@@ -4,21 +4,20 @@ use crate::answer::document_order::Order;
 use crate::answer::highlight::Markers;
 use crate::answer::pager::Pager;
 use crate::answer::search_answer::{Answer, Identifier};
-use crate::collection::id::Id;
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
 use crate::index::search_index::{Fidelity, Index};
 use crate::index::slot_bits::Bits;
 use crate::limits::MAX_INDEXES;
-use crate::query::combinations::Combiner;
+use crate::query::combiner::Combiner;
 use crate::query::filter::Filter;
 use crate::query::parsed_query::Reading;
 use crate::query::preferences::{Boost, Name, Preferences};
 use crate::query::restriction::{self, Restriction};
 use crate::query::synonyms::Synonyms;
 use crate::query::work_budget::Work;
+use crate::request::Request;
 use crate::text::tokenizer::Tokenizer;
-use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
@@ -165,103 +164,6 @@ impl SearchConfig {
     /// Whether to follow the original in its faults.
     pub fn fidelity(mut self, fidelity: Fidelity) -> SearchConfig {
         self.fidelity = fidelity;
-        self
-    }
-}
-
-/// How two documents compare.
-pub type Compare<'a> = &'a dyn Fn(&Id, &Id) -> Ordering;
-
-/// What is asked of a search besides the query.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    pub(crate) ids: i64,
-    pub(crate) offset: i64,
-    pub(crate) unique: bool,
-    pub(crate) separate: bool,
-    pub(crate) sort: Option<Compare<'a>>,
-    pub(crate) filter: Option<&'a Filter>,
-    pub(crate) order: Option<&'a Order>,
-    pub(crate) flat: bool,
-}
-
-impl Default for Request<'_> {
-    fn default() -> Self {
-        Request {
-            ids: 20,
-            offset: 0,
-            unique: false,
-            separate: false,
-            sort: None,
-            filter: None,
-            order: None,
-            flat: false,
-        }
-    }
-}
-
-impl<'a> Request<'a> {
-    /// Whether documents are in another order than that of their index.
-    pub(crate) fn is_sorted(&self) -> bool {
-        self.sort.is_some() || self.order.is_some()
-    }
-
-    /// The first 20 documents.
-    pub fn new() -> Request<'a> {
-        Request::default()
-    }
-
-    /// At most this many documents. None with 0 or less: then the answer has counts only.
-    pub fn ids(mut self, ids: i64) -> Request<'a> {
-        self.ids = ids;
-        self
-    }
-
-    /// Leaves out this many documents before the first. A negative number counts from the end of
-    /// an interpretation.
-    pub fn offset(mut self, offset: i64) -> Request<'a> {
-        self.offset = offset;
-        self
-    }
-
-    /// Shows each document once only, in the best of its interpretations.
-    pub fn unique(mut self, unique: bool) -> Request<'a> {
-        self.unique = unique;
-        self
-    }
-
-    /// Takes documents of different indexes for different ones even if their identifiers are the
-    /// same, where each is shown once. Otherwise an identifier means the same in all indexes.
-    pub fn separate(mut self, separate: bool) -> Request<'a> {
-        self.separate = separate;
-        self
-    }
-
-    /// Sorts documents within each interpretation, instead of keeping the order of the index.
-    pub fn sort_by(mut self, compare: Compare<'a>) -> Request<'a> {
-        self.sort = Some(compare);
-        self
-    }
-
-    /// Finds only documents that pass a filter, which comes from [`Search::filter`]. Counts and
-    /// totals are those of what is left. A query without words then finds all that pass.
-    pub fn filter(mut self, filter: &'a Filter) -> Request<'a> {
-        self.filter = Some(filter);
-        self
-    }
-
-    /// Sorts documents by attributes, in an order that comes from [`Search::order`]: within each
-    /// interpretation, or over all of them with [`flat`](Self::flat).
-    pub fn order(mut self, order: &'a Order) -> Request<'a> {
-        self.order = Some(order);
-        self
-    }
-
-    /// Makes one list of the documents of all interpretations, each there once, instead of one for
-    /// each interpretation: see [`Answer::flat`]. Without an order those of the best interpretation
-    /// come first.
-    pub fn flat(mut self, flat: bool) -> Request<'a> {
-        self.flat = flat;
         self
     }
 }
@@ -486,7 +388,7 @@ impl Search {
             }
             let end = combiner.answer.combinations.len() as u32;
             combiner.answer.interpretations.places.push(start..end);
-            let length = |combination: &crate::query::combinations::Combination| {
+            let length = |combination: &crate::query::combination::Combination| {
                 combiner.answer.records[combination.record as usize].json.len()
             };
             let new = &combiner.answer.combinations[start as usize..];

@@ -7,6 +7,7 @@ mod collection_registry;
 mod content;
 mod document_keys;
 mod document_writes;
+mod folder_takeover;
 mod handover;
 mod marked_documents;
 mod record_reader;
@@ -14,7 +15,7 @@ mod scheme;
 mod search_parameters;
 
 pub use answer_cache::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
-pub use handover::{HANDOVER_TIME, hand_over_among};
+pub use folder_takeover::{HANDOVER_TIME, hand_over_among};
 pub use record_reader::MAX_COLUMNS;
 pub use scheme::{MAX_SEARCHES, SearchScheme};
 pub use search_parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
@@ -25,7 +26,8 @@ use crate::answer::search_answer::Answer as Found;
 use crate::collection::Collection;
 use crate::collection::id::Id;
 use crate::definition::{SearchDefinition, SearchesDefinition};
-use crate::search::{Request, Search};
+use crate::request::Request;
+use crate::search::Search;
 use crate::site::PageSource;
 use answer_cache::Kept;
 use bytes::Bytes;
@@ -102,6 +104,7 @@ impl SearchStore {
         let read = SearchDefinition::read(definition)?;
         let keys = Rc::new(Keys::new(&read));
         let config = read.collection.search.clone();
+        handover::start();
         let shared = Shared::open(read.collection, &read.name, definition)?;
         let search = Search::new(vec![shared.collection().index().clone()], config)
             .map_err(|error| Error::new(Kind::Invalid, error.message()))?;

@@ -11,7 +11,8 @@ use crate::index::search_index::Index;
 use crate::index::word_table::Entry;
 use crate::query::filter::Filter;
 use crate::query::work_budget::Work;
-use crate::search::{Request, Search, read};
+use crate::request::Request;
+use crate::search::{Search, read};
 use std::ops::Deref;
 
 /// How many steps it is to look at a value.

@@ -6,7 +6,7 @@ use crate::collection::id::Id;
 use crate::index::posting_list::SeenSlots;
 use crate::index::search_index::Index;
 use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, Work};
-use crate::search::Request;
+use crate::request::Request;
 use std::ops::Deref;
 
 /// The documents found so far, those of better interpretations first.

@@ -9,7 +9,7 @@ use crate::answer::search_answer::Answer;
 use crate::index::category_index::WordsIndex;
 use crate::index::search_index::Index;
 use crate::limits::{MAX_HIGHLIGHTED_BYTES, MAX_WORD_CHARS};
-use crate::query::combinations::How;
+use crate::query::combination::How;
 use crate::query::parsed_query::Query;
 use crate::query::string_range::Succession;
 use crate::text::scripts;

@@ -7,11 +7,11 @@ use crate::collection::id::Id;
 use crate::index::intersection::{Ascending, intersect};
 use crate::index::posting_list::{Posting, SeenSlots};
 use crate::index::search_index::{Fidelity, Index};
-use crate::query::combinations::{COMPARED_LISTS, List};
+use crate::query::combination::{COMPARED_LISTS, List};
 use crate::query::interpretations::{EVERYTHING, Interpretation};
 use crate::query::restriction::Restriction;
 use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, SEEN, SEEN_BY_IDENTIFIER, Work};
-use crate::search::Request;
+use crate::request::Request;
 use std::ops::Deref;
 
 /// What is needed to look into interpretations.

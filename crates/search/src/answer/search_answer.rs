@@ -1,11 +1,11 @@
 //! What a search found: interpretations with their counts, and documents.
 
+use crate::answer::count_cache::Counts;
 use crate::collection::id::{self, Id};
 use crate::format::digits::write_unsigned;
 use crate::format::json;
 use crate::format::number::{Number, write_microseconds};
-use crate::query::combinations::{Combination, Record};
-use crate::query::count_cache::Counts;
+use crate::query::combination::{Combination, Record};
 use crate::query::interpretations::Interpretations;
 use crate::query::parsed_query::Query;
 use std::ops::Range;

@@ -28,12 +28,15 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-impl Loader {
-    pub(crate) fn new(collection: Arc<Collection>) -> Loader {
-        collection.set_loading(true);
-        Loader { collection: Some(collection), progress: Progress::default(), callback: None }
+impl Collection {
+    /// Starts loading many documents.
+    pub fn load(self: &Arc<Self>) -> Loader {
+        self.set_loading(true);
+        Loader { collection: Some(self.clone()), progress: Progress::default(), callback: None }
     }
+}
 
+impl Loader {
     /// Calls a function after every thousand documents, and at the end.
     pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Loader {
         self.callback = Some(Box::new(callback));

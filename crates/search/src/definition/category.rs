@@ -1,7 +1,7 @@
 //! Categories: `#Category{ … }`, `#Near{ … }` and `#Place{ … }`.
 
-use super::options::{Options, engine_number, invalid, same_name};
-use super::{CLASS, tokenizer};
+use super::options::{CLASS, Options, engine_number, invalid, same_name};
+use super::tokenizer;
 use crate::index::category::Category;
 use crate::index::grid::Grid;
 use crate::index::partial::Partial;

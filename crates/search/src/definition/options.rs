@@ -6,6 +6,9 @@ use crate::text::pattern::Pattern;
 use crate::text::suggest::nearest_name;
 use runnel_store::{Error, Kind, Value};
 
+/// The field of a record that has the name of its class. No option has this name.
+pub const CLASS: &str = "#";
+
 /// Most elements of a list of options.
 const MAX_LIST: usize = 1_024;
 
@@ -30,7 +33,7 @@ impl<'a> Options<'a> {
     ) -> Result<Options<'a>, Error> {
         let fields = value.as_record().unwrap_or_default();
         if let Some((name, _)) = fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            let options = known.iter().copied().filter(|name| *name != super::CLASS);
+            let options = known.iter().copied().filter(|name| *name != CLASS);
             let hint = nearest_name(name, options, "it has none");
             return Err(invalid(format!("{what} has no option `{name}`; {hint}")));
         }

@@ -1,7 +1,6 @@
 //! How an index is searched, or several together.
 
-use super::CLASS;
-use super::options::{Options, engine_number, invalid, texts_of};
+use super::options::{CLASS, Options, engine_number, invalid, texts_of};
 use crate::answer::highlight::Markers;
 use crate::query::preferences::Boost;
 use crate::query::synonyms::Synonyms;

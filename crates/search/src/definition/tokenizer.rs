@@ -1,7 +1,6 @@
 //! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
 
-use super::CLASS;
-use super::options::{Options, invalid};
+use super::options::{CLASS, Options, invalid};
 use crate::text::language::Language;
 use crate::text::pattern::Pattern;
 use crate::text::stemmer::Stemmer;

@@ -1,9 +1,11 @@
 //! Which words each document has in a category, for removing it.
 
 use crate::durable::{Damaged, Input, Output};
-use crate::query::phrase::GAP;
 use std::collections::VecDeque;
 use std::io;
+
+/// What stands between texts whose words are not next to each other.
+pub(crate) const GAP: u32 = u32::MAX;
 
 /// What stands for a document without words.
 const NONE: u32 = u32::MAX;
@@ -170,6 +172,11 @@ impl WordsOf {
     }
 }
 
+/// Whether words occur in a text one after the other. All are numbers.
+pub(crate) fn occurs(text: &[u32], words: &[u32]) -> bool {
+    words.is_empty() || text.windows(words.len()).any(|window| window == words)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +208,22 @@ mod tests {
                 }
                 words.rearrange(|slot| slot + 1_000, |number| number + 1_000);
             }
+        }
+    }
+
+    #[test]
+    fn words_one_after_the_other() {
+        let text = [1, 2, 1, 3, u32::MAX, 4];
+        for (words, expected) in [
+            (&[1, 3][..], true),
+            (&[1, 2, 1, 3], true),
+            (&[2, 3], false),
+            (&[3, 4], false),
+            (&[4, 1], false),
+            (&[1, 2, 1, 3, 4, 5, 6], false),
+            (&[], true),
+        ] {
+            assert_eq!(occurs(&text, words), expected, "{words:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::format::number::Number;
 use crate::limits::{MAX_COMBINATION_BYTES, MAX_COMBINATION_BYTES_OF_INDEXES, MAX_INTERPRETATIONS};
-use crate::query::combinations::{COMPARED_LISTS, Combination};
+use crate::query::combination::{COMPARED_LISTS, Combination};
 use crate::query::preferences::{NO_NAME, Name, Node, Preferences};
 use crate::query::work_budget::{CHOSEN, Work};
 use std::ops::Range;

@@ -5,11 +5,13 @@
 //! lists, and then each is looked at, so that counts are exact.
 
 use crate::index::category_index::WordsIndex;
+use crate::index::document_words::occurs;
 use crate::index::intersection::intersect;
 use crate::index::posting_list::Posting;
 use crate::index::search_index::Index;
 use crate::limits::MAX_WORD_CHARS;
-use crate::query::combinations::{Combiner, How, List, Texts};
+use crate::query::combination::{How, List};
+use crate::query::combiner::{Combiner, Texts};
 use crate::query::parsed_query::Token;
 use crate::query::preferences::Name;
 use crate::query::work_budget::Work;
@@ -18,16 +20,8 @@ use hashbrown::DefaultHashBuilder;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-/// What stands between texts whose words are not next to each other.
-pub(crate) const GAP: u32 = u32::MAX;
-
 /// How many words are compared in one step of work.
 const WORDS_PER_STEP: usize = 4;
-
-/// Whether words occur in a text one after the other. All are numbers.
-pub(crate) fn occurs(text: &[u32], words: &[u32]) -> bool {
-    words.is_empty() || text.windows(words.len()).any(|window| window == words)
-}
 
 impl WordsIndex {
     /// The documents that have these words next to each other, or in any order in an index that
@@ -91,26 +85,5 @@ impl<'a> Combiner<'a, '_> {
         let how = How::Phrase(start, end);
         let texts = Texts { original: token.original, text: token.text, how };
         self.push(words, names[usize::from(category)], weight, list, texts);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::occurs;
-
-    #[test]
-    fn words_one_after_the_other() {
-        let text = [1, 2, 1, 3, u32::MAX, 4];
-        for (words, expected) in [
-            (&[1, 3][..], true),
-            (&[1, 2, 1, 3], true),
-            (&[2, 3], false),
-            (&[3, 4], false),
-            (&[4, 1], false),
-            (&[1, 2, 1, 3, 4, 5, 6], false),
-            (&[], true),
-        ] {
-            assert_eq!(occurs(&text, words), expected, "{words:?}");
-        }
     }
 }

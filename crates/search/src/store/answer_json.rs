@@ -5,7 +5,7 @@ use super::search_parameters::Parameters;
 use crate::answer::search_answer::Answer as Found;
 use crate::error::{ConfigError, RequestError};
 use crate::format::json::write_string;
-use crate::search::Request;
+use crate::request::Request;
 use crate::site::PageSource;
 use runnel_store::{Error, Kind, Result};
 

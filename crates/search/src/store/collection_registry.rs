@@ -1,6 +1,6 @@
 //! The collections of a process: each is opened once, and all workers have it.
 
-use super::handover;
+use super::folder_takeover;
 use crate::collection::{Collection, Definition};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verbs, json,
@@ -63,7 +63,7 @@ impl Shared {
             Place::Memory(..) => None,
         };
         let definition = Definition { folder, ..definition };
-        let collection = RwLock::new(handover::open(definition.clone())?);
+        let collection = RwLock::new(folder_takeover::open(definition.clone())?);
         let (writing, followed, left) = Default::default();
         let shared = Arc::new(Shared { collection, left, definition, text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
