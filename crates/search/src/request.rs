@@ -1,8 +1,8 @@
 //! The request of a search: page, order, filter, besides the query.
 
-use crate::answer::document_order::Order;
+use crate::answer::document_order::DocumentOrder;
 use crate::collection::id::Id;
-use crate::query::filter::Filter;
+use crate::query::filter::SearchFilter;
 use std::cmp::Ordering;
 
 /// How two documents compare.
@@ -16,8 +16,8 @@ pub struct Request<'a> {
     pub(crate) unique: bool,
     pub(crate) separate: bool,
     pub(crate) sort: Option<Compare<'a>>,
-    pub(crate) filter: Option<&'a Filter>,
-    pub(crate) order: Option<&'a Order>,
+    pub(crate) filter: Option<&'a SearchFilter>,
+    pub(crate) order: Option<&'a DocumentOrder>,
     pub(crate) flat: bool,
 }
 
@@ -81,21 +81,21 @@ impl<'a> Request<'a> {
 
     /// Finds only documents that pass a filter, which comes from [`Search::filter`](crate::Search::filter). Counts and
     /// totals are those of what is left. A query without words then finds all that pass.
-    pub fn filter(mut self, filter: &'a Filter) -> Request<'a> {
+    pub fn filter(mut self, filter: &'a SearchFilter) -> Request<'a> {
         self.filter = Some(filter);
         self
     }
 
     /// Sorts documents by attributes, in an order that comes from [`Search::order`](crate::Search::order): within each
     /// interpretation, or over all of them with [`flat`](Self::flat).
-    pub fn order(mut self, order: &'a Order) -> Request<'a> {
+    pub fn order(mut self, order: &'a DocumentOrder) -> Request<'a> {
         self.order = Some(order);
         self
     }
 
-    /// Makes one list of the documents of all interpretations, each there once, instead of one for
-    /// each interpretation: see [`Answer::flat`](crate::Answer::flat). Without an order those of the best interpretation
-    /// come first.
+    /// Returns one list of the documents of all interpretations, each of them once, instead of one
+    /// list for each interpretation: see [`SearchAnswer::flat`](crate::SearchAnswer::flat). Without an order,
+    /// the documents of the best interpretation come first.
     pub fn flat(mut self, flat: bool) -> Request<'a> {
         self.flat = flat;
         self

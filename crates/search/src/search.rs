@@ -1,21 +1,21 @@
 //! Searching one or more indexes.
 
-use crate::answer::document_order::Order;
+use crate::answer::document_order::DocumentOrder;
 use crate::answer::highlight::Markers;
 use crate::answer::pager::Pager;
-use crate::answer::search_answer::{Answer, Identifier};
+use crate::answer::search_answer::{IndexIdentifier, SearchAnswer};
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
-use crate::index::search_index::{Fidelity, Index};
-use crate::index::slot_bits::Bits;
+use crate::index::search_index::{Fidelity, SearchIndex};
+use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_INDEXES;
 use crate::query::combiner::Combiner;
-use crate::query::filter::Filter;
-use crate::query::parsed_query::Reading;
-use crate::query::preferences::{Boost, Name, Preferences};
+use crate::query::filter::SearchFilter;
+use crate::query::parsed_query::QuerySyntax;
+use crate::query::preferences::{Boost, CategoryNameId, Preferences};
 use crate::query::restriction::{self, Restriction};
 use crate::query::synonyms::Synonyms;
-use crate::query::work_budget::Work;
+use crate::query::work_budget::WorkBudget;
 use crate::request::Request;
 use crate::text::tokenizer::Tokenizer;
 use std::ops::Deref;
@@ -26,7 +26,7 @@ use std::time::Instant;
 const LISTS_EXPECTED: usize = 8;
 
 /// An index that searches read while others change it.
-pub type SharedIndex = Arc<RwLock<Index>>;
+pub type SharedIndex = Arc<RwLock<SearchIndex>>;
 
 /// The configuration of a search.
 #[derive(Clone, Debug, Default)]
@@ -157,8 +157,8 @@ impl SearchConfig {
         &self.markers
     }
 
-    pub(crate) fn reading(&self, last_partial: bool) -> Reading<'_> {
-        Reading { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
+    pub(crate) fn reading(&self, last_partial: bool) -> QuerySyntax<'_> {
+        QuerySyntax { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
     }
 
     /// Whether to follow the original in its faults.
@@ -176,8 +176,8 @@ pub struct Search {
     preferences: Preferences,
     synonyms: Synonyms,
     /// The names of the categories of each index.
-    names: Vec<Vec<Name>>,
-    identifiers: Arc<[Identifier]>,
+    names: Vec<Vec<CategoryNameId>>,
+    identifiers: Arc<[IndexIdentifier]>,
 }
 
 impl Search {
@@ -213,7 +213,8 @@ impl Search {
             .iter()
             .map(|index| index.category_names().map(|name| preferences.name(name)).collect())
             .collect();
-        let identifiers = guards.iter().map(|index| Identifier::new(index.identifier())).collect();
+        let identifiers =
+            guards.iter().map(|index| IndexIdentifier::new(index.identifier())).collect();
         drop(guards);
         let synonyms = config.synonyms.prepared(&config.tokenizer)?;
         Ok(Search { indexes, config, preferences, synonyms, names, identifiers })
@@ -223,7 +224,7 @@ impl Search {
     ///
     /// # Errors
     /// None at present; see [`new`](Self::new).
-    pub fn over(index: Index, config: SearchConfig) -> Result<Search, ConfigError> {
+    pub fn over(index: SearchIndex, config: SearchConfig) -> Result<Search, ConfigError> {
         Search::new(vec![Arc::new(RwLock::new(index))], config)
     }
 
@@ -235,10 +236,10 @@ impl Search {
     /// Reads a filter and sees that it can be asked of the indexes.
     ///
     /// # Errors
-    /// What [`Filter::parse`] says, an attribute that no index has, a value that is not of the type
+    /// What [`SearchFilter::parse`] says, an attribute that no index has, a value that is not of the type
     /// of its attribute.
-    pub fn filter(&self, text: &str) -> Result<Filter, RequestError> {
-        let filter = Filter::parse(text)?;
+    pub fn filter(&self, text: &str) -> Result<SearchFilter, RequestError> {
+        let filter = SearchFilter::parse(text)?;
         let guards: Vec<_> = self.indexes.iter().map(read).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         restriction::check(&filter, &columns)?;
@@ -248,9 +249,9 @@ impl Search {
     /// Reads an order and sees that the indexes can be sorted so.
     ///
     /// # Errors
-    /// What [`Order::parse`] says, an attribute that no index has.
-    pub fn order(&self, text: &str) -> Result<Order, RequestError> {
-        let order = Order::parse(text)?;
+    /// What [`DocumentOrder::parse`] says, an attribute that no index has.
+    pub fn order(&self, text: &str) -> Result<DocumentOrder, RequestError> {
+        let order = DocumentOrder::parse(text)?;
         let guards: Vec<_> = self.indexes.iter().map(read).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         order.check(&columns)?;
@@ -258,14 +259,14 @@ impl Search {
     }
 
     /// Searches.
-    pub fn search(&self, query: &str, request: &Request<'_>) -> Answer {
-        let mut answer = Answer::new();
+    pub fn search(&self, query: &str, request: &Request<'_>) -> SearchAnswer {
+        let mut answer = SearchAnswer::new();
         self.search_into(query, request, &mut answer);
         answer
     }
 
     /// Searches, with the memory of an earlier answer.
-    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
+    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
         // One index is the common case and needs no list of guards.
         if let [index] = &self.indexes[..] {
@@ -277,13 +278,13 @@ impl Search {
     }
 
     /// Answers the query that is in `answer`.
-    fn run<I: Deref<Target = Index>>(
+    fn run<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
         request: &Request<'_>,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
     ) {
-        let mut work = Work::new();
+        let mut work = WorkBudget::new();
         self.run_within(indexes, request, answer, &mut work);
         answer.work = work.spent();
         answer.is_incomplete = work.falls_short();
@@ -291,12 +292,12 @@ impl Search {
 
     /// The same within a budget, which may be for more than this. Answers the documents found in
     /// each index if the request is such that each is there once only.
-    pub(crate) fn run_within<I: Deref<Target = Index>>(
+    pub(crate) fn run_within<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
         request: &Request<'_>,
-        answer: &mut Answer,
-        work: &mut Work,
+        answer: &mut SearchAnswer,
+        work: &mut WorkBudget,
     ) -> Vec<SeenSlots> {
         answer.clear();
         answer.offset = request.offset;
@@ -347,7 +348,7 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a Index,
+        index: &'a SearchIndex,
         request: &Request<'_>,
         everything: bool,
     ) -> Restriction {
@@ -360,12 +361,12 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a Index,
-    ) -> Option<Bits> {
+        index: &'a SearchIndex,
+    ) -> Option<SlotBits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
-        let mut excluded = Bits::default();
+        let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
             combiner.excluded(index, &self.names[number], place, &mut excluded);
@@ -374,7 +375,12 @@ impl Search {
     }
 
     /// Adds the interpretations in one index.
-    fn interpret<'a>(&'a self, combiner: &mut Combiner<'a, '_>, number: usize, index: &'a Index) {
+    fn interpret<'a>(
+        &'a self,
+        combiner: &mut Combiner<'a, '_>,
+        number: usize,
+        index: &'a SearchIndex,
+    ) {
         combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
@@ -395,13 +401,13 @@ impl Search {
             bytes += new.iter().map(length).max().unwrap_or(0);
         }
         let answer = &mut *combiner.answer;
-        let Answer { interpretations, combinations, .. } = answer;
+        let SearchAnswer { interpretations, combinations, .. } = answer;
         interpretations.add(number as u8, combinations, &self.preferences, bytes, combiner.work);
     }
 }
 
 /// Indexes are never left half changed by a panic that matters to readers, so a poisoned lock is
 /// read as any other.
-pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, Index> {
+pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

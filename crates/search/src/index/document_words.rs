@@ -1,6 +1,6 @@
 //! Which words each document has in a category, for removing it.
 
-use crate::durable::{Damaged, Input, Output};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use std::collections::VecDeque;
 use std::io;
 
@@ -18,7 +18,7 @@ const UNUSED_ALLOWED: usize = 4_096;
 /// All numbers are in one list: for each document how many there are, and then they. What documents
 /// leave behind is given back from time to time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WordsOf {
+pub(crate) struct DocumentWords {
     /// The slot of the first of `places`.
     base: u32,
     places: VecDeque<u32>,
@@ -26,7 +26,7 @@ pub(crate) struct WordsOf {
     unused: usize,
 }
 
-impl WordsOf {
+impl DocumentWords {
     fn place(&self, slot: u32) -> Option<usize> {
         let place = *self.places.get(slot.wrapping_sub(self.base) as usize)?;
         (place != NONE).then_some(place as usize)
@@ -116,7 +116,7 @@ impl WordsOf {
         new_slot: impl Fn(u32) -> u32,
         new_number: impl Fn(u32) -> u32,
     ) {
-        let mut new = WordsOf::default();
+        let mut new = DocumentWords::default();
         new.numbers.reserve(self.numbers.len() - self.unused.min(self.numbers.len()));
         for at in 0..self.places.len() as u32 {
             let slot = self.base + at;
@@ -130,7 +130,12 @@ impl WordsOf {
     }
 
     /// Writes the words of the documents from a slot on.
-    pub(crate) fn write(&self, first: u32, count: u32, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        first: u32,
+        count: u32,
+        out: &mut SectionWriter<'_>,
+    ) -> io::Result<()> {
         let slots = || (0..count).map(|at| first + at);
         let total: usize = slots().map(|slot| self.get(slot).len()).sum();
         out.u64(total as u64)?;
@@ -140,15 +145,15 @@ impl WordsOf {
 
     /// Reads what [`write`](Self::write) has written, where words are below a number.
     pub(crate) fn read(
-        input: &mut Input<'_>,
+        input: &mut SectionReader<'_>,
         first: u32,
         count: u32,
         words: usize,
-    ) -> Result<WordsOf, Damaged> {
+    ) -> Result<DocumentWords, DamagedFile> {
         let total = input.count(4)?;
         let counts = input.u32s(count as usize)?;
         let mut all = input.u32s(total)?;
-        let mut new = WordsOf { base: first, ..WordsOf::default() };
+        let mut new = DocumentWords { base: first, ..DocumentWords::default() };
         new.places.reserve(count as usize);
         new.numbers.reserve(total + count as usize);
         for count in counts {
@@ -157,13 +162,13 @@ impl WordsOf {
                 continue;
             }
             if count as usize > all.len() {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
             new.places.push_back(new.numbers.len() as u32);
             new.numbers.push(count);
             for number in all.by_ref().take(count as usize) {
                 if number as usize >= words && number != GAP {
-                    return Err(Damaged);
+                    return Err(DamagedFile);
                 }
                 new.numbers.push(number);
             }
@@ -187,7 +192,7 @@ mod tests {
         fn behaves_like_a_map_of_lists(
             changes in proptest::collection::vec((100u32..160, 0u32..50, 0u8..4), 0..300)
         ) {
-            let mut words = WordsOf::default();
+            let mut words = DocumentWords::default();
             let mut map: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for (slot, number, change) in changes {
                 if change == 0 {

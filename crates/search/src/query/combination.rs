@@ -2,26 +2,26 @@
 //!
 //! Answers keep combinations, [`combiner`](super::combiner) forms them.
 
-use crate::format::number::Number;
-use crate::index::posting_list::Posting;
-use crate::query::preferences::Name;
-use crate::text::word_list::Span;
+use crate::format::number::Score;
+use crate::index::posting_list::PostingList;
+use crate::query::preferences::CategoryNameId;
+use crate::text::word_list::TextSpan;
 
 /// Lists beyond this many are not compared with others to find equal ones.
 pub(crate) const COMPARED_LISTS: usize = 128;
 
 /// Documents that a combination leads to.
 #[derive(Debug)]
-pub(crate) enum List<'a> {
-    Stored(&'a Posting),
-    Made(Box<Posting>),
+pub(crate) enum DocumentList<'a> {
+    Stored(&'a PostingList),
+    Made(Box<PostingList>),
 }
 
-impl List<'_> {
-    pub(crate) fn posting(&self) -> &Posting {
+impl DocumentList<'_> {
+    pub(crate) fn posting(&self) -> &PostingList {
         match self {
-            List::Stored(posting) => posting,
-            List::Made(posting) => posting,
+            DocumentList::Stored(posting) => posting,
+            DocumentList::Made(posting) => posting,
         }
     }
 }
@@ -29,10 +29,10 @@ impl List<'_> {
 /// A word in a category.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Combination {
-    pub(crate) weight: Number,
+    pub(crate) weight: Score,
     /// The number of its list.
     pub(crate) list: u32,
-    pub(crate) name: Name,
+    pub(crate) name: CategoryNameId,
     pub(crate) hidden: bool,
     /// The number of what answers say about it.
     pub(crate) record: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Combination {
 
 /// How the text of a combination leads to the words that it found.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum How {
+pub(crate) enum FoundBy {
     /// By combinations that were made one of.
     #[default]
     Others,
@@ -51,16 +51,16 @@ pub(crate) enum How {
     /// As words next to each other: places in the words of phrases.
     Phrase(u32, u32),
     /// As all from one to the other.
-    Range { from: Span, to: Span, part: bool },
+    Range { from: TextSpan, to: TextSpan, part: bool },
 }
 
 /// A combination as answers show it. Spans are parts of the answer's texts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Record {
-    pub(crate) category: Span,
-    pub(crate) original: Span,
-    pub(crate) text: Span,
-    pub(crate) how: How,
+pub(crate) struct CombinationRecord {
+    pub(crate) category: TextSpan,
+    pub(crate) original: TextSpan,
+    pub(crate) text: TextSpan,
+    pub(crate) how: FoundBy,
     /// The JSON of it.
-    pub(crate) json: Span,
+    pub(crate) json: TextSpan,
 }

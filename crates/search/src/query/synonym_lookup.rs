@@ -1,14 +1,14 @@
 //! Combinations of a word together with its synonyms.
 
-use crate::format::number::Number;
-use crate::index::category_index::WordsIndex;
-use crate::index::posting_list::Posting;
-use crate::index::search_index::Index;
+use crate::format::number::Score;
+use crate::index::category_index::CategoryIndex;
+use crate::index::posting_list::PostingList;
+use crate::index::search_index::SearchIndex;
 use crate::limits::MAX_WORD_CHARS;
-use crate::query::combination::{How, List};
-use crate::query::combiner::{Combiner, Texts};
-use crate::query::parsed_query::Token;
-use crate::query::preferences::Name;
+use crate::query::combination::{DocumentList, FoundBy};
+use crate::query::combiner::{CombinationTexts, Combiner};
+use crate::query::parsed_query::QueryToken;
+use crate::query::preferences::CategoryNameId;
 use crate::query::synonyms::Synonyms;
 use crate::query::work_budget::COPIED;
 use crate::text::word_list::first_characters;
@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 impl<'a> Combiner<'a, '_> {
     /// What is looked up together with a word.
-    pub(crate) fn synonyms_of(&self, token: &Token) -> &'a [Vec<String>] {
+    pub(crate) fn synonyms_of(&self, token: &QueryToken) -> &'a [Vec<String>] {
         let synonyms: &'a Synonyms = self.synonyms;
         if token.quoted || token.range.is_some() {
             return &[];
@@ -27,9 +27,9 @@ impl<'a> Combiner<'a, '_> {
     /// Makes one combination of that of a word in a category, if there is one, and of its synonyms.
     pub(crate) fn add_synonyms(
         &mut self,
-        index: &'a Index,
-        names: &[Name],
-        token: &Token,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        token: &QueryToken,
         category: u8,
         synonyms: &[Vec<String>],
         before: usize,
@@ -68,22 +68,22 @@ impl<'a> Combiner<'a, '_> {
         slots.sort_unstable();
         slots.dedup();
         self.answer.combinations.truncate(before);
-        let list = self.add_list(List::Made(Box::new(Posting::from_slots(slots))));
+        let list = self.add_list(DocumentList::Made(Box::new(PostingList::from_slots(slots))));
         let how = match token.phrase {
-            Some((start, end)) => How::Phrase(start, end),
-            None => How::Query { part: token.partial, exact: false },
+            Some((start, end)) => FoundBy::Phrase(start, end),
+            None => FoundBy::Query { part: token.partial, exact: false },
         };
-        let texts = Texts { original: token.original, text: token.text, how };
+        let texts = CombinationTexts { original: token.original, text: token.text, how };
         self.push(words, names[usize::from(category)], weight, list, texts);
     }
 
     /// The documents of a synonym in a category.
     fn synonym(
         &mut self,
-        index: &'a Index,
-        words: &'a WordsIndex,
+        index: &'a SearchIndex,
+        words: &'a CategoryIndex,
         synonym: &[String],
-    ) -> Option<(Number, Cow<'a, Posting>)> {
+    ) -> Option<(Score, Cow<'a, PostingList>)> {
         if let [word] = synonym {
             let stored = match words.stemmer() {
                 Some(stemmer) => stemmer.stem(first_characters(word, MAX_WORD_CHARS)),
@@ -93,7 +93,7 @@ impl<'a> Combiner<'a, '_> {
             let (weight, posting) = words.find(index.hasher(), hash, &stored, false)?;
             let posting = posting.filter(|posting| !posting.is_empty())?;
             let text = self.store(word);
-            self.push_hidden(words, text, How::Query { part: false, exact: false });
+            self.push_hidden(words, text, FoundBy::Query { part: false, exact: false });
             return Some((weight, Cow::Borrowed(posting)));
         }
         let all = synonym.iter().map(String::as_str);
@@ -106,7 +106,7 @@ impl<'a> Combiner<'a, '_> {
         }
         let end = self.answer.query.phrase_words.len() as u32;
         let text = self.answer.query.phrase_words[start as usize];
-        self.push_hidden(words, text, How::Phrase(start, end));
+        self.push_hidden(words, text, FoundBy::Phrase(start, end));
         Some((weight, Cow::Owned(posting)))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! See [`handover`](super::handover) for both sides.
 
-use crate::collection::{Collection, Definition};
+use crate::collection::{Collection, CollectionDefinition};
 use runnel_store::Result;
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn hand_over_among(group: &str) {
 
 /// Opens a collection; one in a folder that another process of the group has, when that has let it
 /// go.
-pub(super) fn open(definition: Definition) -> Result<Arc<Collection>> {
+pub(super) fn open(definition: CollectionDefinition) -> Result<Arc<Collection>> {
     let (Some(group), Some(folder)) = (GROUP.get(), definition.folder.clone()) else {
         return Collection::open(definition);
     };

@@ -6,7 +6,7 @@
 //! memory until it ends. When the new one has failed, so that nobody has the folder, the old one
 //! takes it back. Processes of no group, or of another one, never get a folder that is in use.
 
-use super::collection_registry::{Shared, in_folders};
+use super::collection_registry::{CollectionHandle, in_folders};
 use super::folder_takeover::{GROUP, WANTED, is_locked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const LOOK_AROUND: Duration = Duration::from_millis(400);
 
 /// How long nobody has a folder until the process that let it go takes it back. Who wants it looks
-/// every [`LOOK`].
+/// every [`LOOK`](super::folder_takeover).
 const FORSAKEN: Duration = Duration::from_secs(2);
 
 /// Longest name of a group that is looked at, in bytes.
@@ -62,14 +62,14 @@ fn watch() {
     }
 }
 
-fn let_go(folder: &Path, shared: &Shared) {
+fn let_go(folder: &Path, shared: &CollectionHandle) {
     match shared.leave() {
         Ok(()) => tracing::info!("{} goes to another process", folder.display()),
         Err(error) => tracing::error!(%error, "{} is kept", folder.display()),
     }
 }
 
-fn take_back(folder: &Path, shared: &Shared) {
+fn take_back(folder: &Path, shared: &CollectionHandle) {
     let _ = std::fs::remove_file(folder.join(WANTED));
     match shared.come_back() {
         Ok(()) => tracing::warn!(
