@@ -357,9 +357,11 @@ impl<'a> Combiner<'a, '_> {
         let Some(posting) = posting else {
             return self.add_list(DocumentList::Made(Box::default()));
         };
-        let compared = self.lists.iter().take(COMPARED_LISTS);
-        let equal = |list: &DocumentList<'_>| matches!(list, DocumentList::Stored(other) if std::ptr::eq(*other, posting));
-        match compared.into_iter().position(equal) {
+        let is_known = |list: &DocumentList<'_>| match list {
+            DocumentList::Stored(known) => std::ptr::eq(*known, posting),
+            DocumentList::Made(_) => false,
+        };
+        match self.lists.iter().take(COMPARED_LISTS).position(is_known) {
             Some(number) => number as u32,
             None => self.add_list(DocumentList::Stored(posting)),
         }
