@@ -1,7 +1,7 @@
 -- Values in references: `{…}` and `{*…}`, each encoded for its place.
 --
 -- In a path a value is one segment. `/`, `?`, and a `%` that begins an escape would mean something else
--- there, so they are written `%2F`, `%3F` and `%25`: the counterpart of `crates/store/src/segment.rs`. In a
+-- there, so they are written `%2F`, `%3F` and `%25`: the counterpart of `crates/store/src/reference/segment.rs`. In a
 -- query a value is percent-encoded, and an authority takes the characters of a host and a port alone.
 local K = ...
 local type, find, gsub, match, sub, byte = type, string.find, string.gsub, string.match, string.sub, string.byte
