@@ -1,6 +1,6 @@
 //! Rows as comma-separated values (RFC 4180).
 
-use crate::columns::Columns;
+use crate::rows::columns::Columns;
 
 /// The line with the names of the columns.
 pub(crate) fn header(columns: &Columns, out: &mut Vec<u8>) {

@@ -1,8 +1,8 @@
 //! What a record has to be before it becomes a row: what the class of the table says, and what a
 //! client may not set.
 
+use crate::database::schema::is_key;
 use crate::fault::Fault;
-use crate::shape::is_key;
 use runnel_store::{
     Answer, Context, Contract, Error, FieldProblem, Kind, RecordUse, Records, Result, Shape, Value,
     pointer_of, unprocessable,
