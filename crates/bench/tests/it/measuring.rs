@@ -174,9 +174,7 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
         7 => Answer::Last("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel".to_owned()),
         9 => Answer::Nothing,
         11 => Answer::Text("220 mail.example\r\n".to_owned()),
-        13 => {
-            Answer::Text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello++".to_owned())
-        }
+        13 => Answer::Text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello++".to_owned()),
         15 => Answer::Silence,
         _ => ok("hello"),
     });
@@ -209,10 +207,7 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
 fn other_statuses_lengths_and_bodies_may_be_expected() {
     let server = server(|number| {
         let body = "x".repeat(1 + number as usize % 3);
-        Answer::Text(format!(
-            "HTTP/1.1 404 No\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ))
+        Answer::Text(format!("HTTP/1.1 404 No\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
     });
     let mut job = job(&server, requests(30));
     job.expected =
@@ -255,8 +250,7 @@ fn large_chunked_bodies_are_read_to_their_end() {
 
 #[test]
 fn a_first_answer_that_is_wrong_ends_it() {
-    let server =
-        server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".into()));
+    let server = server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".into()));
     let trouble = run(&job(&server, requests(10)), "", &control()).unwrap_err();
     assert!(trouble.to_string().contains("--status 404"), "{trouble}");
     assert_eq!(server.requests.load(Ordering::SeqCst), 1);

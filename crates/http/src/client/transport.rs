@@ -136,7 +136,7 @@ fn place_of(target: &Uri) -> String {
 }
 
 /// The body of an answer. It ends with an error when nothing comes for the time that
-/// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
+/// [`TransportOptions::body_idle`] says, counted only while a reader waits.
 pub struct Received {
     content: TimedBody<TransportBody>,
     place: String,

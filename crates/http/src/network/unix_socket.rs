@@ -50,7 +50,7 @@ fn identity(path: &Path) -> io::Result<(u64, u64)> {
 /// ended program is replaced.
 ///
 /// # Errors
-/// [`Kind::Conflict`] when somebody listens there, or something else is there; [`Kind::Invalid`]
+/// [`Kind::Conflict`] when another program listens there, or the path is no socket; [`Kind::Invalid`]
 /// for a path that is too long; [`Kind::Denied`] without the rights.
 pub fn bind_unix(address: &UnixAddress) -> Result<(UnixListener, SocketFile)> {
     let path = &address.path;

@@ -62,7 +62,7 @@ pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bo
     Verdict::Proceed
 }
 
-/// The conditions of a write as one that a store can check atomically: `If-Match` with one tag or
+/// The conditions of a write as a single condition for the store to check atomically: `If-Match` with one tag or
 /// `*`, or `If-None-Match` with `*`. Others, and several together, are evaluated before the write.
 pub(crate) fn for_store(headers: &HeaderMap) -> Option<Condition> {
     if headers.contains_key(header::IF_UNMODIFIED_SINCE) {
@@ -83,7 +83,7 @@ pub(crate) fn for_store(headers: &HeaderMap) -> Option<Condition> {
 /// The header of a condition.
 ///
 /// # Errors
-/// [`Kind::Precondition`] for a tag that never matches: a weak one, and one that no header can say.
+/// [`Kind::Precondition`] for a tag that never matches: a weak tag, or a tag with invalid characters.
 ///
 /// [`Kind::Precondition`]: runnel_store::Kind::Precondition
 pub(crate) fn of_condition(condition: &Condition) -> Result<(HeaderName, HeaderValue), Error> {

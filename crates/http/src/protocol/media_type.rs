@@ -58,7 +58,7 @@ pub(crate) fn of_value(value: Value) -> (Option<HeaderValue>, Bytes) {
     }
 }
 
-/// Incoming content with its media type: text when the type says so and the bytes are UTF-8, bytes
+/// Incoming content with its media type: text for a text type when the bytes are UTF-8, bytes
 /// otherwise. The `charset` of text is dropped.
 pub(crate) fn text_or_bytes(
     bytes: Bytes,

@@ -90,7 +90,7 @@ pub(crate) struct ConnectionState {
     pub(crate) upgrade: RefCell<Option<Upgrade>>,
     /// The client may still send an unread body: close with lingering.
     pub(crate) linger: Cell<bool>,
-    /// The next response is the last one of its connection and says so.
+    /// The next response is the last one of its connection and announces it.
     pub(crate) leaving: Cell<bool>,
     /// The server drains: the connection closes after this time without a request, and event
     /// streams end.

@@ -68,7 +68,7 @@ pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpSe
     start(ConnectionSource::Listener(listener), address, root, options)
 }
 
-/// Serves a store on a listening socket, such as one that a supervisor passes. The address in the
+/// Serves a store on a listening socket, as inherited from a supervisor. The address in the
 /// options is ignored. At the end, connections in the queue are left to the other processes that
 /// share the socket.
 ///

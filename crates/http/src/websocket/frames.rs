@@ -190,7 +190,7 @@ impl Frames {
         }
     }
 
-    /// Consumes bytes of a header, perhaps of one that is incomplete.
+    /// Consumes bytes of a header, perhaps of an incomplete header.
     fn take_header(&mut self, input: &[u8]) -> Result<usize, WebSocketFault> {
         let had = self.head_length;
         let count = input.len().min(LONGEST_HEADER - had);

@@ -260,7 +260,7 @@ where
         if is_clean && self.persists && self.sending.is_none() && self.unsent.is_none() {
             self.pool.put(line);
         }
-        // Whoever takes the slot finds the connection in the pool.
+        // The next holder of the slot finds the connection in the pool.
         self.slot = None;
     }
 }

@@ -179,7 +179,7 @@ impl Http1Connection {
         }
     }
 
-    /// Writes pending output as far as the client accepts it.
+    /// Writes pending output until the client accepts no more.
     fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
         match self.output.poll_write(&mut self.socket, context) {
             Poll::Ready(result) => result,

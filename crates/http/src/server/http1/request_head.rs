@@ -130,7 +130,7 @@ fn check_line(line: &[u8], limits: &Limits) -> Result<(), HeadRefusal> {
     }
 }
 
-/// The length of the request line, as far as received.
+/// The length of the request line, or of its received part.
 fn line_length(bytes: &[u8], request: &httparse::Request<'_, '_>) -> usize {
     match request.path {
         // The common case: the parser has read it, and only the version follows the target.

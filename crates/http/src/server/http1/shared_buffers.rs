@@ -1,4 +1,4 @@
-//! Buffers that all connections of a thread share, since only one of them runs at a time. A waiting
+//! Buffers that all connections of a thread share, since they take turns. A waiting
 //! connection has next to no memory of its own, and a busy one finds warm memory.
 
 use bytes::{Bytes, BytesMut};

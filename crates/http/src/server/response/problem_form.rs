@@ -83,7 +83,7 @@ impl ProblemForm {
             ProblemForm::Plain => plain.value,
         };
         let mut best = ProblemForm::Plain;
-        // Among equals the last one wins: the one that the client named first.
+        // Among equals the last one wins: what the client named first.
         for form in [ProblemForm::Page, ProblemForm::Details, first] {
             let good = value(form);
             if good > 0.0 && good >= value(best) {
