@@ -6,12 +6,14 @@
 //! write where they stand, too. The page that a `get` of a property path answers is written where the
 //! kernel can send what is already there.
 
+use crate::code::Code;
+use crate::code::MarkupTarget;
+use crate::code::Tail;
 use crate::elements::html::{self, Attribute, Context};
-use crate::expression::Code;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::scope::{Scope, Variable, implicit_parameters, walk};
-use crate::statement::Tail;
+use crate::scope::{Scope, Variable, implicit_parameters};
+use crate::walk::walk;
 use runnel_syntax::ast::{
     Block, Expression, ExpressionKind, Message, Pair, StatementKind, TextPart, Word,
 };
@@ -19,17 +21,6 @@ use runnel_syntax::{Diagnostic, Span};
 
 /// Bytes of a block's source up to which it stands where it is run as well as in a function.
 const SHORT: u32 = 2_000;
-
-/// Where markup is written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
-    /// The variable that holds the buffer, and the function whose variable it is.
-    buffer: String,
-    owner: Option<usize>,
-    context: Context,
-    /// By the rules of XML instead of those of HTML.
-    xml: bool,
-}
 
 /// An element literal in its parts.
 pub(crate) struct Literal<'a> {
@@ -135,7 +126,7 @@ impl Generator<'_> {
         let start = self.code.len();
         let mark = self.mark(expression.span);
         let buffer = self.new_variable("markup", function);
-        let place = Place {
+        let place = MarkupTarget {
             buffer: buffer.code.clone(),
             owner: Some(function),
             context: Context::Text,
@@ -192,7 +183,7 @@ impl Generator<'_> {
         let buffer = self.new_variable("markup", owner.unwrap_or_default());
         let code = buffer.code.clone();
         let local = if code.contains('.') { "" } else { "local " };
-        let place = Place { buffer: buffer.code, owner, context: Context::Text, xml: false };
+        let place = MarkupTarget { buffer: buffer.code, owner, context: Context::Text, xml: false };
         self.code.push_str(&format!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
         self.scoped(Scope::default(), |this| {
             this.count_locals(1);
@@ -210,11 +201,12 @@ impl Generator<'_> {
         parameter: Option<&str>,
         context: Context,
         xml: bool,
-        fill: impl FnOnce(&mut Self, &Place),
+        fill: impl FnOnce(&mut Self, &MarkupTarget),
     ) -> String {
         let function = self.coming_function();
         let buffer = self.new_variable("markup", function);
-        let place = Place { buffer: buffer.code.clone(), owner: Some(function), context, xml };
+        let place =
+            MarkupTarget { buffer: buffer.code.clone(), owner: Some(function), context, xml };
         let mut scope = Scope::default();
         let mut parameters = vec![("markup".to_string(), buffer)];
         if let Some(name) = parameter {
@@ -234,7 +226,7 @@ impl Generator<'_> {
     }
 
     /// A block that writes: what its last statement answers is written.
-    fn writing_block(&mut self, block: &Block, place: &Place) -> String {
+    fn writing_block(&mut self, block: &Block, place: &MarkupTarget) -> String {
         let parameter = block.parameters.first().map(|parameter| parameter.name.text.as_str());
         let outer = std::mem::take(&mut self.markup);
         let writer = self.writer(parameter, place.context, place.xml, |this, place| {
@@ -246,7 +238,7 @@ impl Generator<'_> {
     }
 
     /// Writes the constant markup that has come together.
-    fn flush(&mut self, place: &Place) {
+    fn flush(&mut self, place: &MarkupTarget) {
         if self.markup.is_empty() {
             return;
         }
@@ -256,18 +248,18 @@ impl Generator<'_> {
         self.code.push_str(&format!("put({buffer},{text}) "));
     }
 
-    fn buffer(&mut self, place: &Place) -> String {
+    fn buffer(&mut self, place: &MarkupTarget) -> String {
         self.variable_code(&Variable { code: place.buffer.clone(), owner: place.owner })
     }
 
     /// An expression whose value is written.
-    pub(crate) fn write_expression(&mut self, expression: &Expression, place: &Place) {
+    pub(crate) fn write_expression(&mut self, expression: &Expression, place: &MarkupTarget) {
         self.child(expression, place);
         self.flush(place);
     }
 
     /// A value is written according to where it stands.
-    pub(crate) fn write_value(&mut self, value: &Code, place: &Place) {
+    pub(crate) fn write_value(&mut self, value: &Code, place: &MarkupTarget) {
         if value.text == "nil" && place.context == Context::Text {
             return;
         }
@@ -282,9 +274,9 @@ impl Generator<'_> {
         self.code.push_str(&format!("{function}({buffer},{}) ", value.text));
     }
 
-    fn element_into(&mut self, literal: &Literal<'_>, place: &Place) {
+    fn element_into(&mut self, literal: &Literal<'_>, place: &MarkupTarget) {
         let tag = literal.tag.text.as_str();
-        let mut inner = Place { context: Context::Text, ..place.clone() };
+        let mut inner = MarkupTarget { context: Context::Text, ..place.clone() };
         if tag == "fragment" || tag == "xml" {
             inner.xml |= tag == "xml";
             self.refuse_attributes(literal);
@@ -319,7 +311,7 @@ impl Generator<'_> {
         self.markup.push('>');
     }
 
-    fn child(&mut self, expression: &Expression, place: &Place) {
+    fn child(&mut self, expression: &Expression, place: &MarkupTarget) {
         let expression = bare(expression);
         if let Some(literal) = self.literal(expression) {
             if place.context != Context::Text {
@@ -382,9 +374,9 @@ impl Generator<'_> {
         }
     }
 
-    fn constant_text(&mut self, text: &str, span: Span, place: &Place) {
+    fn constant_text(&mut self, text: &str, span: Span, place: &MarkupTarget) {
         let closes = match place.context {
-            Context::Text => return html::escape(text, &mut self.markup),
+            Context::Text => return runnel_text::escape::html_into(text, &mut self.markup),
             Context::Script => "</script",
             Context::Style => "</style",
         };
@@ -400,7 +392,7 @@ impl Generator<'_> {
         self.markup.push_str(text);
     }
 
-    fn interpolated_into(&mut self, parts: &[TextPart], span: Span, place: &Place) {
+    fn interpolated_into(&mut self, parts: &[TextPart], span: Span, place: &MarkupTarget) {
         for part in parts {
             match part {
                 TextPart::Text(text) => self.constant_text(text, span, place),
@@ -421,7 +413,7 @@ impl Generator<'_> {
     }
 
     /// `list collect: { … }` as a child: each element is written where it stands.
-    fn each(&mut self, receiver: &Expression, block: &Block, place: &Place) {
+    fn each(&mut self, receiver: &Expression, block: &Block, place: &MarkupTarget) {
         self.flush(place);
         let list = self.expression(receiver);
         let list = self.keep(list);
@@ -456,7 +448,7 @@ impl Generator<'_> {
     /// Whether a block may stand twice in the code: it is short, and none of its children is a loop.
     fn is_leaf(&self, block: &Block) -> bool {
         let mut nested = false;
-        crate::scope::walk_statements(&block.statements, &mut |inner| {
+        crate::walk::walk_statements(&block.statements, &mut |inner| {
             nested |= collected(inner).is_some();
         });
         !nested && block.span.end - block.span.start <= SHORT
@@ -464,7 +456,7 @@ impl Generator<'_> {
 
     // Attributes -------------------------------------------------------------------------------
 
-    fn attribute(&mut self, pair: &Pair, place: &Place) {
+    fn attribute(&mut self, pair: &Pair, place: &MarkupTarget) {
         let Some(key) = constant(&pair.key) else {
             self.flush(place);
             let codes = self.expressions(&[&pair.key, &pair.value]);
@@ -494,7 +486,7 @@ impl Generator<'_> {
             }
             ExpressionKind::Interpolated(parts) if is_settled(parts, kind) => {
                 self.markup.push_str(&format!(" {name}=\""));
-                let text = Place { context: Context::Text, ..place.clone() };
+                let text = MarkupTarget { context: Context::Text, ..place.clone() };
                 self.interpolated_into(parts, pair.value.span, &text);
                 self.markup.push('"');
             }
@@ -506,7 +498,7 @@ impl Generator<'_> {
         }
     }
 
-    fn attribute_call(&mut self, name: &str, value: &str, span: Span, place: &Place) {
+    fn attribute_call(&mut self, name: &str, value: &str, span: Span, place: &MarkupTarget) {
         let buffer = self.buffer(place);
         self.helper("K");
         let mark = self.mark(span);
@@ -529,7 +521,7 @@ impl Generator<'_> {
             );
         }
         self.markup.push_str(&format!(" {name}=\""));
-        html::escape(text, &mut self.markup);
+        runnel_text::escape::html_into(text, &mut self.markup);
         self.markup.push('"');
     }
 }

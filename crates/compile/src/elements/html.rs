@@ -125,20 +125,6 @@ pub(crate) fn is_dangerous(address: &str) -> bool {
         || (start.starts_with("data:") && !picture)
 }
 
-/// Escapes a text for a place between tags or in a quoted attribute.
-pub(crate) fn escape(text: &str, out: &mut String) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,11 +4,13 @@
 //! element's fields with values, as data that a store can run itself. Where it cannot become data,
 //! the part that stands in the way takes the place of the data, for the message that says so.
 
-use crate::expression::Code;
+use crate::code::BracketContext;
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use crate::scope::{Scope, walk};
-use crate::statement::Tail;
+use crate::scope::Scope;
+use crate::walk::walk;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message, StatementKind, Word};
 use runnel_syntax::{Diagnostic, Span};
 use std::collections::BTreeSet;
@@ -24,21 +26,6 @@ const VALUES: [&str; 4] = ["collect", "map", "sum", "average"];
 
 /// The longest part of a source that a message shows.
 const LONGEST_PART: usize = 60;
-
-/// The query brackets whose block is compiled.
-#[derive(Debug)]
-pub(crate) struct Brackets {
-    /// The Lua variable that holds the element.
-    pub(crate) element: String,
-    /// Whether bare names may be fields: the block declares no parameter.
-    pub(crate) bare: bool,
-    /// Scopes around the brackets.
-    depth: usize,
-    /// The class of the elements, where it is known.
-    class: Option<String>,
-    /// Variables from outside that are read by their bare names: none may be a field.
-    outside: BTreeSet<String>,
-}
 
 /// How a query block names its element.
 enum Element<'a> {
@@ -69,7 +56,7 @@ impl Generator<'_> {
         if let Some(name) = declared {
             scope.names.push((name, element.clone()));
         }
-        let outer = self.brackets.replace(Brackets {
+        let outer = self.brackets.replace(BracketContext {
             element: element.code.clone(),
             bare,
             depth: self.scopes.len(),
@@ -99,7 +86,7 @@ impl Generator<'_> {
     /// The code of a variable that is read by its bare name: between query brackets it must not be
     /// a field of the element too.
     pub(crate) fn in_brackets(&mut self, name: &str, code: String, span: Span) -> Code {
-        let inside = |brackets: &Brackets| {
+        let inside = |brackets: &BracketContext| {
             self.scopes[brackets.depth..].iter().any(|scope| scope.get(name).is_some())
         };
         let (element, class) = match &self.brackets {

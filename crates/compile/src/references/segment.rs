@@ -3,7 +3,7 @@
 //! The kernel encodes (`segment.lua`); here is decided what: one segment of a path, a value behind
 //! `?`, a part of an authority, or, right behind the scheme, a path of the program's own.
 
-use crate::expression::Code;
+use crate::code::Code;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;

@@ -2,7 +2,7 @@
 //! variable around it.
 
 use super::names::Names;
-use crate::scope::walk_statements;
+use crate::walk::walk_statements;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message};
 

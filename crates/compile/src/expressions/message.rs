@@ -1,6 +1,7 @@
 //! Messages: operators become calls of kernel functions, everything else a Lua method call.
 
-use crate::expression::{Code, DEPTH};
+use crate::code::Code;
+use crate::expressions::expression::DEPTH;
 use crate::generator::Generator;
 use crate::lua::names;
 use runnel_syntax::ast::{Expression, ExpressionKind, Message};

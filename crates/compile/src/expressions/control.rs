@@ -1,9 +1,9 @@
 //! Messages that become Lua's own control structures when their arguments are literal blocks:
 //! conditions, loops, `and:`/`or:`, `ifNil:` and their like.
 
-use crate::expression::Code;
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
-use crate::statement::Tail;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message};
 
 /// The control messages.

@@ -3,62 +3,17 @@
 //! The order of evaluation is the program's. Where a later argument needs statements of its own
 //! (an assignment, a control structure), the values before it are kept in temporaries first.
 
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
-use crate::lua::names::{nearest, quoted};
-use crate::statement::Tail;
+use crate::lua::names::quoted;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
+use runnel_text::distance::nearest;
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
 /// with many arguments counts as several: each that waits takes one of the function's 250 slots.
 pub(crate) const DEPTH: u16 = 24;
-
-/// A Lua expression.
-#[derive(Clone, Debug)]
-pub(crate) struct Code {
-    pub(crate) text: String,
-    /// A constant or a temporary: evaluating it later gives the same and costs nothing.
-    pub(crate) simple: bool,
-    /// A call: may stand as a statement.
-    pub(crate) call: bool,
-    /// May be followed by `.name`, `[…]` or `:name(…)` without parentheses.
-    pub(crate) prefix: bool,
-    pub(crate) depth: u16,
-}
-
-impl Code {
-    pub(crate) fn constant(text: impl Into<String>) -> Self {
-        Code { text: text.into(), simple: true, call: false, prefix: false, depth: 0 }
-    }
-
-    pub(crate) fn prefix(text: impl Into<String>) -> Self {
-        Code { simple: false, prefix: true, ..Code::constant(text) }
-    }
-
-    pub(crate) fn call(text: impl Into<String>) -> Self {
-        Code { simple: false, call: true, prefix: true, ..Code::constant(text) }
-    }
-
-    fn temporary(text: String) -> Self {
-        Code { prefix: true, ..Code::constant(text) }
-    }
-
-    pub(crate) fn deeper_than(mut self, inner: &[Code]) -> Self {
-        self.depth = 1 + inner.iter().map(|code| code.depth).max().unwrap_or(0);
-        self
-    }
-
-    /// A call that keeps its arguments in slots until all are there.
-    pub(crate) fn with_arguments(self, inner: &[Code]) -> Self {
-        let code = self.deeper_than(inner);
-        Code { depth: code.depth.saturating_add((inner.len() / 2) as u16), ..code }
-    }
-
-    /// As the receiver of a message.
-    pub(crate) fn receiver(&self) -> String {
-        if self.prefix { self.text.clone() } else { format!("({})", self.text) }
-    }
-}
 
 impl Generator<'_> {
     /// An expression whose value goes to a tail.
@@ -162,7 +117,7 @@ impl Generator<'_> {
     pub(crate) fn needs_statements(&self, expression: &Expression) -> bool {
         let mut needs = false;
         let mut size = 0;
-        crate::scope::walk(expression, &mut |inner| {
+        crate::walk::walk(expression, &mut |inner| {
             size += 1;
             needs |= matches!(
                 inner.kind,
