@@ -1,6 +1,8 @@
 //! Loading the kernel: the Lua files, the natives, the values that Rust needs at hand.
 #![allow(unsafe_code)]
 
+mod files;
+
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::engine::watchdog;
 use crate::isolate::KernelSlots;
@@ -8,76 +10,7 @@ use crate::pages::markup::{Escape, escape_into};
 use mlua::Lua;
 use mlua::ffi;
 use runnel_store::Verb;
-
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!("kernel/", $name)))),*]
-    };
-}
-
-/// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 60] = files![
-    "core.lua",
-    "native.lua",
-    "object.lua",
-    "print.lua",
-    "number.lua",
-    "big.lua",
-    "digits.lua",
-    "boolean.lua",
-    "block.lua",
-    "text.lua",
-    "text_more.lua",
-    "collection.lua",
-    "collection_more.lua",
-    "array.lua",
-    "dictionary.lua",
-    "interval.lua",
-    "enumerator.lua",
-    "set.lua",
-    "point.lua",
-    "property.lua",
-    "literal.lua",
-    "higher_order.lua",
-    "data.lua",
-    "secrets.lua",
-    "time.lua",
-    "mutable_text.lua",
-    "contract.lua",
-    "json.lua",
-    "json_parse.lua",
-    "stream.lua",
-    "filter.lua",
-    "pipeline.lua",
-    "fiber.lua",
-    "segment.lua",
-    "scheme.lua",
-    "reference.lua",
-    "path.lua",
-    "store.lua",
-    "combine.lua",
-    "combinators.lua",
-    "remote.lua",
-    "search_page.lua",
-    "logging.lua",
-    "template.lua",
-    "define.lua",
-    "connect.lua",
-    "changes.lua",
-    "live.lua",
-    "markup.lua",
-    "element.lua",
-    "element_attribute.lua",
-    "rows.lua",
-    "table.lua",
-    "database.lua",
-    "cells.lua",
-    "insert.lua",
-    "search.lua",
-    "program.lua",
-    "observe.lua",
-    "routes.lua",
-];
+use std::borrow::Cow;
 
 /// The engine's own stack.
 pub(crate) fn main_stack(lua: &Lua) -> Stack {
@@ -113,8 +46,8 @@ pub(crate) fn load(
     lua.gc_stop();
     let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
     jit(false)?;
-    for (name, source) in FILES {
-        lua.load(&*kernel_source(name, source))
+    for (name, source) in sources() {
+        lua.load(&*source)
             .set_name(format!("=kernel/{name}"))
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
@@ -126,17 +59,29 @@ pub(crate) fn load(
     Ok(slots)
 }
 
-/// The text of a kernel file. A debug build reads it from the folder that `RUNNEL_KERNEL` names, so
-/// that a change of the kernel can be tried without a build.
-fn kernel_source(name: &str, embedded: &'static str) -> std::borrow::Cow<'static, str> {
+/// The files of the kernel in the order of loading.
+fn sources() -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
     #[cfg(debug_assertions)]
     if let Some(folder) = std::env::var_os("RUNNEL_KERNEL")
-        && let Ok(text) = std::fs::read_to_string(std::path::Path::new(&folder).join(name))
+        && let Some(sources) = sources_in(std::path::Path::new(&folder))
     {
-        return text.into();
+        return sources;
     }
-    let _ = name;
-    embedded.into()
+    files::FILES.iter().map(|(name, source)| ((*name).into(), (*source).into())).collect()
+}
+
+/// The files of the kernel in a folder, in the order that its `files.rs` states: a debug build
+/// tries a change of the kernel without a build.
+#[cfg(debug_assertions)]
+fn sources_in(folder: &std::path::Path) -> Option<Vec<(Cow<'static, str>, Cow<'static, str>)>> {
+    let list = std::fs::read_to_string(folder.join("files.rs")).ok()?;
+    let names = list.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
+    names
+        .map(|name| {
+            let source = std::fs::read_to_string(folder.join(name)).ok()?;
+            Some((name.to_owned().into(), source.into()))
+        })
+        .collect()
 }
 
 /// Fills the kernel's tables `rawNative` and `serverOptions`, `seed` and `escapeMarkup`.

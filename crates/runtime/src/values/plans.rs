@@ -58,7 +58,7 @@ impl Plans {
 
 impl Plan {
     fn make(stack: Stack, methods: c_int) -> Plan {
-        // Messages with which a class says itself how it is written (kernel/json.lua).
+        // Messages with which a class says itself how it is written (kernel/text/json.lua).
         let mut custom = false;
         for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
             stack.field(methods, message);
