@@ -1,6 +1,6 @@
 //! Pieces of Lua code, where their values go, and what is known around the code being compiled.
 
-use crate::elements::html::Context;
+use crate::elements::html::MarkupContext;
 use crate::scope::Variable;
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ pub(crate) struct MarkupTarget {
     /// The variable that holds the buffer, and the function whose variable it is.
     pub(crate) buffer: String,
     pub(crate) owner: Option<usize>,
-    pub(crate) context: Context,
+    pub(crate) context: MarkupContext,
     /// By the rules of XML instead of those of HTML.
     pub(crate) xml: bool,
 }

@@ -8,7 +8,7 @@ use crate::review;
 use crate::scope::{Scope, Variable, assigned, referenced};
 use crate::walk::parameters;
 use runnel_syntax::ast::{ExpressionKind, Program, Statement, StatementKind};
-use runnel_syntax::{Diagnostic, Level, Span};
+use runnel_syntax::{Diagnostic, Severity, Span};
 use std::collections::BTreeSet;
 
 /// Statements of the script that share one Lua function.
@@ -39,7 +39,7 @@ pub fn compile(
             continue;
         }
         generator.diagnostics.extend(review::errors(program, source));
-        if generator.diagnostics.iter().any(|one| one.level == Level::Error) {
+        if generator.diagnostics.iter().any(|one| one.level == Severity::Error) {
             return Err(generator.diagnostics);
         }
         let lua = lines::place(&generator.code);

@@ -17,19 +17,19 @@ use names::Names;
 use runnel_syntax::ast::{
     Block, Class, Expression, ExpressionKind, MemberKind, Program, Statement, StatementKind,
 };
-use runnel_syntax::{Diagnostic, Level};
+use runnel_syntax::{Diagnostic, Severity};
 
 /// What is suspicious in a program that compiles, in the order of its text.
 pub fn warnings(program: &Program, source: &str) -> Vec<Diagnostic> {
     let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Level::Warning);
+    found.retain(|one| one.level == Severity::Warning);
     found
 }
 
 /// What must not compile although every name in it is known.
 pub(crate) fn errors(program: &Program, source: &str) -> Vec<Diagnostic> {
     let mut found = reviewed(program, source);
-    found.retain(|one| one.level == Level::Error);
+    found.retain(|one| one.level == Severity::Error);
     found
 }
 

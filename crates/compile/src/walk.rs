@@ -1,8 +1,8 @@
 //! Walks over the syntax tree.
 
 use runnel_syntax::ast::{
-    Block, Class, Expression, ExpressionKind, MemberKind, Message, Parameter, PathPart, Selector,
-    Statement, StatementKind, TextPart,
+    Block, Class, Expression, ExpressionKind, MemberKind, Parameter, PathPart, Selector,
+    SentMessage, Statement, StatementKind, TextPart,
 };
 
 /// Visits the expressions of statements, not those in blocks inside.
@@ -66,11 +66,11 @@ pub(crate) fn bodies(class: &Class, visit: &mut dyn FnMut(&Block)) {
     }
 }
 
-fn arguments<'a>(message: &'a Message, pending: &mut Vec<&'a Expression>) {
+fn arguments<'a>(message: &'a SentMessage, pending: &mut Vec<&'a Expression>) {
     match message {
-        Message::Unary(_) => {}
-        Message::Binary(_, argument) => pending.push(argument),
-        Message::Keyword(parts) => pending.extend(parts.iter().map(|(_, argument)| argument)),
+        SentMessage::Unary(_) => {}
+        SentMessage::Binary(_, argument) => pending.push(argument),
+        SentMessage::Keyword(parts) => pending.extend(parts.iter().map(|(_, argument)| argument)),
     }
 }
 

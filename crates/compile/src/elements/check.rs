@@ -1,6 +1,6 @@
 //! What can be said about an element literal while compiling: errors, and names that are nearly known.
 
-use crate::elements::element::{Literal, constant};
+use crate::elements::element::{ElementLiteral, constant};
 use crate::elements::html::{self, Attribute};
 use crate::generator::Generator;
 use runnel_syntax::{Diagnostic, Span};
@@ -8,7 +8,7 @@ use runnel_text::distance::nearest;
 
 impl Generator<'_> {
     /// Those that write only their children have no attributes.
-    pub(crate) fn refuse_attributes(&mut self, literal: &Literal<'_>) {
+    pub(crate) fn refuse_attributes(&mut self, literal: &ElementLiteral<'_>) {
         if let Some(pair) = literal.pairs.first() {
             let title = format!("`#{}` has no attributes", literal.tag.text);
             self.error(
@@ -19,7 +19,7 @@ impl Generator<'_> {
     }
 
     /// Errors and warnings about one element of HTML.
-    pub(crate) fn look_at(&mut self, literal: &Literal<'_>) {
+    pub(crate) fn look_at(&mut self, literal: &ElementLiteral<'_>) {
         let tag = &literal.tag.text;
         if let (true, Some(child)) = (html::is_void(tag), literal.children.first()) {
             self.error(

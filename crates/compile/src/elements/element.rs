@@ -9,13 +9,13 @@
 use crate::code::Code;
 use crate::code::MarkupTarget;
 use crate::code::Tail;
-use crate::elements::html::{self, Attribute, Context};
+use crate::elements::html::{self, Attribute, MarkupContext};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};
 use crate::walk::walk;
 use runnel_syntax::ast::{
-    Block, Expression, ExpressionKind, Message, Pair, StatementKind, TextPart, Word,
+    Block, Expression, ExpressionKind, Pair, SentMessage, StatementKind, TextPart, Word,
 };
 use runnel_syntax::{Diagnostic, Span};
 
@@ -23,7 +23,7 @@ use runnel_syntax::{Diagnostic, Span};
 const SHORT: u32 = 2_000;
 
 /// An element literal in its parts.
-pub(crate) struct Literal<'a> {
+pub(crate) struct ElementLiteral<'a> {
     pub(crate) tag: &'a Word,
     pub(crate) pairs: &'a [Pair],
     pub(crate) children: &'a [Expression],
@@ -46,8 +46,9 @@ pub(crate) fn constant(expression: &Expression) -> Option<&str> {
 
 /// `receiver collect: { :one | … }` in its parts.
 fn collected(expression: &Expression) -> Option<(&Expression, &Block)> {
-    let (ExpressionKind::Send { receiver, message: Message::Keyword(parts) }
-    | ExpressionKind::Pipe { left: receiver, message: Message::Keyword(parts) }) = &expression.kind
+    let (ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) }
+    | ExpressionKind::Pipe { left: receiver, message: SentMessage::Keyword(parts) }) =
+        &expression.kind
     else {
         return None;
     };
@@ -97,13 +98,13 @@ fn nature(expression: &Expression) -> (bool, bool) {
 }
 
 impl Generator<'_> {
-    fn literal<'a>(&self, expression: &'a Expression) -> Option<Literal<'a>> {
+    fn literal<'a>(&self, expression: &'a Expression) -> Option<ElementLiteral<'a>> {
         let ExpressionKind::Object { class: tag, pairs, children } = &bare(expression).kind else {
             return None;
         };
         let is_tag = tag.text.starts_with(|first: char| first.is_ascii_lowercase())
             && !self.is_class(&tag.text);
-        is_tag.then(|| Literal {
+        is_tag.then(|| ElementLiteral {
             tag,
             pairs: pairs.as_deref().unwrap_or_default(),
             children: children.as_deref().unwrap_or_default(),
@@ -129,7 +130,7 @@ impl Generator<'_> {
         let place = MarkupTarget {
             buffer: buffer.code.clone(),
             owner: Some(function),
-            context: Context::Text,
+            context: MarkupContext::Text,
             xml: false,
         };
         self.helper("K");
@@ -166,7 +167,7 @@ impl Generator<'_> {
         self.helper("K");
         let outer = std::mem::take(&mut self.markup);
         self.page_at_once(&literal, &client, &media, &mark);
-        let writer = self.writer(None, Context::Text, false, |this, place| {
+        let writer = self.writer(None, MarkupContext::Text, false, |this, place| {
             this.element_into(&literal, place);
             this.flush(place);
         });
@@ -177,13 +178,20 @@ impl Generator<'_> {
 
     /// The page for a client: it needs no function of its own, so that LuaJIT compiles it together
     /// with what is around it.
-    fn page_at_once(&mut self, literal: &Literal<'_>, client: &Variable, media: &str, mark: &str) {
+    fn page_at_once(
+        &mut self,
+        literal: &ElementLiteral<'_>,
+        client: &Variable,
+        media: &str,
+        mark: &str,
+    ) {
         let client = self.variable_code(client);
         let owner = self.functions.last().map(|function| function.id);
         let buffer = self.new_variable("markup", owner.unwrap_or_default());
         let code = buffer.code.clone();
         let local = if code.contains('.') { "" } else { "local " };
-        let place = MarkupTarget { buffer: buffer.code, owner, context: Context::Text, xml: false };
+        let place =
+            MarkupTarget { buffer: buffer.code, owner, context: MarkupContext::Text, xml: false };
         self.code.push_str(&format!("if {client} then {local}{code}={mark}K.beginPage({media}) "));
         self.scoped(Scope::default(), |this| {
             this.count_locals(1);
@@ -199,7 +207,7 @@ impl Generator<'_> {
     fn writer(
         &mut self,
         parameter: Option<&str>,
-        context: Context,
+        context: MarkupContext,
         xml: bool,
         fill: impl FnOnce(&mut Self, &MarkupTarget),
     ) -> String {
@@ -260,23 +268,23 @@ impl Generator<'_> {
 
     /// A value is written according to where it stands.
     pub(crate) fn write_value(&mut self, value: &Code, place: &MarkupTarget) {
-        if value.text == "nil" && place.context == Context::Text {
+        if value.text == "nil" && place.context == MarkupContext::Text {
             return;
         }
         self.flush(place);
         let buffer = self.buffer(place);
         let function = match (place.context, place.xml) {
-            (Context::Text, _) => "child",
-            (Context::Script, _) => "K.scriptData",
-            (Context::Style, _) => "K.styleWord",
+            (MarkupContext::Text, _) => "child",
+            (MarkupContext::Script, _) => "K.scriptData",
+            (MarkupContext::Style, _) => "K.styleWord",
         };
         self.helper(function.split('.').next().unwrap_or("K"));
         self.code.push_str(&format!("{function}({buffer},{}) ", value.text));
     }
 
-    fn element_into(&mut self, literal: &Literal<'_>, place: &MarkupTarget) {
+    fn element_into(&mut self, literal: &ElementLiteral<'_>, place: &MarkupTarget) {
         let tag = literal.tag.text.as_str();
-        let mut inner = MarkupTarget { context: Context::Text, ..place.clone() };
+        let mut inner = MarkupTarget { context: MarkupContext::Text, ..place.clone() };
         if tag == "fragment" || tag == "xml" {
             inner.xml |= tag == "xml";
             self.refuse_attributes(literal);
@@ -285,9 +293,9 @@ impl Generator<'_> {
         if !place.xml {
             self.look_at(literal);
             inner.context = match tag {
-                "script" => Context::Script,
-                "style" => Context::Style,
-                _ => Context::Text,
+                "script" => MarkupContext::Script,
+                "style" => MarkupContext::Style,
+                _ => MarkupContext::Text,
             };
             if tag == "html" {
                 self.markup.push_str("<!DOCTYPE html>");
@@ -314,7 +322,7 @@ impl Generator<'_> {
     fn child(&mut self, expression: &Expression, place: &MarkupTarget) {
         let expression = bare(expression);
         if let Some(literal) = self.literal(expression) {
-            if place.context != Context::Text {
+            if place.context != MarkupContext::Text {
                 self.error(
                     Diagnostic::error(expression.span, "an element cannot stand here", "only text")
                         .hint("write the code of a script or a style as text"),
@@ -332,7 +340,7 @@ impl Generator<'_> {
                 self.constant_text(text, expression.span, place);
             }
             ExpressionKind::Integer(digits)
-                if digits.len() <= 15 && place.context == Context::Text =>
+                if digits.len() <= 15 && place.context == MarkupContext::Text =>
             {
                 let number = digits.parse::<i64>().unwrap_or(0);
                 self.markup.push_str(&number.to_string());
@@ -340,12 +348,14 @@ impl Generator<'_> {
             ExpressionKind::Interpolated(parts) => {
                 self.interpolated_into(parts, expression.span, place)
             }
-            ExpressionKind::Array { class: None, elements } if place.context == Context::Text => {
+            ExpressionKind::Array { class: None, elements }
+                if place.context == MarkupContext::Text =>
+            {
                 elements.iter().for_each(|element| self.child(element, place));
             }
             ExpressionKind::Array { class: Some(class), elements }
                 if class.text == "Raw"
-                    && place.context == Context::Text
+                    && place.context == MarkupContext::Text
                     && !self.classes.contains_key("Raw")
                     && elements.iter().all(|element| constant(element).is_some()) =>
             {
@@ -376,12 +386,12 @@ impl Generator<'_> {
 
     fn constant_text(&mut self, text: &str, span: Span, place: &MarkupTarget) {
         let closes = match place.context {
-            Context::Text => return runnel_text::escape::html_into(text, &mut self.markup),
-            Context::Script => "</script",
-            Context::Style => "</style",
+            MarkupContext::Text => return runnel_text::escape::html_into(text, &mut self.markup),
+            MarkupContext::Script => "</script",
+            MarkupContext::Style => "</style",
         };
         let folded = text.to_ascii_lowercase();
-        let comment = place.context == Context::Script && folded.contains("<!--");
+        let comment = place.context == MarkupContext::Script && folded.contains("<!--");
         if folded.contains(closes) || comment {
             let found = if comment { "<!--" } else { closes };
             self.error(
@@ -400,7 +410,7 @@ impl Generator<'_> {
                     self.flush(place);
                     let code = self.expression(inner);
                     let text = match place.context {
-                        Context::Text => {
+                        MarkupContext::Text => {
                             self.helper("str");
                             Code::call(format!("str({})", code.text))
                         }
@@ -486,7 +496,7 @@ impl Generator<'_> {
             }
             ExpressionKind::Interpolated(parts) if is_settled(parts, kind) => {
                 self.markup.push_str(&format!(" {name}=\""));
-                let text = MarkupTarget { context: Context::Text, ..place.clone() };
+                let text = MarkupTarget { context: MarkupContext::Text, ..place.clone() };
                 self.interpolated_into(parts, pair.value.span, &text);
                 self.markup.push('"');
             }
@@ -539,7 +549,7 @@ fn is_settled(parts: &[TextPart], kind: Attribute) -> bool {
 }
 
 /// The media type of a document of XML, as Lua: `nil` for HTML.
-fn media_type(literal: &Literal<'_>) -> String {
+fn media_type(literal: &ElementLiteral<'_>) -> String {
     if literal.tag.text != "xml" {
         return "nil".into();
     }

@@ -44,7 +44,7 @@ const ATTRIBUTES: &str = "abbr accept accept-charset accesskey action allow allo
 
 /// Where a text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) enum MarkupContext {
     /// Between tags.
     Text,
     /// In a `script`: text of the program is code, values are JSON.

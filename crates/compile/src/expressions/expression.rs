@@ -7,7 +7,7 @@ use crate::code::Code;
 use crate::code::Tail;
 use crate::generator::Generator;
 use crate::lua::names::quoted;
-use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
+use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
 use runnel_text::distance::nearest;
 
@@ -145,18 +145,18 @@ impl Generator<'_> {
 
     fn interpolated(&mut self, parts: &[TextPart]) -> Code {
         let pieces = parts.iter().map(|part| match part {
-            TextPart::Text(text) => Piece::Text(text),
-            TextPart::Expression(expression) => Piece::Value(expression),
+            TextPart::Text(text) => TextPiece::Text(text),
+            TextPart::Expression(expression) => TextPiece::Value(expression),
         });
         self.text_of(pieces.collect())
     }
 
-    fn text_of(&mut self, pieces: Vec<Piece<'_>>) -> Code {
+    fn text_of(&mut self, pieces: Vec<TextPiece<'_>>) -> Code {
         let values: Vec<&Expression> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Value(expression) => Some(*expression),
-                Piece::Text(_) => None,
+                TextPiece::Value(expression) => Some(*expression),
+                TextPiece::Text(_) => None,
             })
             .collect();
         let codes = self.expressions(&values);
@@ -164,8 +164,8 @@ impl Generator<'_> {
         let mut texts = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match piece {
-                Piece::Text(text) => texts.push(quoted(text)),
-                Piece::Value(_) => {
+                TextPiece::Text(text) => texts.push(quoted(text)),
+                TextPiece::Value(_) => {
                     texts.extend(next.next().map(|code| format!("str({})", code.text)));
                 }
             }
@@ -288,7 +288,7 @@ impl Generator<'_> {
         Code::call(format!("{mark}at({},{})", codes[0].text, codes[1].text)).deeper_than(&codes)
     }
 
-    fn cascade(&mut self, receiver: &Expression, messages: &[Message]) -> Code {
+    fn cascade(&mut self, receiver: &Expression, messages: &[SentMessage]) -> Code {
         let target = self.expression(receiver);
         let target = self.keep(target);
         let mut last = Code::constant("nil");
@@ -413,7 +413,7 @@ impl Generator<'_> {
 }
 
 /// A piece of a text that is put together.
-enum Piece<'a> {
+enum TextPiece<'a> {
     Text(&'a str),
     Value(&'a Expression),
 }

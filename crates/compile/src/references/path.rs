@@ -8,7 +8,7 @@ use crate::code::Tail;
 use crate::generator::Generator;
 use crate::lua::names::{field, quoted};
 use crate::scope::Variable;
-use runnel_syntax::ast::{Expression, ExpressionKind, Message, Path, Statement, StatementKind};
+use runnel_syntax::ast::{Expression, ExpressionKind, Path, SentMessage, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Span};
 use runnel_text::distance::nearest;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet
 pub(crate) fn loads_others(statements: &[Statement]) -> bool {
     let mut loads = false;
     crate::walk::walk_statements(statements, &mut |expression| {
-        if let ExpressionKind::Send { message: Message::Unary(word), .. } = &expression.kind {
+        if let ExpressionKind::Send { message: SentMessage::Unary(word), .. } = &expression.kind {
             loads |= word.text == "load";
         }
     });
@@ -73,7 +73,7 @@ impl Generator<'_> {
                 let client = self.client()?;
                 Some(self.read_for(path, Some(&client)))
             }
-            ExpressionKind::Send { receiver, message: Message::Keyword(parts) } => {
+            ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) } => {
                 let [(word, argument)] = &parts[..] else { return None };
                 let is_super =
                     matches!(&receiver.kind, ExpressionKind::Name(name) if name == "super");

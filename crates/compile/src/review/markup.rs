@@ -2,7 +2,7 @@
 
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{
-    Block, Expression, ExpressionKind, Message, Program, PropertyPath, Segment, StatementKind,
+    Block, Expression, ExpressionKind, Program, PropertyPath, Segment, SentMessage, StatementKind,
     TextPart,
 };
 
@@ -61,7 +61,7 @@ fn leftmost(mut value: &Expression) -> &Expression {
     loop {
         value = match &value.kind {
             ExpressionKind::Parenthesized(inner) => inner,
-            ExpressionKind::Send { receiver, message: Message::Binary(word, _) }
+            ExpressionKind::Send { receiver, message: SentMessage::Binary(word, _) }
                 if matches!(word.text.as_str(), "," | "+") =>
             {
                 receiver
