@@ -1,45 +1,29 @@
-//! A load generator for HTTP servers that checks every answer.
+//! A load generator for HTTP servers that validates every response.
 //!
-//! - [`Target`], [`Request`] and [`Expected`]: what is asked for, and what has to come back.
-//! - [`Load`]: how often and for how long.
+//! - [`LoadTarget`], [`Request`] and [`Expected`]: the request, and the expected response.
+//! - [`Load`]: rate, connections and duration.
 //! - [`run`] measures one server, [`sweep`] one server at rising rates, [`compare`] several in turn.
-//! - [`Figures`], [`Swept`] and [`Compared`] are what comes of it, as text, JSON and pictures.
+//! - [`Figures`], [`Swept`] and [`Compared`] are the results, as text, JSON and pictures.
 //!
-//! Every thread has one `mio` poll, its own connections and its own counters: between threads there
-//! is nothing to wait for, and a request allocates nothing.
+//! Every thread has one `mio` poll, its own connections and its own counters: threads share no
+//! locks, and a request allocates nothing.
 //!
-//! Reading order: `plan` (what can be asked for), `response` (where an answer ends), `worker` (one
-//! thread), `run` (all of them).
+//! Reading order: `load::plan` (the settings), `client::response` (parsing), `load::worker` (one
+//! thread), `load::run` (all threads).
 
-mod chart;
-mod compare;
-mod connection;
-mod cpu;
-mod curve;
-mod figures;
-mod files;
-mod first;
-mod plan;
-mod response;
-mod run;
-mod schedule;
-mod secure;
-mod sweep;
-mod tally;
-mod target;
-mod text;
-mod timer;
-mod worker;
+mod client;
+mod load;
+mod report;
 
-pub use compare::{Compared, MOST_ROUNDS, compare};
-pub use curve::latency_svg;
-pub use figures::Figures;
-pub use plan::{
-    Body, Expected, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Length, Load, MOST_CONNECTIONS,
-    MOST_THREADS, Pace, Request, Span,
+pub use client::tls::Trust;
+pub use load::counts::RequestFailure;
+pub use load::plan::{
+    Expected, ExpectedBody, ExpectedLength, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Load,
+    LoadSpan, MOST_CONNECTIONS, MOST_THREADS, Pace, Request,
 };
-pub use run::{Control, Job, Trouble, run};
-pub use secure::Trust;
-pub use sweep::{MOST_RATES, Rates, Swept, sweep};
-pub use tally::Failure;
-pub use target::Target;
+pub use load::run::{Control, MeasureError, Measurement, run};
+pub use load::target::LoadTarget;
+pub use report::compare::{Compared, MOST_ROUNDS, compare};
+pub use report::curve::latency_svg;
+pub use report::figures::Figures;
+pub use report::sweep::{MOST_RATES, Rates, Swept, sweep};

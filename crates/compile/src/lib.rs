@@ -7,27 +7,23 @@
 //! `control` (messages that become Lua's own control structures), `class`, `query`, `path`,
 //! `element` (pages), `review` (what runs and is probably not meant).
 
+mod chunk;
 mod class;
-mod control;
-mod element;
-mod element_check;
-mod element_class;
-mod expression;
+mod code;
+mod compile;
+mod elements;
+mod expressions;
 mod generator;
-mod html;
-mod lines;
-mod literal;
-mod message;
-mod names;
-mod nesting;
-mod path;
-mod query;
+mod lua;
+mod references;
 mod review;
 mod scope;
-mod segment;
 mod shadow;
 mod statement;
+mod walk;
 
-pub use generator::{Chunk, Known, compile};
-pub use names::{distance, field, nearest};
+pub use chunk::{Chunk, Known};
+pub use compile::compile;
+pub use lua::names::field;
 pub use review::warnings;
+pub use runnel_text::distance::{edit_distance, nearest};

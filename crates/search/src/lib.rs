@@ -1,19 +1,21 @@
 //! Combinatorial search: a query is read in every way that the categories of documents allow, and
 //! the answer lists these interpretations with their counts, best first.
 //!
-//! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
+//! An [`SearchIndex`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
 //! query apart, finds the categories that know each word, and forms every combination: "alan p" can
 //! be a title word and an author, an author and a title word, two title words. Each interpretation
 //! has a score, the number of its documents, and as many of their identifiers as were asked for. A
 //! [`Collection`] keeps the documents beside their index, a [`SearchStore`] makes it a store.
 //!
 //! ```
-//! use runnel_search::{Category, Document, Index, IndexConfig, Request, Search, SearchConfig};
+//! use runnel_search::{
+//!     Category, Document, IndexConfig, Request, Search, SearchConfig, SearchIndex,
+//! };
 //!
 //! let config = IndexConfig::new("books")
 //!     .category(Category::new("title"))
 //!     .category(Category::new("author"));
-//! let mut index = Index::new(config)?;
+//! let mut index = SearchIndex::new(config)?;
 //! index.add(&Document::new(1).with("title", "Alan Turing").with("author", "Hodges"));
 //! index.add(&Document::new(2).with("title", "Emma").with("author", "Alan Smith"));
 //! let search = Search::over(index, SearchConfig::new())?;
@@ -39,7 +41,7 @@
 //! | `"two words"` | next to each other, where [`SearchConfig::phrases`] says so |
 //!
 //! The last word is partial unless it is marked, the others are exact. There are no parentheses.
-//! A [`Filter`] on the [`Attribute`]s of documents and an [`Order`] come with the [`Request`].
+//! A [`SearchFilter`] on the [`Attribute`]s of documents and an [`DocumentOrder`] come with the [`Request`].
 //!
 //! # Where it follows the original, and where not
 //!
@@ -59,100 +61,49 @@
 //! Everything is bounded: the constants of this crate say by how much.
 
 mod answer;
-mod attributes;
-mod bits;
-mod bundle;
-mod category;
-mod charset;
 mod collection;
-mod combine;
-mod counts;
-mod dates;
 mod definition;
-mod digits;
-mod distance;
-mod document;
-mod documents;
-mod double_metaphone;
 mod durable;
 mod error;
-mod facets;
-mod filter;
-mod flat;
-mod grid;
-mod highlight;
-mod id;
+mod format;
 mod index;
-mod interpret;
-mod intersect;
-mod json;
-mod language;
 mod limits;
-mod loader;
-mod metaphone;
-mod number;
-mod order;
-mod page;
-mod partial;
-mod pattern;
-mod pending;
-mod phrase;
-mod pieces;
-mod posting;
-mod preferences;
 mod query;
-mod record;
-mod records;
-mod restrict;
-mod scripts;
+mod request;
 mod search;
-mod similarity;
 mod site;
-mod soundex;
-mod stem;
-mod stop_words;
 mod store;
-mod substitute;
-mod succession;
-mod suggest;
-mod synonyms;
-mod texts;
-mod tokenizer;
-mod typos;
-mod weight;
-mod words;
-mod words_index;
-mod words_of;
-mod work;
+mod text;
 
-pub use answer::{Allocation, Answer, Chosen};
-pub use attributes::{Attribute, AttributeType};
-pub use category::Category;
-pub use collection::{Collection, Definition};
+pub use answer::document_order::DocumentOrder;
+pub use answer::highlight::{Highlighter, Markers};
+pub use answer::search_answer::{Allocation, InterpretedWord, SearchAnswer};
+pub use collection::document::{Document, DocumentField};
+pub use collection::id::{Id, KeyFormat, leading_integer};
+pub use collection::loader::{LoadProgress, Loader};
+pub use collection::pending_write::PendingWrite;
+pub use collection::{Collection, CollectionDefinition};
 pub use definition::{CLASS, SearchDefinition, SearchesDefinition};
-pub use document::{Document, Field};
 pub use durable::{MAX_WAITING_BYTES, MIN_LOG_BYTES};
 pub use error::{ConfigError, RequestError};
-pub use filter::Filter;
-pub use grid::Grid;
-pub use highlight::{Highlighter, Markers};
-pub use id::{Id, KeyFormat, leading_integer};
-pub use index::{Fidelity, Index, IndexConfig};
-pub use language::Language;
+pub use format::number::Score;
+pub use index::attributes::{Attribute, AttributeType};
+pub use index::category::Category;
+pub use index::grid::Grid;
+pub use index::partial::{PartFunction, Partial};
+pub use index::search_index::{Fidelity, IndexConfig, SearchIndex};
+pub use index::similarity::Similarity;
+pub use index::weight::{Weight, WeightFunction};
 pub use limits::*;
-pub use loader::{Loader, Progress};
-pub use number::Number;
-pub use order::Order;
-pub use partial::{PartFunction, Partial};
-pub use pattern::Pattern;
-pub use pending::Pending;
-pub use preferences::Boost;
-pub use search::{Compare, Request, Search, SearchConfig, SharedIndex};
-pub use similarity::Similarity;
+pub use query::filter::SearchFilter;
+pub use query::preferences::Boost;
+pub use query::synonyms::Synonyms;
+pub use request::{Compare, Request};
+pub use search::{Search, SearchConfig, SharedIndex};
 pub use site::*;
-pub use stem::Stemmer;
 pub use store::*;
-pub use substitute::Substitution;
-pub use synonyms::Synonyms;
-pub use tokenizer::{RejectFunction, Rejection, SplitFunction, Splitter, Tokenizer};
-pub use weight::{Weight, WeightFunction};
+pub use text::language::Language;
+pub use text::pattern::Pattern;
+pub use text::stemmer::Stemmer;
+pub use text::substitution::Substitution;
+pub use text::tokenizer::{RejectFunction, Rejection, SplitFunction, Splitter, Tokenizer};

@@ -1,9 +1,8 @@
 //! What clients get: files through handlers, forms with files, and errors without the inside.
 
-
-use std::process::Command;
 use crate::support::http::{self, Reply};
 use crate::support::{Folder, Server, note};
+use std::process::Command;
 
 const SITE: &str = "\
 scheme Site {

@@ -2,9 +2,9 @@
 
 use crate::support;
 
-use serde_json::{Value, json};
 use crate::support::browser::Browser;
 use crate::support::{Folder, Process, eventually, eventually_or, examples, free_port, runnel};
+use serde_json::{Value, json};
 
 /// The titles in the list, in order, with `x` before those that are ticked.
 fn list(browser: &Browser) -> Value {

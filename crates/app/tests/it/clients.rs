@@ -2,8 +2,8 @@
 
 use crate::support;
 
-use std::process::Command;
 use crate::support::Server;
+use std::process::Command;
 
 const SITE: &str = "scheme Site {\n\
      \x20   /hi { get { 'Hello!' } }\n\

@@ -2,9 +2,9 @@
 
 use crate::support;
 
+use crate::support::{Folder, Outcome, examples, program, run, run_with, runnel, runnel_with};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use crate::support::{Folder, Outcome, examples, program, run, run_with, runnel, runnel_with};
 
 /// A text that a program printed, as its lines.
 fn lines(outcome: &Outcome) -> Vec<&str> {

@@ -1,8 +1,7 @@
 //! What clients can write: content that obeys a class, and no field that is not theirs.
 
-
-use serde_json::json;
 use crate::support::{Server, http};
+use serde_json::json;
 
 /// Notes without a converter, and every way from a request to a row. `author` is the program's.
 const NOTES: &str = "\

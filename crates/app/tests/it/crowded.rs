@@ -1,13 +1,12 @@
 //! More clients than there is room for: connections, and file descriptors.
 
-
+use crate::support::http::Connection;
+use crate::support::{Folder, Process, eventually, free_port, note, runnel};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use crate::support::http::Connection;
-use crate::support::{Folder, Process, eventually, free_port, note, runnel};
 
 const SITE: &str = "scheme Site {\n\
     \x20   /hi { get { 'hi' } }\n\

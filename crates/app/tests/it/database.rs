@@ -1,11 +1,10 @@
 //! Databases seen from outside: what a client of a scheme of the program is told, and programs
 //! that insert many rows.
 
-
-use serde_json::json;
-use std::thread;
 use crate::support::http::{self, Reply, get};
 use crate::support::{Folder, Process, examples, free_port, run, runnel};
+use serde_json::json;
+use std::thread;
 
 /// A program whose handlers answer rows, over a database in the folder it runs in.
 const NOTES: &str = "\

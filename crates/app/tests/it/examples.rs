@@ -2,9 +2,9 @@
 
 use crate::support;
 
+use crate::support::{Folder, Process, examples, free_port, http, run_with, runnel};
 use std::collections::BTreeSet;
 use std::process::Stdio;
-use crate::support::{Folder, Process, examples, free_port, http, run_with, runnel};
 
 /// The arguments and the standard input of programs that want some. What a program says is in
 /// `expected/NAME.out`.

@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use crate::support::Server;
 use crate::support::http::Connection;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 /// Clients whose requests compute.
 const BUSY: usize = 10;

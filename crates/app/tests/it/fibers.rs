@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use std::thread;
-use std::time::Duration;
 use crate::support::http::Connection;
 use crate::support::{Server, eventually};
+use std::thread;
+use std::time::Duration;
 
 #[test]
 fn a_verb_that_takes_more_than_its_time_keeps_what_it_waits_for() {

@@ -2,9 +2,9 @@
 
 use crate::support;
 
-use std::time::{Duration, Instant};
 use crate::support::http::{self, Connection};
 use crate::support::{Folder, Process, Server, eventually, free_port, note, runnel};
+use std::time::{Duration, Instant};
 
 /// Requests of the measurement beside a loop without end.
 const BESIDE: usize = 50;

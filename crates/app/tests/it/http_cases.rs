@@ -1,10 +1,9 @@
 //! The raw HTTP cases, where they lie beside the project, against the example that plays their
 //! fixture: every one, in strict mode. `RUNNEL_HTTP_CASES` names another file of cases.
 
-
+use crate::support::{Folder, Process, examples, free_port, runnel};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use crate::support::{Folder, Process, examples, free_port, runnel};
 
 #[test]
 fn the_fixture_answers_every_case() {

@@ -1,6 +1,5 @@
 //! The web as a store: programs that read and write what another program serves.
 
-
 use crate::support::{Folder, Outcome, Server, free_port, run, runnel};
 
 /// What the programs of these tests talk to.

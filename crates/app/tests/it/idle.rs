@@ -1,10 +1,9 @@
 //! Many connections that do nothing: what each of them costs.
 
-
+use crate::support::{Server, eventually_or, note};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use crate::support::{Server, eventually_or, note};
 
 /// How many connections of each kind; `RUNNEL_CONNECTIONS` says otherwise.
 fn count() -> usize {

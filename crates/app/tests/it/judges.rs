@@ -1,12 +1,11 @@
 //! The programs of `tests/programs` before judges that others wrote: RealWorld's collection of requests,
 //! Todo-Backend's specification and TechEmpower's rules, where these lie beside the project.
 
-
+use crate::support::http::send;
+use crate::support::{Folder, Process, free_port, note, run, runnel, skip};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use crate::support::http::send;
-use crate::support::{Folder, Process, free_port, note, run, runnel, skip};
 
 const PROGRAMS: [&str; 3] = ["realworld.st", "techempower.st", "todo-backend.st"];
 

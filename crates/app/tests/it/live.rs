@@ -1,10 +1,9 @@
 //! What goes on: sockets, events and written content of a program, until somebody ends them.
 
-
+use crate::support::{Server, eventually, http};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use crate::support::{Server, eventually, http};
 
 /// A client of a WebSocket that knows short frames only.
 struct Client(TcpStream);

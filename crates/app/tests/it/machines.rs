@@ -1,10 +1,9 @@
 //! Several machines that share a database, a cache or a bus: what one does, the other hears of.
 //! The machines are processes here; they share nothing but the server between them.
 
-
-use runnel_scratch::{Server, Service};
 use crate::support::http::{get, send};
 use crate::support::{Folder, Process, eventually, examples, free_port, runnel};
+use runnel_scratch::{Server, Service};
 
 /// A machine with a program.
 struct Machine {

@@ -38,7 +38,7 @@ mod sockets;
 mod spec;
 mod stopping;
 mod supervise;
+mod support;
 mod tasks;
 mod websocket_load;
 mod workers;
-mod support;

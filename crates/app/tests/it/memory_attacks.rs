@@ -1,12 +1,11 @@
 //! Requests that want more memory than there is: each gets an answer, the others are served, and the
 //! memory comes back. `RUNNEL_ATTACK=full` makes the bodies as large as a server takes by default.
 
-
+use crate::support::http::Connection;
+use crate::support::{Server, eventually_or, note, runnel_with};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use crate::support::http::Connection;
-use crate::support::{Server, eventually_or, note, runnel_with};
 
 const MEBIBYTE: u64 = 1 << 20;
 /// What a good client may wait at most: far below what one native call took that was not sliced.

@@ -3,10 +3,10 @@
 
 use crate::support;
 
-use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 use crate::support::Server;
 use crate::support::http::Connection;
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 /// What a short request may wait for beside a large operation in a debug build, or half of the time
 /// that the operation takes where the machine is busy. It was most of that time, several seconds.

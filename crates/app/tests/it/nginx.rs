@@ -2,12 +2,12 @@
 
 use crate::support;
 
+use crate::support::http::{Connection, Reply};
+use crate::support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
-use crate::support::http::{Connection, Reply};
-use crate::support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
 
 /// The configuration as the page has it, with a port, places and files of ours.
 fn configuration(folder: &Folder, port: u16, upstream: u16, socket: &Path) -> String {

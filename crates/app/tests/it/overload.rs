@@ -1,13 +1,12 @@
 //! A server under bad clients: the good ones are answered, and afterwards nothing is left behind.
 
-
+use crate::support::http::Connection;
+use crate::support::{Server, eventually_or};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use crate::support::http::Connection;
-use crate::support::{Server, eventually_or};
 
 /// How long the bad clients go on; RUNNEL_OVERLOAD_SECONDS says otherwise.
 fn lasting() -> Duration {

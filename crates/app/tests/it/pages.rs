@@ -2,11 +2,11 @@
 
 use crate::support;
 
+use crate::support::http::Connection;
+use crate::support::{Folder, Server, run_with, runnel};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use crate::support::http::Connection;
-use crate::support::{Folder, Server, run_with, runnel};
 
 const SITE: &str = "\
 scheme Site {

@@ -1,6 +1,5 @@
 //! Values of requests in references: what a client sends stays one segment, one argument, one host.
 
-
 use crate::support::{Server, free_port, program};
 
 const SITE: &str = "\

@@ -1,6 +1,5 @@
 //! `runnel run --watch`: changes are served, errors are shown, the old program goes on meanwhile.
 
-
 use crate::support::http::{Connection, Reply};
 use crate::support::{Folder, Process, eventually, free_port, runnel};
 

@@ -1,10 +1,9 @@
 //! Input of every bad kind: a clear error, and the process lives.
 
-
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use crate::support::http::send;
 use crate::support::{Folder, Outcome, PATIENCE, Server, program, run, runnel};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 
 /// A program that does not compile or ends with an error: one message that says why, in time.
 fn fails(outcome: &Outcome, status: i32, why: &str) {

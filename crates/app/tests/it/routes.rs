@@ -1,6 +1,5 @@
 //! `runnel routes`: which paths a program serves, and where they stand.
 
-
 use crate::support::{Folder, free_port, runnel_with};
 
 #[test]

@@ -3,10 +3,10 @@
 
 use crate::support;
 
-use serde_json::Value;
-use std::path::{Path, PathBuf};
 use crate::support::http::Connection;
 use crate::support::{Process, Server, eventually, examples, free_port, runnel};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// The folder with recorded cases, which lies outside of the project.
 fn recorded() -> Option<PathBuf> {

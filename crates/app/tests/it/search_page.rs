@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use serde_json::{Value, json};
-use std::path::Path;
 use crate::support::browser::Browser;
 use crate::support::{Folder, Process, eventually_or, examples, free_port, http, runnel};
+use serde_json::{Value, json};
+use std::path::Path;
 
 /// 30 books with Alan in the title, and 20 by an Alan, 5 of which are both.
 const PROGRAM: &str = r#"#-serve

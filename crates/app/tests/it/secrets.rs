@@ -1,6 +1,5 @@
 //! Secrets in real processes: passwords are hashed beside the event loop, random numbers differ.
 
-
 use crate::support::program;
 
 #[test]

@@ -2,9 +2,9 @@
 
 use crate::support;
 
+use crate::support::{Folder, Process, eventually, free_port, http, run, runnel, terminal};
 use std::path::Path;
 use std::process::Stdio;
-use crate::support::{Folder, Process, eventually, free_port, http, run, runnel, terminal};
 
 /// The script as it was published, with its port.
 const SCRIPT: &str = "\

@@ -2,12 +2,12 @@
 
 use crate::support;
 
+use crate::support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use crate::support::{Folder, PATIENCE, Process, eventually, free_port, runnel};
 
 fn text(socket: &Path, answer: &str) -> String {
     format!(

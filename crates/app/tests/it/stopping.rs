@@ -1,12 +1,11 @@
 //! SIGTERM and SIGINT: a server drains, so that no client loses a request.
 
-
-use std::io::{ErrorKind, Read};
-use std::net::TcpStream;
-use std::time::{Duration, Instant};
 use crate::support::http::Connection;
 use crate::support::load::{Client, Load};
 use crate::support::{Folder, Process, eventually, free_port, note, runnel};
+use std::io::{ErrorKind, Read};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// How often each way of running a program is stopped under load; `RUNNEL_RESTARTS` says otherwise.
 fn rounds() -> usize {

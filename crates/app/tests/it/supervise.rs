@@ -2,11 +2,11 @@
 
 use crate::support;
 
-use std::io::Result;
-use std::time::{Duration, Instant};
 use crate::support::http::Connection;
 use crate::support::load::{Client, Load};
 use crate::support::{Folder, Process, eventually, free_port, runnel};
+use std::io::Result;
+use std::time::{Duration, Instant};
 
 fn text(version: usize, port: u16) -> String {
     format!(

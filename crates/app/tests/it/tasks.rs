@@ -1,13 +1,12 @@
 //! The tasks backend of the examples: every verb over HTTP, kept in SQLite.
 
-
+use crate::support::http::{Connection, Reply, get, send};
+use crate::support::{Folder, Process, eventually, examples, free_port, run, runnel};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
-use crate::support::http::{Connection, Reply, get, send};
-use crate::support::{Folder, Process, eventually, examples, free_port, run, runnel};
 
 fn command(port: u16, database: &Path) -> Command {
     let mut command = runnel();

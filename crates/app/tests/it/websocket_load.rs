@@ -2,11 +2,11 @@
 
 use crate::support;
 
+use crate::support::{Server, eventually_or};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use crate::support::{Server, eventually_or};
 
 /// Idle connections that are opened.
 const IDLE: u64 = 1000;

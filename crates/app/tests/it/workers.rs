@@ -1,7 +1,6 @@
 //! Workers: connections are spread evenly, what native stores keep is shared, one that fails ends
 //! the process.
 
-
 use crate::support::http::Connection;
 use crate::support::{Folder, Process, eventually, free_port, runnel};
 

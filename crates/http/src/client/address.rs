@@ -1,19 +1,19 @@
 //! References as URLs, and redirects resolved against them (RFC 3986 section 5).
 
-use crate::target::{escape_path, plain_path, remove_dot_segments};
+use crate::protocol::target::{escape_path, plain_path, remove_dot_segments};
 use bytes::Bytes;
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Error, Kind, Reference, Result};
 
-/// What is escaped in a query; an escape that stands in it already stays.
+/// Characters escaped in a query; an existing escape stays.
 const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>');
 
-/// What a URL has beside the parts of a reference: a colon and two slashes, a slash, a question mark.
+/// Bytes of a URL beyond the parts of a reference: `://`, a slash, a question mark.
 const SPARE: usize = 5;
 
 /// The URL of a reference.
-pub(super) fn target(reference: &Reference) -> Result<Uri> {
+pub(crate) fn target(reference: &Reference) -> Result<Uri> {
     let scheme = match reference.scheme() {
         None | Some("http") => "http",
         Some("https") => "https",
@@ -49,7 +49,7 @@ pub(super) fn target(reference: &Reference) -> Result<Uri> {
     }
 }
 
-/// Whether a byte of a path is what it is in a URL as well, as all are of most paths.
+/// Whether a byte of a path needs no escaping. Most paths consist of such bytes.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'-' | b'.' | b'_' | b'~')
 }
@@ -59,7 +59,7 @@ fn invalid<T>(message: &str) -> Result<T> {
 }
 
 /// A URL as a reference.
-pub(super) fn reference(uri: &Uri) -> Option<Reference> {
+pub(crate) fn reference(uri: &Uri) -> Option<Reference> {
     let path = plain_path(uri.path()).unwrap_or_else(|| uri.path().to_string());
     let reference = Reference::from_path(format!("//{}{path}", uri.authority()?))
         .with_scheme(uri.scheme_str()?);
@@ -69,8 +69,8 @@ pub(super) fn reference(uri: &Uri) -> Option<Reference> {
     })
 }
 
-/// Where a `Location` leads, seen from the URL that answered it.
-pub(super) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
+/// The target of a `Location`, resolved against the URL of the request.
+pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or_default();
     let scheme = base.scheme_str()?;
     let authority = base.authority()?;
@@ -103,8 +103,8 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// Whether two URLs are of one origin: the same scheme, host and port.
-pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
+/// Whether two URLs have the same origin: scheme, host and port.
+pub(crate) fn same_origin(one: &Uri, other: &Uri) -> bool {
     let port = |uri: &Uri| {
         uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
     };

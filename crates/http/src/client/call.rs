@@ -1,77 +1,81 @@
-//! One verb on its way: connections, time limits, redirects, and the second attempt.
+//! One verb as requests: connection, timeouts, redirects, and the retry after a closed connection.
 
-use super::answer_head::AnswerHead;
-use super::dial::Dial;
-use super::failure::Failure;
-use super::hosts::{Host, Hosts};
-use super::incoming::Reception;
-use super::outgoing::{Feed, Outgoing, Payload};
-use super::request_head::RequestHead;
-use super::round_trip::RoundTrip;
-use super::{ClientOptions, address, fault};
+use crate::client::connection::dial::Connector;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::RoundTripFailure;
+use crate::client::hosts::{Host, Hosts};
+use crate::client::options::ClientOptions;
+use crate::client::outgoing::{OutgoingContent, RequestPayload, StreamProgress};
+use crate::client::{address, fault};
+use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use runnel_store::{Calling, Count, Error, Exchange, Kind, Reference, Result, SlotLimits, Verb};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Headers that only the host for which they were meant may see.
+/// Bytes of an unwanted response body that are drained so that the connection can be reused.
+const DISCARDED: usize = 64 * 1024;
+/// Timeout of that drain.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+
+/// Headers that are removed before a redirect to another origin.
 const SECRET: [HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
-/// The connections of one client.
-pub(super) struct Wire {
-    dial: Dial,
+/// The connections and options of one client.
+pub(crate) struct HttpClient {
+    dial: Connector,
     hosts: Hosts,
-    pub(super) options: ClientOptions,
+    pub(crate) options: ClientOptions,
 }
 
-impl Wire {
-    pub(super) fn new(options: ClientOptions) -> Self {
-        let dial = Dial::new(options.socket.as_deref(), options.connect_time);
+impl HttpClient {
+    pub(crate) fn new(options: ClientOptions) -> Self {
+        let dial = Connector::new(options.socket.as_deref(), options.connect_time);
         let limits =
             SlotLimits { slots: options.connections, waiting: options.waiting, wait: options.wait };
         let hosts = Hosts::new(limits, options.idle_connections, options.socket.as_deref());
-        Wire { dial, hosts, options }
+        HttpClient { dial, hosts, options }
     }
 }
 
-/// What came, and the rest of it.
-type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
+/// The head of a response, and the round trip that reads its body.
+pub(crate) type Answered = (ReceivedHead, Box<RoundTrip<RequestPayload>>);
 
 /// One verb.
-pub(super) struct Call {
-    pub(super) wire: Rc<Wire>,
-    pub(super) method: Method,
-    pub(super) target: Uri,
-    pub(super) headers: Rc<HeaderMap>,
-    /// What goes out; nothing when the answer has come.
-    pub(super) body: Outgoing,
-    pub(super) deadline: Option<Instant>,
-    /// Whether it has a condition: then doing it twice is not the same as once.
-    pub(super) conditional: bool,
-    /// The request for which this is done: its trace goes on in the other server.
-    pub(super) followed: Option<Rc<dyn Exchange>>,
-    pub(super) verb: Verb,
-    pub(super) reference: Reference,
+pub(crate) struct VerbCall {
+    pub(crate) client: Rc<HttpClient>,
+    pub(crate) method: Method,
+    pub(crate) target: Uri,
+    pub(crate) headers: Rc<HeaderMap>,
+    /// The content to send; empty once the response head has arrived.
+    pub(crate) body: OutgoingContent,
+    pub(crate) deadline: Option<Instant>,
+    /// Whether the verb has a condition: repeating it is then not idempotent.
+    pub(crate) conditional: bool,
+    /// The request that caused this call: its trace continues in the other server.
+    pub(crate) followed: Option<Rc<dyn Exchange>>,
+    pub(crate) verb: Verb,
+    pub(crate) reference: Reference,
 }
 
-impl Call {
-    /// Sends the request and follows redirects, up to an answer of another kind.
-    pub(super) async fn send(mut self: Box<Self>) -> Result<Reception> {
+impl VerbCall {
+    /// Sends the request and follows redirects, up to a response that is no redirect.
+    pub(crate) async fn send(&mut self) -> Result<Answered> {
         let calling = self.begin_trace();
         let result = self.follow().await;
         if let Some(calling) = calling {
             calling.ended(result.as_ref().map(|(head, _)| head.status.as_u16()));
         }
-        match result {
-            Ok((head, trip)) => Ok(Reception { call: self, head, trip }),
-            Err(error) => Err(error.on(self.verb, &self.reference)),
-        }
+        result.map_err(|error| error.on(self.verb, &self.reference))
     }
 
-    /// Tells whoever follows the request of this call, which carries its place in the trace.
+    /// Starts a span of the causing request's trace; the headers carry it to the other server.
     fn begin_trace(&mut self) -> Option<Box<dyn Calling>> {
         let target = &self.target;
         let host = target.authority().map_or("", |authority| authority.as_str());
@@ -88,12 +92,12 @@ impl Call {
     }
 
     async fn follow(&mut self) -> Result<Answered> {
-        for _ in 0..=self.wire.options.redirects {
+        for _ in 0..=self.client.options.redirects {
             let (head, trip) = self.attempts().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
-            super::incoming::discard(trip).await;
+            discard(trip).await;
             if !address::same_origin(&self.target, &next) {
-                if self.wire.options.socket.is_some() {
+                if self.client.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";
                     return Err(Error::new(Kind::Failed, message));
                 }
@@ -105,13 +109,13 @@ impl Call {
         }
         Err(Error::new(
             Kind::Failed,
-            format!("there are more than {} redirects", self.wire.options.redirects),
+            format!("there are more than {} redirects", self.client.options.redirects),
         ))
     }
 
-    /// Sends the request, once it is its turn.
+    /// Sends the request as soon as the host has a free slot.
     async fn attempts(&mut self) -> Result<Answered> {
-        let Some(host) = self.wire.hosts.of(&self.target) else {
+        let Some(host) = self.client.hosts.of(&self.target) else {
             return Err(Error::new(Kind::Invalid, "the address names no host"));
         };
         let slot = host.slots.take(self.deadline).await.map_err(|none| {
@@ -128,8 +132,8 @@ impl Call {
         Ok((head, trip))
     }
 
-    /// Sends the request; once more, and not again, where one that may be repeated (RFC 9110 section
-    /// 9.2.2) met a connection that died, kept or new. A stream cannot be sent again.
+    /// Sends the request, and retries once when an idempotent one (RFC 9110 section 9.2.2) meets a
+    /// closed connection, pooled or new. A stream cannot be sent twice.
     async fn answered(&mut self, host: &Host) -> Result<Answered> {
         let mut is_first = true;
         loop {
@@ -157,33 +161,33 @@ impl Call {
 
     fn may_repeat(&self) -> bool {
         let idempotent = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
-        idempotent && !self.conditional && !matches!(self.body, Outgoing::Spent)
+        idempotent && !self.conditional && !matches!(self.body, OutgoingContent::Spent)
     }
 
     async fn attempt(
         &self,
         host: &Host,
-        payload: Payload,
+        payload: RequestPayload,
         media_type: Option<&HeaderValue>,
-        feed: Option<Rc<Feed>>,
-    ) -> Result<std::result::Result<Answered, Failure>> {
+        feed: Option<Rc<StreamProgress>>,
+    ) -> Result<std::result::Result<Answered, RoundTripFailure>> {
         let (method, target) = (&self.method, &self.target);
         let head = RequestHead { method, target, headers: &self.headers, media_type };
-        let mut answer = pin!(host.send(&self.wire.dial, head, payload));
-        let limit = self.wire.options.answer_time;
+        let mut answer = pin!(host.send(&self.client.dial, head, payload));
+        let limit = self.client.options.answer_time;
         let mut start = Instant::now();
         loop {
             let until = [start.checked_add(limit), self.deadline].into_iter().flatten().min();
             let Some(until) = until else { return Ok(answer.await) };
             match tokio::time::timeout_at(until.into(), answer.as_mut()).await {
                 Ok(Err(failure)) => {
-                    // A stream that failed is its own cause.
+                    // The error of a failed stream takes precedence over that of the connection.
                     let own = feed.and_then(|feed| feed.error.borrow_mut().take());
                     return own.map_or(Ok(Err(failure)), Err);
                 }
                 Ok(Ok(answered)) => return Ok(Ok(answered)),
                 Err(_) => match &feed {
-                    // As long as the content is being sent, the time has not begun.
+                    // The timeout starts when the content has been sent.
                     Some(feed) if feed.last.get() > start && self.is_before_deadline() => {
                         start = feed.last.get();
                     }
@@ -200,8 +204,8 @@ impl Call {
         self.deadline.is_none_or(|deadline| deadline > Instant::now())
     }
 
-    /// Where a redirect leads, with the method that is used there (Fetch standard, section 4.4).
-    fn redirect(&mut self, head: &AnswerHead) -> Result<Option<Uri>> {
+    /// The target of a redirect; also sets the method used there (Fetch standard, section 4.4).
+    fn redirect(&mut self, head: &ReceivedHead) -> Result<Option<Uri>> {
         let status = head.status;
         let becomes_get = match status {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
@@ -216,11 +220,33 @@ impl Call {
             .ok_or_else(|| Error::new(Kind::Failed, "the server redirects to no web address"))?;
         if becomes_get {
             self.method = Method::GET;
-            self.body = Outgoing::Nothing;
-        } else if matches!(self.body, Outgoing::Spent) {
+            self.body = OutgoingContent::Nothing;
+        } else if matches!(self.body, OutgoingContent::Spent) {
             let message = "the server redirects, and a stream cannot be sent a second time";
             return Err(Error::new(Kind::Failed, message));
         }
         Ok(Some(next))
     }
+}
+
+/// Drains a body within limits. Beyond them the connection closes.
+pub(crate) async fn discard(mut trip: Box<RoundTrip<RequestPayload>>) {
+    if !trip.is_over() {
+        start_of(&mut trip, DISCARDED).await;
+    }
+}
+
+/// The first bytes of a body, as many as arrive within [`DISCARD_TIME`].
+pub(crate) async fn start_of(trip: &mut RoundTrip<RequestPayload>, most: usize) -> Bytes {
+    let until = Instant::now() + DISCARD_TIME;
+    let mut start = BytesMut::new();
+    while start.len() < most {
+        let next = poll_fn(|context| trip.poll_piece(context));
+        match tokio::time::timeout_at(until.into(), next).await {
+            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
+            _ => break,
+        }
+    }
+    start.truncate(most);
+    start.freeze()
 }

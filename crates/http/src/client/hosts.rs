@@ -1,12 +1,11 @@
-//! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
-//! of it.
+//! The hosts of a client: connection pool, slots and counters of each.
 
-use super::answer_head::AnswerHead;
-use super::dial::Dial;
-use super::failure::{Cause, Failure};
-use super::pool::Pool;
-use super::request_head::RequestHead;
-use super::round_trip::RoundTrip;
+use crate::client::connection::dial::Connector;
+use crate::client::connection::pool::IdleConnections;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::body::Body;
@@ -18,21 +17,21 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
-/// Hosts that are remembered though nobody talks to them now. Those beyond are forgotten: the next
-/// request to one begins anew.
+/// The most remembered hosts. Beyond, hosts without requests are evicted; the next request starts
+/// anew.
 const REMEMBERED: usize = 1024;
 
-/// The kind under which clients are counted.
+/// The kind of these counters in metrics.
 const KIND: &str = "http";
 
-/// All hosts that a client talks to.
+/// All hosts of a client.
 pub(crate) struct Hosts {
     limits: SlotLimits,
-    /// How many idle connections are kept for each.
+    /// The most idle connections of each host.
     idle: usize,
-    /// Where all connections go, whatever the host.
+    /// The Unix socket for all connections, whatever the host.
     socket: Option<Arc<Host>>,
-    /// Those without TLS, and those with it.
+    /// By authority: without TLS, and with TLS.
     hosts: Mutex<[HashMap<Authority, Arc<Host>>; 2]>,
 }
 
@@ -40,31 +39,30 @@ pub(crate) struct Hosts {
 pub(crate) struct Host {
     pub(crate) slots: Arc<Slots>,
     pub(crate) counters: Arc<Counters>,
-    pool: Arc<Pool>,
+    pool: Arc<IdleConnections>,
 }
 
 impl Host {
     fn new(limits: SlotLimits, idle: usize, place: &str) -> Arc<Self> {
         let counters = Counters::of(KIND, place);
         let slots = Slots::new(limits, counters.clone());
-        Arc::new(Host { slots, counters, pool: Pool::new(idle) })
+        Arc::new(Host { slots, counters, pool: IdleConnections::new(idle) })
     }
 
-    /// Sends a request, on an idle connection where there is one, and answers when the head of the
-    /// answer has come. The content goes out and comes in as whoever waits for it wants it; dropping
-    /// the future or the answer gives the request up.
+    /// Sends a request on an idle or new connection and waits for the head of the response. The
+    /// caller drives both bodies; dropping the future or the response cancels the request.
     ///
     /// # Errors
-    /// There is no answer.
+    /// There was no response.
     pub(crate) async fn send<B>(
         &self,
-        dial: &Dial,
+        dial: &Connector,
         head: RequestHead<'_>,
         body: B,
-    ) -> Result<(AnswerHead, Box<RoundTrip<B>>), Failure>
+    ) -> Result<(ReceivedHead, Box<RoundTrip<B>>), RoundTripFailure>
     where
         B: Body<Data = Bytes>,
-        B::Error: Into<Cause>,
+        B::Error: Into<BoxedError>,
     {
         let idle = poll_fn(|context| Poll::Ready(self.pool.take(context))).await;
         let line = match idle {
@@ -83,7 +81,7 @@ impl Hosts {
         Hosts { limits, idle, socket, hosts: Mutex::default() }
     }
 
-    /// The host of an address; `None` when it names none.
+    /// The host of a URL; `None` when it names none.
     pub(crate) fn of(&self, target: &Uri) -> Option<Arc<Host>> {
         if let Some(socket) = &self.socket {
             return Some(socket.clone());
@@ -104,7 +102,7 @@ impl Hosts {
     }
 }
 
-/// A host and its port, without a user and a password.
+/// The host and port, without credentials.
 fn place(authority: &Authority) -> String {
     match authority.port() {
         Some(port) => format!("{}:{port}", authority.host()),
@@ -116,7 +114,18 @@ fn place(authority: &Authority) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use http_body_util::Full;
+    use hyper::{HeaderMap, Method};
+    use runnel_store::{Count, Level};
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ClientConfig, RootCertStore};
+    use std::net::SocketAddr;
     use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsConnector;
+
+    const LONG: Duration = Duration::from_secs(20);
 
     const LIMITS: SlotLimits = SlotLimits { slots: 1, waiting: 1, wait: Duration::ZERO };
 
@@ -147,5 +156,77 @@ mod tests {
         }
         assert!(hosts.hosts.lock().unwrap()[0].len() <= REMEMBERED + 1);
         assert!(hosts.of(&at("http://first.example/")).unwrap().slots.is_full());
+    }
+
+    /// A TLS server that closes each connection cleanly after `requests` requests, and a connector
+    /// that trusts it.
+    async fn secure_server(requests: usize) -> (SocketAddr, TlsConnector) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+        let certificate = made.cert.der().clone();
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = rustls::ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
+        tokio::task::spawn_local(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut stream = acceptor.accept(stream).await.unwrap();
+                for _ in 0..requests {
+                    assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                    stream.write_all(answer).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+                stream.shutdown().await.unwrap();
+                // The client sends close_notify, too.
+                assert_eq!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            }
+        });
+        (address, TlsConnector::from(Arc::new(client)))
+    }
+
+    #[tokio::test]
+    async fn secure_connections_are_used_again_and_end_in_order() {
+        tokio::task::LocalSet::new().run_until(talk_securely()).await;
+    }
+
+    async fn talk_securely() {
+        let (address, tls) = secure_server(3).await;
+        let dial = Connector { tls: Ok(tls), ..Connector::new(None, LONG) };
+        let limits = SlotLimits { slots: 1, waiting: 0, wait: LONG };
+        let hosts = Hosts::new(limits, 1, None);
+        let target: Uri = format!("https://localhost:{}/x", address.port()).parse().unwrap();
+        let host = hosts.of(&target).unwrap();
+        let headers = HeaderMap::new();
+        for count in 0..6 {
+            let (method, media_type) = (&Method::PUT, None);
+            let head = RequestHead { method, target: &target, headers: &headers, media_type };
+            let sent = host.send(&dial, head, Full::new(Bytes::from_static(b"abc")));
+            let (head, mut trip) = tokio::time::timeout(LONG, sent).await.unwrap().unwrap();
+            assert_eq!(head.status.as_u16(), 200, "{count}");
+            let piece = poll_fn(|context| trip.poll_piece(context)).await;
+            assert_eq!(piece.unwrap().unwrap(), "hello");
+            assert!(trip.is_over());
+            if count % 3 == 2 {
+                while host.counters.level(Level::Open) > 0 {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            }
+        }
+        assert_eq!(host.counters.count(Count::Opened), 2);
     }
 }

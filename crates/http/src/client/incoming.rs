@@ -1,46 +1,48 @@
-//! The answer of a server as content.
+//! The response of a server as content.
 
-use super::answer_head::AnswerHead;
-use super::call::Call;
-use super::failure::Failure;
-use super::outgoing::{Outgoing, Payload};
-use super::paced::{Gap, Paced};
-use super::round_trip::RoundTrip;
-use super::{address, fault};
-use crate::{conditions, media};
+use crate::client::call::{VerbCall, discard, start_of};
+use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::RoundTripFailure;
+use crate::client::outgoing::{OutgoingContent, RequestPayload};
+use crate::client::paced::{BodyFailure, TimedBody};
+use crate::client::{address, fault};
+use crate::protocol::conditions;
+use crate::protocol::media_type;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Outcome, Reference, Result};
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How much of an answer that nobody wants is read, so that the connection can be used again.
-const DISCARDED: usize = 64 * 1024;
-/// How long that may take.
-const DISCARD_TIME: Duration = Duration::from_secs(1);
-/// How much of an error's text is kept for the log.
+/// Bytes of an error response's text that are kept for the log.
 const ERROR_TEXT: usize = 2 * 1024;
 
-/// An answer whose head has come.
-pub(super) struct Reception {
-    pub(super) call: Box<Call>,
-    pub(super) head: AnswerHead,
-    /// The rest of it.
-    pub(super) trip: Box<RoundTrip<Payload>>,
+/// A response whose head has arrived.
+pub(crate) struct ReceivedResponse {
+    pub(crate) call: Box<VerbCall>,
+    pub(crate) head: ReceivedHead,
+    /// Reads its body.
+    pub(crate) trip: Box<RoundTrip<RequestPayload>>,
 }
 
-impl Reception {
-    pub(super) fn status(&self) -> StatusCode {
+impl ReceivedResponse {
+    /// Sends a request and waits for the head of the response.
+    pub(crate) async fn of(mut call: Box<VerbCall>) -> Result<Self> {
+        let (head, trip) = call.send().await?;
+        Ok(ReceivedResponse { call, head, trip })
+    }
+
+    pub(crate) fn status(&self) -> StatusCode {
         self.head.status
     }
 
-    /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
-    /// status is an error.
-    pub(super) async fn accepted(mut self) -> Result<Self> {
+    /// Passes a success on (and 304, which only a caller with a tag gets); every other status is an
+    /// error.
+    pub(crate) async fn accepted(mut self) -> Result<Self> {
         let status = self.status();
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
             return Ok(self);
@@ -51,8 +53,8 @@ impl Reception {
         Err(if text.is_empty() { error } else { error.with_detail(text) })
     }
 
-    /// The outcome of a write: what was created and where, and what the server answers.
-    pub(super) async fn outcome(self) -> Result<Outcome> {
+    /// The outcome of a write: what was created and where, and the content of the response.
+    pub(crate) async fn outcome(self) -> Result<Outcome> {
         let outcome = Outcome::put(self.status() == StatusCode::CREATED);
         let reference = self.location();
         let content = self.content().await?;
@@ -61,7 +63,7 @@ impl Reception {
         Ok(Outcome { reference, entity_tag, content, ..outcome })
     }
 
-    /// Where the answer says that the new thing is.
+    /// The reference in `Location`.
     fn location(&self) -> Option<Reference> {
         let location = self.header(header::LOCATION)?;
         address::reference(&address::resolve(&self.call.target, location)?)
@@ -71,14 +73,14 @@ impl Reception {
         self.head.headers.get(name)?.to_str().ok()
     }
 
-    /// Reads and forgets the rest, so that the connection can be used again.
-    pub(super) async fn discard(self) {
+    /// Drains the body, so that the connection can be reused.
+    pub(crate) async fn discard(self) {
         discard(self.trip).await;
     }
 
-    /// The answer as content: collected when it is small, a stream when it is not.
-    pub(super) async fn content(self) -> Result<Content> {
-        let media_type = self.header(header::CONTENT_TYPE).map(media::named);
+    /// The response as content: collected when small, a stream when large.
+    pub(crate) async fn content(self) -> Result<Content> {
+        let media_type = self.header(header::CONTENT_TYPE).map(media_type::named);
         let entity_tag = self.header(header::ETAG).and_then(conditions::parse_tag);
         let modified = self
             .header(header::LAST_MODIFIED)
@@ -90,10 +92,10 @@ impl Reception {
             StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED => {
                 (Body::Empty, media_type)
             }
-            // Events come when they come.
+            // An event stream has no idle timeout.
             _ if is_endless => (Body::Stream(self.stream(None), None), media_type),
             _ => match self.collected(length).await? {
-                Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type),
+                Collected::Whole(bytes) => media_type::text_or_bytes(bytes, media_type),
                 Collected::Stream(stream) => (Body::Stream(stream, length), media_type),
             },
         };
@@ -101,8 +103,8 @@ impl Reception {
     }
 
     async fn collected(self, length: Option<u64>) -> Result<Collected> {
-        let most = self.call.wire.options.collect;
-        let idle = Some(self.call.wire.options.body_idle);
+        let most = self.call.client.options.collect;
+        let idle = Some(self.call.client.options.body_idle);
         if length.is_some_and(|length| length > most) {
             return Ok(Collected::Stream(self.stream(idle)));
         }
@@ -115,7 +117,7 @@ impl Reception {
                 Some(deadline) => {
                     match tokio::time::timeout_at(deadline.into(), pieces.next()).await {
                         Ok(next) => next,
-                        // However steadily it drips: the caller waits no longer.
+                        // A deadline also ends a steady drip.
                         Err(_) => return Err(pieces.late()),
                     }
                 }
@@ -134,30 +136,30 @@ impl Reception {
         }
     }
 
-    /// The body, piece by piece, with at most so much time between two.
+    /// The body as a stream, with an idle timeout between two pieces.
     fn stream(self, idle: Option<Duration>) -> ByteStream {
         Box::pin(self.pieces(idle))
     }
 
-    fn pieces(mut self, idle: Option<Duration>) -> Pieces {
-        self.call.body = Outgoing::Nothing;
-        Pieces { call: self.call, content: Paced::new(self.trip, idle) }
+    fn pieces(mut self, idle: Option<Duration>) -> ResponsePieces {
+        self.call.body = OutgoingContent::Nothing;
+        ResponsePieces { call: self.call, content: TimedBody::new(self.trip, idle) }
     }
 }
 
-/// The pieces of a body. It ends with its first error.
-struct Pieces {
-    call: Box<Call>,
-    content: Paced<Payload>,
+/// The pieces of a response body. The stream ends with its first error.
+struct ResponsePieces {
+    call: Box<VerbCall>,
+    content: TimedBody<RequestPayload>,
 }
 
-impl Pieces {
+impl ResponsePieces {
     fn late(&self) -> Error {
         let message = fault::too_long(&self.call.target, "send its answer");
         Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
     }
 
-    fn broken_off(&self, failure: &Failure) -> Error {
+    fn broken_off(&self, failure: &RoundTripFailure) -> Error {
         let host = self.call.target.authority().map_or("the server", |host| host.as_str());
         Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
             .with_detail(failure.to_string())
@@ -165,44 +167,22 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
+impl Stream for ResponsePieces {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let piece = ready!(self.content.poll_piece(context));
         Poll::Ready(piece.map(|piece| {
             piece.map_err(|gap| match gap {
-                Gap::Late => self.late(),
-                Gap::Failed(failure) => self.broken_off(&failure),
+                BodyFailure::Late => self.late(),
+                BodyFailure::Failed(failure) => self.broken_off(&failure),
             })
         }))
     }
 }
 
-/// A body that was small enough, or not.
+/// A body that fits into [`crate::ClientOptions::collect`], or a stream.
 enum Collected {
     Whole(Bytes),
     Stream(ByteStream),
-}
-
-/// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(super) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
-    if !trip.is_over() {
-        start_of(&mut trip, DISCARDED).await;
-    }
-}
-
-/// The first bytes of a body, as far as they come in time.
-async fn start_of(trip: &mut RoundTrip<Payload>, most: usize) -> Bytes {
-    let until = Instant::now() + DISCARD_TIME;
-    let mut start = BytesMut::new();
-    while start.len() < most {
-        let next = poll_fn(|context| trip.poll_piece(context));
-        match tokio::time::timeout_at(until.into(), next).await {
-            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
-            _ => break,
-        }
-    }
-    start.truncate(most);
-    start.freeze()
 }

@@ -1,4 +1,4 @@
-//! The body of a request that goes out.
+//! The body of an outgoing request.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -12,82 +12,83 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-/// What goes out with a request.
-pub(super) enum Outgoing {
+/// The content of a request.
+pub(crate) enum OutgoingContent {
     Nothing,
     Content(Content),
-    /// Encoded: can be sent again where a redirect asks for it.
+    /// Encoded content: can be sent again after a redirect.
     Bytes(Bytes, HeaderValue),
-    /// Read to its end by the first attempt.
+    /// A stream that the first attempt has consumed.
     Spent,
 }
 
-/// A body as it is sent.
-pub(super) enum Payload {
+/// The body of one attempt.
+pub(crate) enum RequestPayload {
     Whole(Option<Bytes>),
-    /// A stream with its length, where that is known: the network's pace is its own.
-    Stream(ByteStream, Option<u64>, Rc<Feed>),
+    /// A stream, its length if known, and its progress: the network sets the pace.
+    Stream(ByteStream, Option<u64>, Rc<StreamProgress>),
 }
 
-/// What is known of a stream while the request is under way.
-pub(super) struct Feed {
+/// The progress of a stream while the request is active.
+pub(crate) struct StreamProgress {
     /// When the last piece was taken.
-    pub(super) last: Cell<Instant>,
-    /// Why the stream failed, where it did.
-    pub(super) error: RefCell<Option<Error>>,
+    pub(crate) last: Cell<Instant>,
+    /// The error of the stream.
+    pub(crate) error: RefCell<Option<Error>>,
 }
 
-impl Outgoing {
-    /// The payload of the next attempt with its media type; what remains in place is for another
+impl OutgoingContent {
+    /// The payload of the next attempt and its media type. What stays in place serves another
     /// attempt.
-    pub(super) async fn payload(
+    pub(crate) async fn payload(
         &mut self,
-    ) -> Result<(Payload, Option<HeaderValue>, Option<Rc<Feed>>)> {
-        let content = match std::mem::replace(self, Outgoing::Spent) {
-            Outgoing::Content(content) => content,
-            Outgoing::Bytes(bytes, kind) => {
-                *self = Outgoing::Bytes(bytes.clone(), kind.clone());
-                return Ok((Payload::Whole(Some(bytes)), Some(kind), None));
+    ) -> Result<(RequestPayload, Option<HeaderValue>, Option<Rc<StreamProgress>>)> {
+        let content = match std::mem::replace(self, OutgoingContent::Spent) {
+            OutgoingContent::Content(content) => content,
+            OutgoingContent::Bytes(bytes, kind) => {
+                *self = OutgoingContent::Bytes(bytes.clone(), kind.clone());
+                return Ok((RequestPayload::Whole(Some(bytes)), Some(kind), None));
             }
             other => {
                 *self = other;
-                return Ok((Payload::Whole(None), None, None));
+                return Ok((RequestPayload::Whole(None), None, None));
             }
         };
         let given = content.media_type;
         let (bytes, usual, text) = match content.body {
             Body::Empty => {
-                *self = Outgoing::Nothing;
-                return Ok((Payload::Whole(None), None, None));
+                *self = OutgoingContent::Nothing;
+                return Ok((RequestPayload::Whole(None), None, None));
             }
             Body::Stream(stream, length) => {
                 let kind = given.unwrap_or("application/octet-stream".into());
                 let last = Cell::new(Instant::now());
-                let feed = Rc::new(Feed { last, error: RefCell::new(None) });
-                let kind = crate::media::content_type(kind, false);
-                let payload = Payload::Stream(stream, length, feed.clone());
+                let feed = Rc::new(StreamProgress { last, error: RefCell::new(None) });
+                let kind = crate::protocol::media_type::content_type(kind, false);
+                let payload = RequestPayload::Stream(stream, length, feed.clone());
                 return Ok((payload, Some(kind), Some(feed)));
             }
-            Body::Bytes(bytes) => (bytes, crate::media::OCTETS, false),
-            Body::Text(text) => (text.into_bytes(), crate::media::PLAIN, true),
+            Body::Bytes(bytes) => (bytes, crate::protocol::media_type::OCTETS, false),
+            Body::Text(text) => (text.into_bytes(), crate::protocol::media_type::PLAIN, true),
             Body::Value(value) => {
-                let (kind, bytes) = crate::media::of_value(value);
-                (bytes, kind.unwrap_or(crate::media::PLAIN), true)
+                let (kind, bytes) = crate::protocol::media_type::of_value(value);
+                (bytes, kind.unwrap_or(crate::protocol::media_type::PLAIN), true)
             }
             Body::Lazy(lazy) => {
                 let own = lazy.media_type(Form::Json);
                 let bytes = lazy.encode(Form::Json).await?;
-                let usual = own.map(|own| crate::media::content_type(own, true));
-                (bytes, usual.unwrap_or(crate::media::JSON), true)
+                let usual = own.map(|own| crate::protocol::media_type::content_type(own, true));
+                (bytes, usual.unwrap_or(crate::protocol::media_type::JSON), true)
             }
         };
-        let kind = given.map_or(usual, |given| crate::media::content_type(given, text));
-        *self = Outgoing::Bytes(bytes.clone(), kind.clone());
-        Ok((Payload::Whole(Some(bytes)), Some(kind), None))
+        let kind =
+            given.map_or(usual, |given| crate::protocol::media_type::content_type(given, text));
+        *self = OutgoingContent::Bytes(bytes.clone(), kind.clone());
+        Ok((RequestPayload::Whole(Some(bytes)), Some(kind), None))
     }
 }
 
-impl HttpBody for Payload {
+impl HttpBody for RequestPayload {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -96,8 +97,8 @@ impl HttpBody for Payload {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            Payload::Whole(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
-            Payload::Stream(stream, _, feed) => {
+            RequestPayload::Whole(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
+            RequestPayload::Stream(stream, _, feed) => {
                 let piece = ready!(stream.poll_next_unpin(context));
                 feed.last.set(Instant::now());
                 Poll::Ready(piece.map(|piece| match piece {
@@ -113,18 +114,18 @@ impl HttpBody for Payload {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Payload::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Payload::Stream(_, length, _) => *length == Some(0),
+            RequestPayload::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            RequestPayload::Stream(_, length, _) => *length == Some(0),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Payload::Whole(bytes) => {
+            RequestPayload::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Payload::Stream(_, Some(length), _) => SizeHint::with_exact(*length),
-            Payload::Stream(_, None, _) => SizeHint::default(),
+            RequestPayload::Stream(_, Some(length), _) => SizeHint::with_exact(*length),
+            RequestPayload::Stream(_, None, _) => SizeHint::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The content of an answer as somebody waits for it, with a limit for the time between two pieces.
+//! A response body with an idle timeout between two pieces.
 
-use super::failure::{Cause, Failure};
-use super::round_trip::RoundTrip;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
 use hyper::body::Body;
 use std::future::Future;
@@ -10,33 +10,33 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// The pieces of an answer. The time counts only while somebody waits for the next one.
-pub(crate) struct Paced<B> {
+/// The pieces of a response body. The timeout runs only while a reader waits.
+pub(crate) struct TimedBody<B> {
     trip: Box<RoundTrip<B>>,
-    /// How long the next piece may take.
+    /// The idle timeout.
     idle: Option<Duration>,
-    /// Made when a piece is waited for.
+    /// Created on the first wait.
     timer: Option<Pin<Box<Sleep>>>,
     is_waiting: bool,
 }
 
-/// Why the next piece does not come.
-pub(crate) enum Gap {
-    /// It took too long; the connection is closed.
+/// Why there is no next piece.
+pub(crate) enum BodyFailure {
+    /// The idle timeout expired; the connection is closed.
     Late,
-    Failed(Failure),
+    Failed(RoundTripFailure),
 }
 
-impl<B> Paced<B>
+impl<B> TimedBody<B>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Cause>,
+    B::Error: Into<BoxedError>,
 {
     pub(crate) fn new(trip: Box<RoundTrip<B>>, idle: Option<Duration>) -> Self {
-        Paced { trip, idle, timer: None, is_waiting: false }
+        TimedBody { trip, idle, timer: None, is_waiting: false }
     }
 
-    /// Whether nothing more will come.
+    /// Whether the body is complete.
     pub(crate) fn is_over(&self) -> bool {
         self.trip.is_over()
     }
@@ -45,10 +45,10 @@ where
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Gap>>> {
+    ) -> Poll<Option<Result<Bytes, BodyFailure>>> {
         if let Poll::Ready(piece) = self.trip.poll_piece(context) {
             self.is_waiting = false;
-            return Poll::Ready(piece.map(|piece| piece.map_err(Gap::Failed)));
+            return Poll::Ready(piece.map(|piece| piece.map_err(BodyFailure::Failed)));
         }
         let Some(idle) = self.idle else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
@@ -58,6 +58,6 @@ where
         }
         ready!(timer.as_mut().poll(context));
         self.trip.give_up();
-        Poll::Ready(Some(Err(Gap::Late)))
+        Poll::Ready(Some(Err(BodyFailure::Late)))
     }
 }

@@ -1,15 +1,15 @@
-//! Headers of frames (RFC 6455 section 5.2).
+//! Frame headers (RFC 6455 section 5.2).
 
 use super::fault::WebSocketFault;
 
-/// The longest header of a frame that a client sends.
-pub(super) const LONGEST_HEADER: usize = 14;
-/// Bytes of payload in a control frame.
+/// The longest header of a client's frame.
+pub(crate) const LONGEST_HEADER: usize = 14;
+/// The largest payload of a control frame, in bytes.
 const LONGEST_CONTROL: u64 = 125;
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opcode {
+pub(crate) enum Opcode {
     Continuation = 0,
     Text = 1,
     Binary = 2,
@@ -31,30 +31,30 @@ impl Opcode {
         })
     }
 
-    pub(super) fn is_control(self) -> bool {
+    pub(crate) fn is_control(self) -> bool {
         self as u8 >= Opcode::Close as u8
     }
 }
 
-/// The header of a frame from a client.
+/// The header of a client's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
-    pub(super) opcode: Opcode,
+pub(crate) struct FrameHeader {
+    pub(crate) opcode: Opcode,
     /// The last frame of its message.
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
     /// The first frame of a compressed message.
-    pub(super) is_compressed: bool,
-    /// Bytes of payload.
-    pub(super) length: u64,
-    pub(super) mask: [u8; 4],
+    pub(crate) is_compressed: bool,
+    /// Payload length in bytes.
+    pub(crate) length: u64,
+    pub(crate) mask: [u8; 4],
 }
 
 impl FrameHeader {
-    /// Parses a header and answers how many bytes it has; `None` where more must come.
+    /// Parses a header and returns its length; `None` while it is incomplete.
     ///
     /// # Errors
-    /// The frame breaks the protocol. A length that is not encoded in the fewest bytes does too.
-    pub(super) fn parse(
+    /// A protocol violation, such as a length that is not encoded in the fewest bytes.
+    pub(crate) fn parse(
         bytes: &[u8],
         compression: bool,
     ) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
@@ -91,8 +91,8 @@ impl FrameHeader {
     }
 }
 
-/// The header of a frame of ours, and how many of the bytes it has.
-pub(super) fn write_header(
+/// The header of a server's frame, and its length.
+pub(crate) fn write_header(
     opcode: Opcode,
     is_last: bool,
     is_compressed: bool,
@@ -119,8 +119,8 @@ pub(super) fn write_header(
     (bytes, count)
 }
 
-/// Applies a mask, or takes it away. `at` is the place of the first byte in its frame.
-pub(super) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
+/// Applies or removes a mask. `at` is the offset of the first byte in its frame.
+pub(crate) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
     let turned: [u8; 4] = std::array::from_fn(|index| mask[(at as usize + index) % 4]);
     if turned == [0; 4] {
         return;

@@ -1,0 +1,332 @@
+//! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
+
+use crate::network::server_tls::Agreement;
+use crate::network::wire::NetworkStream;
+use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
+use crate::server::http1::connection::{self as http1, ConnectionEnd};
+use crate::server::options::Limits;
+use crate::server::protocols::{Local, Protocols};
+use crate::server::service::RequestService;
+use crate::server::socket::Socket;
+use bytes::{Bytes, BytesMut};
+use hyper::server::conn::http2;
+use hyper_util::rt::TokioIo;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWrite;
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+/// How long a half-closed connection is still read, so that the client sees the last response:
+/// closing a socket with unread input resets it, and the response may be lost (RFC 9112 section
+/// 9.6).
+const PARTING: Duration = Duration::from_secs(2);
+/// Bounds of the bytes that are read and discarded in that time: as many as a body may have, since
+/// most clients send all of it before they read the response.
+const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
+/// The HTTP/2 connection preface (RFC 9113 section 3.4). No HTTP/1.1 method starts with it.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Bytes that tell the two protocols apart.
+const TELLING: usize = 4;
+
+/// A connection as a future. Ready when the connection is closed.
+pub(crate) struct ServerConnection {
+    stage: Stage,
+    state: Rc<ConnectionState>,
+    limits: Rc<Limits>,
+    protocols: Rc<Protocols>,
+    /// The only timer of the connection. While it runs it is only moved closer; when it fires too
+    /// early it is set again. A request on a busy connection costs no timer.
+    alarm: Pin<Box<Sleep>>,
+    /// When the timer fires, once it was set.
+    alarm_at: Option<Instant>,
+    told_to_stop: bool,
+}
+
+enum Stage {
+    /// TLS handshake.
+    Agreeing(Agreement, RequestService),
+    /// Nothing was read yet.
+    Silent(Socket, RequestService),
+    Http1(Box<http1::Http1Connection>),
+    Http2(Box<http2::Connection<TokioIo<Socket>, RequestService, Local>>),
+    /// An upgraded protocol.
+    Upgraded(UpgradedSession),
+    /// Lingering close: input is discarded.
+    Parting(Parting),
+    Over,
+}
+
+struct Parting {
+    socket: Socket,
+    until: Instant,
+    /// Bytes that may still be discarded.
+    left: usize,
+}
+
+impl ServerConnection {
+    pub(crate) fn new(
+        stream: TcpStream,
+        protocols: Rc<Protocols>,
+        requests: RequestService,
+    ) -> ServerConnection {
+        let (state, limits) = (requests.state.clone(), requests.limits.clone());
+        let stage = match &protocols.tls {
+            Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
+            None => {
+                Stage::Silent(Socket::new(NetworkStream::Plain(stream), state.clone()), requests)
+            }
+        };
+        ServerConnection {
+            stage,
+            state,
+            limits,
+            protocols,
+            alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            alarm_at: None,
+            told_to_stop: false,
+        }
+    }
+
+    /// Makes progress until the client or a store blocks. Ready when the connection is over.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.stage {
+                Stage::Agreeing(agreement, _) => {
+                    let agreed = ready!(agreement.as_mut().poll(context));
+                    self.agreed(agreed);
+                }
+                Stage::Silent(..) => ready!(self.listen(context)),
+                Stage::Http1(_) => ready!(self.http1(context)),
+                Stage::Http2(_) => return self.http2(context),
+                Stage::Upgraded(session) => return session.as_mut().poll(context),
+                Stage::Parting(_) | Stage::Over => return self.throw_away(context),
+            }
+        }
+    }
+
+    /// The TLS handshake ended.
+    fn agreed(&mut self, agreed: io::Result<NetworkStream>) {
+        let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return;
+        };
+        match agreed {
+            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Ok(wire) => {
+                let is_http2 = wire.chose_http2();
+                let socket = Socket::new(wire, self.state.clone());
+                self.stage = Stage::Silent(socket, requests);
+                if is_http2 {
+                    self.begin(&[]);
+                }
+            }
+        }
+    }
+
+    /// Waits for the first bytes. Ready on a change of stage.
+    fn listen(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Silent(socket, _) = &mut self.stage else { return Poll::Ready(()) };
+        let protocols = self.protocols.clone();
+        let mut space = protocols.scratch.space();
+        match socket.poll_take(&mut space, context) {
+            Poll::Ready(Ok(early)) if !early.is_empty() => self.begin(early),
+            Poll::Pending if !self.state.stopping.get() => return Poll::Pending,
+            _ => self.stage = Stage::Over,
+        }
+        Poll::Ready(())
+    }
+
+    /// Starts the protocol that ALPN or the first bytes select.
+    fn begin(&mut self, early: &[u8]) {
+        let Stage::Silent(socket, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return;
+        };
+        let looks_so =
+            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        match &self.protocols.http2 {
+            Some(http2) if looks_so || socket.wire().chose_http2() => {
+                self.state.multiplex();
+                requests.multiplexed = true;
+                let socket = TokioIo::new(socket.after(Bytes::copy_from_slice(early)));
+                self.stage = Stage::Http2(Box::new(http2.serve_connection(socket, requests)));
+            }
+            _ => {
+                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Plain(_)));
+                let (scratch, early) = (self.protocols.scratch.clone(), BytesMut::from(early));
+                let connection = http1::Http1Connection::new(socket, requests, scratch, early);
+                self.stage = Stage::Http1(Box::new(connection));
+            }
+        }
+    }
+
+    /// Polls HTTP/1.1. Ready on a change of stage.
+    fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
+        let mut polled = connection.poll(context);
+        if polled.is_pending() && self.state.stopping.get() && !self.told_to_stop {
+            // All input was read above: an idle connection closes, a request sent before is still
+            // answered.
+            self.told_to_stop = true;
+            connection.end_soon();
+            polled = connection.poll(context);
+        }
+        let result = ready!(polled);
+        let Stage::Http1(connection) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Poll::Ready(());
+        };
+        let (socket, rest) = connection.into_parts();
+        match result {
+            Ok(ConnectionEnd::Upgraded) => {
+                if let Some(upgrade) = self.state.upgrade.take() {
+                    self.state.upgraded();
+                    self.stage = Stage::Upgraded(upgrade(socket.into_wire(), rest));
+                }
+            }
+            Ok(ConnectionEnd::Parting { sends }) => {
+                let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
+                let has_more = sends || self.state.linger.get() || !rest.is_empty() || unread();
+                // TLS must send close_notify, or the end could be a truncation attack.
+                if has_more || matches!(socket.wire(), NetworkStream::Secure(_)) {
+                    self.linger(socket, context);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection ended early");
+                self.linger(socket, context);
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Polls HTTP/2. Ready when the connection is over.
+    fn http2(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Http2(connection) = &mut self.stage else { return Poll::Ready(()) };
+        if (self.state.stopping.get() || self.state.leaving.get()) && !self.told_to_stop {
+            self.told_to_stop = true;
+            // Active streams still complete (RFC 9113 section 6.8).
+            Pin::new(&mut **connection).graceful_shutdown();
+        }
+        let result = ready!(Pin::new(&mut **connection).poll(context));
+        if let Err(error) = &result {
+            tracing::debug!(%error, "a connection of HTTP/2 ended early");
+        }
+        Poll::Ready(())
+    }
+
+    /// Shuts down writing and starts the lingering close.
+    fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
+        if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
+            let until = self.state.now() + PARTING;
+            let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
+            self.stage = Stage::Parting(Parting { socket, until, left });
+        }
+    }
+
+    /// Discards input until the client closes or a limit is reached.
+    fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Parting(parting) = &mut self.stage else { return Poll::Ready(()) };
+        let stream = parting.socket.stream();
+        let mut buffer = [0; 8 * 1024];
+        while parting.left > 0 {
+            match stream.try_read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => parting.left = parting.left.saturating_sub(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if ready!(stream.poll_read_ready(context)).is_err() {
+                        break;
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// The next timeout, and its action.
+    fn due(&self) -> Option<(Instant, TimeoutAction)> {
+        let due = self.state.due(&self.limits);
+        // A client in the TLS handshake is about to send its request.
+        let drained = match &self.stage {
+            Stage::Agreeing(..) => None,
+            _ => self.state.drained_at(),
+        };
+        match (drained, due) {
+            (Some(drained), Some((at, _))) if at <= drained => due,
+            (Some(drained), _) => Some((drained, TimeoutAction::Drained)),
+            (None, _) => due,
+        }
+    }
+
+    /// Enforces timeouts. Pending with the timer set.
+    fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let due = match &self.stage {
+                Stage::Parting(parting) => Some((parting.until, TimeoutAction::Close)),
+                Stage::Over => return Poll::Ready(()),
+                _ => self.due(),
+            };
+            let now = self.state.now();
+            match due {
+                Some((at, TimeoutAction::Drained)) if at <= now => {
+                    self.state.stopping.set(true);
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                Some((at, TimeoutAction::Close)) if at <= now => return Poll::Ready(()),
+                Some((at, TimeoutAction::Tell)) if at <= now => {
+                    let Stage::Http1(connection) = &mut self.stage else {
+                        return Poll::Ready(());
+                    };
+                    connection.time_out();
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    // A client without room for these few bytes gets none.
+                    if matches!(self.stage, Stage::Http1(_)) {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                Some((at, TimeoutAction::Look)) if at <= now => {
+                    // A request that still waits sets its timeout again.
+                    self.state.wake_at(None);
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            // An active request has no timeout here: check again later.
+            let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
+            if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
+                return Poll::Pending;
+            }
+            self.alarm_at = Some(next);
+            self.alarm.as_mut().reset(next.into());
+            ready!(self.alarm.as_mut().poll(context));
+            self.state.tick();
+        }
+    }
+}
+
+impl Future for ServerConnection {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.state.tick();
+        this.state.keep_waker(context.waker());
+        if this.state.cut.get() || this.advance(context).is_ready() {
+            return Poll::Ready(());
+        }
+        this.watch(context)
+    }
+}

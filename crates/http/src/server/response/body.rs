@@ -1,0 +1,284 @@
+//! Response bodies: bytes, or a stream that is polled only when the client accepts more.
+
+use crate::server::connection_state::ConnectionState;
+use crate::server::observer::RequestWatch;
+use crate::server::response::file_body::{BodyPiece, FileBody};
+use crate::server::response::panics::poll_stream;
+use bytes::Bytes;
+use hyper::Response;
+use hyper::body::{Body, Frame, SizeHint};
+use runnel_store::{ByteStream, Error, Held, gzip, gzip_stream};
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// Bodies up to this size, in bytes, are compressed before the head, so that the response has a
+/// length.
+const PACKED_AT_ONCE: usize = 64 << 10;
+
+/// The body of a response. Dropping it tells the connection state that the response is over.
+pub(crate) struct ResponseBody {
+    source: BodySource,
+    state: Rc<ConnectionState>,
+    /// The observer's handle of the request.
+    watch: Option<RequestWatch>,
+}
+
+/// Smaller bodies are not charged to the memory of requests.
+const COUNTED: usize = 16 << 10;
+
+/// Bytes that are charged to the memory of requests while they are held.
+struct HeldBytes {
+    bytes: Bytes,
+    _held: Held,
+}
+
+impl AsRef<[u8]> for HeldBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+type Polled = Poll<Option<Result<BodyPiece, BrokenOff>>>;
+
+enum BodySource {
+    Whole(Bytes),
+    Stream(ByteStream, Option<u64>),
+    /// A file for sendfile(2).
+    File(Box<FileBody>),
+    /// The stream failed.
+    Broken,
+    Done,
+}
+
+impl ResponseBody {
+    /// A body in memory.
+    pub(crate) fn whole(bytes: Bytes, state: &Rc<ConnectionState>) -> Self {
+        ResponseBody { source: BodySource::Whole(bytes), state: state.clone(), watch: None }
+    }
+
+    /// A stream; chunked without a known length.
+    pub(crate) fn stream(
+        stream: ByteStream,
+        length: Option<u64>,
+        state: &Rc<ConnectionState>,
+    ) -> Self {
+        let source = match FileBody::new(stream, state) {
+            Ok(file) => BodySource::File(Box::new(file)),
+            Err(stream) => BodySource::Stream(stream, length),
+        };
+        ResponseBody { source, state: state.clone(), watch: None }
+    }
+
+    /// Charges a large body in memory to this response, until the client has it.
+    ///
+    /// # Errors
+    /// Those of [`Held::add`].
+    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+        let BodySource::Whole(bytes) = &mut self.source else { return Ok(()) };
+        // Shared bytes, as of a cache, are charged there.
+        if bytes.len() < COUNTED || !bytes.is_unique() {
+            return Ok(());
+        }
+        let mut held = Held::default();
+        held.add(bytes.len())?;
+        let bytes_held = HeldBytes { bytes: std::mem::take(bytes), _held: held };
+        *bytes = Bytes::from_owner(bytes_held);
+        Ok(())
+    }
+
+    /// The state of the connection of this body.
+    pub(crate) fn state(&self) -> &Rc<ConnectionState> {
+        &self.state
+    }
+
+    /// Attaches the observer's handle to a response, until the body ends.
+    pub(crate) fn observe(
+        watch: RequestWatch,
+        mut response: Response<ResponseBody>,
+    ) -> Response<ResponseBody> {
+        let (status, length) = (response.status(), response.body().length());
+        watch.answered(status, length, response.headers_mut());
+        response.body_mut().watch = Some(watch);
+        response
+    }
+
+    /// Compresses the body with gzip: at once when small, as a stream otherwise. Returns whether it
+    /// did.
+    pub(crate) fn pack(&mut self) -> bool {
+        self.source = match std::mem::replace(&mut self.source, BodySource::Done) {
+            BodySource::Whole(bytes) if bytes.len() <= PACKED_AT_ONCE => match gzip(&bytes) {
+                Ok(packed) => BodySource::Whole(packed),
+                Err(_) => {
+                    self.source = BodySource::Whole(bytes);
+                    return false;
+                }
+            },
+            BodySource::Whole(bytes) => {
+                let whole = futures_util::stream::iter([Ok(bytes)]);
+                BodySource::Stream(gzip_stream(Box::pin(whole), false), None)
+            }
+            BodySource::Stream(stream, length) => {
+                // A stream of unknown length flushes each piece.
+                BodySource::Stream(gzip_stream(stream, length.is_none()), None)
+            }
+            BodySource::File(file) => {
+                BodySource::Stream(gzip_stream(file.into_stream(), false), None)
+            }
+            other => {
+                self.source = other;
+                return false;
+            }
+        };
+        true
+    }
+
+    /// An empty body.
+    pub(crate) fn empty(state: &Rc<ConnectionState>) -> Self {
+        ResponseBody::whole(Bytes::new(), state)
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        self.state.finish();
+    }
+}
+
+impl BodySource {
+    fn poll(&mut self, context: &mut Context<'_>) -> Polled {
+        match self {
+            BodySource::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                *self = BodySource::Done;
+                Poll::Ready((!bytes.is_empty()).then_some(Ok(BodyPiece::Bytes(bytes))))
+            }
+            BodySource::Stream(stream, _) => {
+                let polled = poll_stream(stream, context)
+                    .map(|next| next.map(|one| one.map(BodyPiece::Bytes)));
+                self.goes_on(polled, context)
+            }
+            BodySource::File(file) => {
+                let polled = file.poll(context);
+                self.goes_on(polled, context)
+            }
+            BodySource::Broken => {
+                *self = BodySource::Done;
+                Poll::Ready(Some(Err(BrokenOff)))
+            }
+            BodySource::Done => Poll::Ready(None),
+        }
+    }
+
+    /// Handles the result of a poll.
+    fn goes_on(
+        &mut self,
+        polled: Poll<Option<Result<BodyPiece, Error>>>,
+        context: &mut Context<'_>,
+    ) -> Polled {
+        match polled {
+            Poll::Ready(Some(Ok(piece))) => Poll::Ready(Some(Ok(piece))),
+            Poll::Ready(Some(Err(_))) => {
+                // hyper discards unwritten output when a body fails: it writes the head and first
+                // pieces before it sees the error.
+                *self = BodySource::Broken;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Ready(None) => {
+                *self = BodySource::Done;
+                Poll::Ready(None)
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl ResponseBody {
+    /// The next piece; `None` at the end.
+    pub(crate) fn poll_piece(&mut self, context: &mut Context<'_>) -> Polled {
+        let Some(watch) = &self.watch else {
+            let polled = self.source.poll(context);
+            self.state.answering(polled.is_pending());
+            return polled;
+        };
+        let polled = watch.during(|| self.source.poll(context));
+        self.state.answering(polled.is_pending());
+        if let Poll::Ready(Some(Ok(piece))) = &polled {
+            watch.sent(piece.length());
+        }
+        if matches!(self.source, BodySource::Done) && !matches!(polled, Poll::Ready(Some(Err(_)))) {
+            watch.is_whole();
+        }
+        polled
+    }
+
+    /// All of the body, if it is in memory.
+    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+        let BodySource::Whole(bytes) = &mut self.source else { return None };
+        let bytes = std::mem::take(bytes);
+        self.source = BodySource::Done;
+        if let Some(watch) = &self.watch {
+            watch.sent(bytes.len() as u64);
+            watch.is_whole();
+        }
+        Some(bytes)
+    }
+
+    /// The length, if known.
+    pub(crate) fn length(&self) -> Option<u64> {
+        self.size_hint().exact()
+    }
+}
+
+/// The interface of hyper, for HTTP/2.
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = BrokenOff;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BrokenOff>>> {
+        self.poll_piece(context).map(|next| {
+            next.map(|piece| match piece? {
+                BodyPiece::Bytes(bytes) => Ok(Frame::data(bytes)),
+                // An HTTP/2 connection never sends files: see `FileBody::new`.
+                BodyPiece::File(_) => Err(BrokenOff),
+            })
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match &self.source {
+            BodySource::Whole(bytes) => bytes.is_empty(),
+            BodySource::Stream(_, length) => *length == Some(0),
+            BodySource::File(file) => file.left() == 0,
+            BodySource::Broken => false,
+            BodySource::Done => true,
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.source {
+            BodySource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            BodySource::Stream(_, Some(length)) => SizeHint::with_exact(*length),
+            BodySource::File(file) => SizeHint::with_exact(file.left()),
+            BodySource::Stream(_, None) | BodySource::Broken => SizeHint::default(),
+            BodySource::Done => SizeHint::with_exact(0),
+        }
+    }
+}
+
+/// The stream of a response failed; the log says why.
+#[derive(Debug)]
+pub(crate) struct BrokenOff;
+
+impl fmt::Display for BrokenOff {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an answer broke off")
+    }
+}
+
+impl std::error::Error for BrokenOff {}

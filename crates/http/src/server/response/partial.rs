@@ -1,0 +1,210 @@
+//! Partial responses: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
+
+use crate::protocol::conditions::{self, Validators};
+use crate::protocol::range::{self, ByteRange, RequestedRanges};
+use crate::server::connection_state::ConnectionState;
+use crate::server::response::body::ResponseBody;
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use runnel_store::{ByteStream, Error, Kind, Result, Seekable};
+use std::hash::{BuildHasher, RandomState};
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+/// The content of a response.
+pub(crate) enum ResponseContent {
+    Bytes(Bytes),
+    Stream(ByteStream, Option<u64>),
+}
+
+/// The requested part of content.
+pub(crate) struct PartialContent {
+    pub(crate) body: ResponseBody,
+    /// The content type of several parts; a single one keeps its own.
+    pub(crate) kind: Option<HeaderValue>,
+    /// `Content-Range` of a single part.
+    pub(crate) place: Option<HeaderValue>,
+}
+
+/// The result of a range request.
+pub(crate) enum RangeResult {
+    All(ResponseContent),
+    Part(PartialContent),
+    /// Unsatisfiable: 416 with this `Content-Range`.
+    Beyond(HeaderValue),
+}
+
+impl ResponseContent {
+    fn length(&self) -> Option<u64> {
+        match self {
+            ResponseContent::Bytes(bytes) => Some(bytes.len() as u64),
+            ResponseContent::Stream(_, length) => *length,
+        }
+    }
+
+    /// The whole content.
+    pub(crate) fn body(self, state: &Rc<ConnectionState>) -> ResponseBody {
+        match self {
+            ResponseContent::Bytes(bytes) => ResponseBody::whole(bytes, state),
+            ResponseContent::Stream(stream, length) => ResponseBody::stream(stream, length, state),
+        }
+    }
+
+    /// Whether any range can be read, repeatedly.
+    fn is_seekable(&self) -> bool {
+        match self {
+            ResponseContent::Bytes(_) => true,
+            ResponseContent::Stream(stream, _) => Seekable::of(stream).is_some(),
+        }
+    }
+}
+
+/// Whether content supports ranges: it has a known length, and a validator by which a client can
+/// combine parts.
+pub(crate) fn has_parts(content: &ResponseContent, validators: &Validators) -> bool {
+    let validated = validators.tag.is_some() || validators.modified.is_some();
+    validated && content.length().is_some()
+}
+
+/// Selects the content for the `Range` and `If-Range` of a request. `kind` is the content type.
+pub(crate) fn sent(
+    headers: &HeaderMap,
+    content: ResponseContent,
+    validators: &Validators,
+    kind: &HeaderValue,
+    state: &Rc<ConnectionState>,
+) -> RangeResult {
+    let mut fields = headers.get_all(header::RANGE).iter();
+    let (Some(field), None) = (fields.next(), fields.next()) else {
+        return RangeResult::All(content);
+    };
+    let Some(length) = content.length() else { return RangeResult::All(content) };
+    if !is_current(headers, validators) {
+        return RangeResult::All(content);
+    }
+    match range::asked(field.as_bytes(), length) {
+        RequestedRanges::Whole => RangeResult::All(content),
+        RequestedRanges::Beyond => RangeResult::Beyond(value(format!("bytes */{length}"))),
+        RequestedRanges::Spans(spans) => match spans[..] {
+            [span] => RangeResult::Part(PartialContent {
+                body: one(content, span, state),
+                kind: None,
+                place: Some(place(span, length)),
+            }),
+            // A stream would be read again from its beginning for each part.
+            _ if !content.is_seekable() => RangeResult::All(content),
+            _ => RangeResult::Part(several(&content, &spans, length, kind, state)),
+        },
+    }
+}
+
+/// Whether `If-Range` matches the current content (RFC 9110 section 13.1.5), by strong comparison.
+/// A date is strong when no second change within its second can come any more.
+fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
+    let Some(condition) = headers.get(header::IF_RANGE) else { return true };
+    let Ok(text) = condition.to_str() else { return false };
+    if let Some(wanted) = conditions::parse_tag(text) {
+        let tag = validators.tag.as_ref();
+        return tag.is_some_and(|tag| !wanted.weak && !tag.weak && tag.text == wanted.text);
+    }
+    let Some(modified) = validators.modified else { return false };
+    let settled = SystemTime::now().duration_since(modified);
+    settled.is_ok_and(|age| age >= Duration::from_secs(2))
+        && conditions::date_header(modified).is_some_and(|date| date == *condition)
+}
+
+fn one(content: ResponseContent, span: ByteRange, state: &Rc<ConnectionState>) -> ResponseBody {
+    let length = Some(span.length());
+    match content {
+        ResponseContent::Bytes(bytes) => ResponseBody::whole(cut(&bytes, span), state),
+        ResponseContent::Stream(stream, _) => {
+            let part = match Seekable::of(&stream) {
+                Some(seekable) => seekable.part(span.from, span.length()),
+                None => passing(stream, span),
+            };
+            ResponseBody::stream(part, length, state)
+        }
+    }
+}
+
+fn cut(bytes: &Bytes, span: ByteRange) -> Bytes {
+    bytes.slice(span.from as usize..span.to as usize)
+}
+
+/// A range of a stream that is read from its beginning.
+fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
+    Box::pin(stream::try_unfold((stream, 0, span), |(mut stream, mut at, span)| async move {
+        while at < span.to {
+            let piece = stream.next().await.transpose()?;
+            let Some(piece) = piece else {
+                return Err(Error::new(Kind::Failed, "content ended before its length"));
+            };
+            let (start, end) = (at, at + piece.len() as u64);
+            at = end;
+            let (from, to) = (span.from.max(start), span.to.min(end));
+            if from < to {
+                let piece = piece.slice((from - start) as usize..(to - start) as usize);
+                return Ok(Some((piece, (stream, at, span))));
+            }
+        }
+        Ok(None)
+    }))
+}
+
+/// Several ranges as `multipart/byteranges`.
+fn several(
+    content: &ResponseContent,
+    spans: &[ByteRange],
+    length: u64,
+    kind: &HeaderValue,
+    state: &Rc<ConnectionState>,
+) -> PartialContent {
+    let boundary = boundary();
+    let mut pieces: Vec<ByteStream> = Vec::with_capacity(2 * spans.len() + 1);
+    let mut total = 0;
+    for (at, span) in spans.iter().enumerate() {
+        let line = if at == 0 { "" } else { "\r\n" };
+        let mut head = format!("{line}--{boundary}\r\nContent-Type: ").into_bytes();
+        head.extend_from_slice(kind.as_bytes());
+        head.extend_from_slice(b"\r\nContent-Range: ");
+        head.extend_from_slice(place(*span, length).as_bytes());
+        head.extend_from_slice(b"\r\n\r\n");
+        total += head.len() as u64 + span.length();
+        pieces.push(ready(head.into()));
+        pieces.push(match content {
+            ResponseContent::Bytes(bytes) => ready(cut(bytes, *span)),
+            ResponseContent::Stream(stream, _) => match Seekable::of(stream) {
+                Some(seekable) => seekable.part(span.from, span.length()),
+                None => ready(Bytes::new()),
+            },
+        });
+    }
+    let end = format!("\r\n--{boundary}--\r\n");
+    total += end.len() as u64;
+    pieces.push(ready(end.into()));
+    let all = stream::iter(pieces).flatten();
+    PartialContent {
+        body: ResponseBody::stream(Box::pin(all), Some(total), state),
+        kind: Some(value(format!("multipart/byteranges; boundary={boundary}"))),
+        place: None,
+    }
+}
+
+fn ready(bytes: Bytes) -> ByteStream {
+    Box::pin(stream::iter([Result::Ok(bytes)]))
+}
+
+fn place(span: ByteRange, length: u64) -> HeaderValue {
+    value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
+}
+
+/// A boundary of 128 random bits: unpredictable, and in no content.
+fn boundary() -> String {
+    let (one, other) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
+    format!("{one:016x}{other:016x}")
+}
+
+fn value(text: String) -> HeaderValue {
+    HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
+}

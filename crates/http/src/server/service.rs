@@ -1,0 +1,278 @@
+//! Dispatch: from a request to the verb that answers it.
+
+use crate::protocol::target;
+use crate::server::busy_poll::Spin;
+use crate::server::connection_state::ConnectionState;
+use crate::server::observer::{Observer, RequestWatch};
+use crate::server::options::Limits;
+use crate::server::registry::ConnectionRegistration;
+use crate::server::request::body::RequestBody;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::forwarded;
+use crate::server::request::head::{self, Head};
+use crate::server::request::origin::{self, CrossOriginRequest};
+use crate::server::request::upload;
+use crate::server::response::body::ResponseBody;
+use crate::server::response::problem::{Problem, allow};
+use crate::server::response::reply::PendingResponse;
+use crate::server::response::request_cycle::RequestCycle;
+use hyper::body::Incoming;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::service::Service;
+use hyper::{Method, Request, Response, StatusCode};
+use runnel_store::{Reference, Store, Verb, Verbs};
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// The message for a write from a page of another origin.
+const FOREIGN_WRITE: &str =
+    "a page of another origin may not write here, unless the option origins: names its origin";
+
+/// The request handler of one connection.
+pub(crate) struct RequestService {
+    /// The served store, borrowed anew for each request.
+    pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) state: Rc<ConnectionState>,
+    pub(crate) peer: SocketAddr,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) spin: Option<Rc<Spin>>,
+    /// HTTP/2: concurrent requests.
+    pub(crate) multiplexed: bool,
+    /// The registration of a trusted proxy's connection.
+    pub(crate) membership: Option<Rc<ConnectionRegistration>>,
+}
+
+/// The interface of hyper, for HTTP/2.
+impl Service<Request<Incoming>> for RequestService {
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = PendingResponse;
+
+    fn call(&self, request: Request<Incoming>) -> PendingResponse {
+        let (head, body) = request.into_parts();
+        let exchange =
+            HttpExchange::new(head.method, head.uri, head.version, head.headers, self.peer);
+        self.answer(Rc::new(exchange), RequestBody::Multiplexed(body))
+    }
+}
+
+impl RequestService {
+    /// Answers a request. The exchange has no other holder yet.
+    pub(crate) fn answer(
+        &self,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
+    ) -> PendingResponse {
+        let number = self.state.begin();
+        if let (proxies @ [_, ..], Some(exchange)) =
+            (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
+        {
+            exchange.peer = forwarded::client(proxies, self.peer, &mut exchange.headers);
+            if let (Some(membership), 1) = (&self.membership, number) {
+                membership.belongs_to(exchange.peer);
+            }
+        }
+        let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
+        if let Some(spin) = &self.spin {
+            spin.touch();
+        }
+        let watch = self.observer.as_ref().map(|observer| {
+            let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
+            RequestWatch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+        });
+        if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
+            exchange.observed = Some(watch.observed());
+        }
+        // The reply is large: it is moved only where an observer, CORS or the last request changes
+        // it.
+        let mut reply = self.reply(exchange, body);
+        if let Some(watch) = watch {
+            reply = reply.watched(watch);
+        }
+        if let Some(asked) = asked {
+            reply = reply.with(|response| asked.answer(response.headers_mut()));
+        }
+        let is_last = number >= self.limits.requests;
+        if self.multiplexed && is_last {
+            self.state.stopping.set(true);
+            self.state.wake();
+        } else if is_last {
+            reply = reply.closing();
+        }
+        reply
+    }
+
+    fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> PendingResponse {
+        let state = match self.multiplexed {
+            true => ConnectionState::stream_of(&self.state),
+            false => self.state.clone(),
+        };
+        self.begin(exchange, body, &state)
+    }
+
+    fn begin(
+        &self,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
+        let (head, task, reference) = match self.admit(&mut exchange) {
+            Ok(admitted) => admitted,
+            Err(problem) => {
+                let problem = problem.for_request(&exchange);
+                return PendingResponse::ready(problem.respond(HeaderMap::new(), state));
+            }
+        };
+        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
+            return PendingResponse::ready(about_the_server(state));
+        }
+        let turn = RequestCycle {
+            root: self.root.borrow().clone(),
+            reference,
+            exchange,
+            head,
+            limits: self.limits.clone(),
+            state: state.clone(),
+        };
+        match task {
+            MethodTask::Trace => {
+                let verbs = turn.verbs();
+                PendingResponse::ready(turn.problem(Problem::not_allowed(verbs)))
+            }
+            MethodTask::Write(verb) => turn.write(verb, body),
+            MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {
+                self.once_sent(body, turn, ask, state)
+            }
+            MethodTask::Bodiless(ask) => ask.of(turn),
+        }
+    }
+
+    /// Checks the head of a request and resolves its task and reference.
+    fn admit(
+        &self,
+        exchange: &mut Rc<HttpExchange>,
+    ) -> Result<(Head, MethodTask, Reference), Problem> {
+        let HttpExchange { method, uri, version, headers, .. } = &**exchange;
+        if self.membership.as_ref().is_some_and(|one| one.is_refused()) {
+            let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS);
+            return Err(problem.because("this client has too many connections").closing());
+        }
+        if self.multiplexed {
+            head::check_section(headers, &self.limits)?;
+        }
+        let head = head::check(method, uri, *version, headers)?;
+        self.check_source(exchange)?;
+        let task = MethodTask::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
+            return Ok((head, task, Reference::default()));
+        }
+        if let Some(authority) = exchange.uri.authority()
+            && let Ok(host) = HeaderValue::from_str(authority.as_str())
+            && let Some(exchange) = Rc::get_mut(exchange)
+        {
+            // The authority in the target overrides the field (RFC 9112 section 3.2.2).
+            exchange.headers.insert(header::HOST, host);
+        }
+        let reference = target::reference(&exchange.uri, self.limits.target)?;
+        Ok((head, task, reference))
+    }
+
+    /// Checks that the host is served, and that no page of another origin writes.
+    fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
+        let Limits { hosts, proxies, .. } = &*self.limits;
+        if !hosts.is_empty() && !origin::is_served(hosts, host(exchange).unwrap_or_default()) {
+            let problem = Problem::new(StatusCode::MISDIRECTED_REQUEST);
+            return Err(problem.because("this server does not answer for that host"));
+        }
+        let HttpExchange { method, headers, .. } = exchange;
+        if method.is_safe() {
+            return Ok(());
+        }
+        let host = forwarded::host(proxies, headers).or_else(|| host(exchange));
+        if origin::is_foreign_write(method, headers, host, &self.limits) {
+            let problem = Problem::new(StatusCode::FORBIDDEN);
+            return Err(problem.because(FOREIGN_WRITE));
+        }
+        Ok(())
+    }
+
+    /// Answers when the request is complete, although its body is ignored. In HTTP/2 an earlier
+    /// response resets the stream, and the client's errors on it go unnoticed (RFC 9113 sections
+    /// 5.1 and 8.1). HTTP/1.1 reads the rest after the response.
+    fn once_sent(
+        &self,
+        body: RequestBody,
+        turn: RequestCycle,
+        ask: BodilessTask,
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
+        let (limits, state) = (self.limits.clone(), state.clone());
+        PendingResponse::later(async move {
+            match upload::discard(body, &limits).await {
+                Ok(()) => ask.of(turn).finish().await,
+                Err(problem) => problem.respond(HeaderMap::new(), &state),
+            }
+        })
+    }
+}
+
+/// The host of a request, perhaps with a port.
+fn host(exchange: &HttpExchange) -> Option<&[u8]> {
+    match exchange.uri.authority() {
+        Some(authority) => Some(authority.as_str().as_bytes()),
+        None => exchange.headers.get(header::HOST).map(HeaderValue::as_bytes),
+    }
+}
+
+/// The response to `OPTIONS *`, which is about the server and no reference.
+fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty(state));
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(header::ALLOW, allow(Verbs::ALL));
+    response
+}
+
+/// The task of a method.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MethodTask {
+    Bodiless(BodilessTask),
+    Write(Verb),
+    /// Always refused: the response would show cookies to scripts.
+    Trace,
+}
+
+/// A task that ignores the request body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BodilessTask {
+    Get,
+    Delete,
+    Options,
+}
+
+impl MethodTask {
+    fn of(method: &Method) -> Result<MethodTask, Problem> {
+        Ok(match *method {
+            Method::GET | Method::HEAD => MethodTask::Bodiless(BodilessTask::Get),
+            Method::PUT => MethodTask::Write(Verb::Put),
+            Method::POST => MethodTask::Write(Verb::Post),
+            Method::PATCH => MethodTask::Write(Verb::Merge),
+            Method::DELETE => MethodTask::Bodiless(BodilessTask::Delete),
+            Method::OPTIONS => MethodTask::Bodiless(BodilessTask::Options),
+            Method::TRACE => MethodTask::Trace,
+            _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
+        })
+    }
+}
+
+impl BodilessTask {
+    fn of(self, turn: RequestCycle) -> PendingResponse {
+        match self {
+            BodilessTask::Get => turn.get(),
+            BodilessTask::Delete => turn.delete(),
+            BodilessTask::Options => turn.options(),
+        }
+    }
+}

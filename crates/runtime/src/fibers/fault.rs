@@ -1,0 +1,127 @@
+//! What a program raised, seen from Rust; and errors of stores, seen from a program.
+
+use crate::isolate::Isolate;
+use runnel_store::{Error, ErrorResponse, FieldProblem, Kind};
+use std::fmt;
+
+/// Places of a trace that are shown from its inner and from its outer end.
+const INNERMOST: usize = 12;
+const OUTERMOST: usize = 8;
+
+/// The kind of the error that a program raises when its memory is used up (fiber.lua).
+const OUT_OF_MEMORY: &str = "memory";
+
+/// A place in a program's source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFrame {
+    /// The file or reference of the source.
+    pub source: String,
+    /// The line, from 1.
+    pub line: u32,
+}
+
+/// An error that no handler of the program took.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// Its kind: a name of [`Kind`], or the program's own.
+    pub kind: String,
+    /// What happened, in one sentence.
+    pub message: String,
+    /// The one next step, where one is known.
+    pub hint: Option<String>,
+    /// Where it was raised and who called, innermost first.
+    pub trace: Vec<TraceFrame>,
+    /// What caused it, for the log: a driver's message.
+    pub detail: Option<String>,
+    /// The fields of the content that are wrong.
+    pub fields: Vec<FieldProblem>,
+    /// What the program says about the HTTP response.
+    pub response: Option<Box<ErrorResponse>>,
+    /// A resource that the program asked raised it, or a limit of the program itself: clients must
+    /// not read its message.
+    pub internal: bool,
+    /// A value in a reference was malformed ([`Error::of_reference`]).
+    pub of_reference: bool,
+    /// The program asked to end with this value (`^` in the script itself, `exit:`).
+    pub exit: Option<i32>,
+}
+
+impl Fault {
+    /// A fault of the engine itself: memory, a stack overflow in a handler.
+    pub(crate) fn broken(message: &str) -> Fault {
+        Fault {
+            kind: "failed".into(),
+            message: message.into(),
+            hint: None,
+            trace: Vec::new(),
+            detail: None,
+            fields: Vec::new(),
+            response: None,
+            internal: false,
+            of_reference: false,
+            exit: None,
+        }
+    }
+
+    /// What the engine itself raised where no handler of the kernel was left to name it.
+    pub(crate) fn of_engine(message: &str) -> Fault {
+        if message.as_bytes() != crate::engine::memory::MESSAGE {
+            return Fault::broken(message);
+        }
+        let message = "the program used up the memory it may have";
+        Fault { kind: OUT_OF_MEMORY.into(), ..Fault::broken(message) }
+    }
+
+    /// As the error of a verb: the program's message, with the trace as detail for the log.
+    pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
+        let is_out_of_memory = self.kind == OUT_OF_MEMORY;
+        let kind = match is_out_of_memory {
+            // Others may succeed, and so may this one when they have ended.
+            true => Kind::Unavailable,
+            false => Kind::of_name(&self.kind).unwrap_or(Kind::Failed),
+        };
+        let mut detail = isolate.explain(&self);
+        if let Some(cause) = &self.detail {
+            detail.push_str("\n  ");
+            detail.push_str(cause);
+        }
+        let mut error = Error::new(kind, self.message).with_detail(detail);
+        (error.fields, error.response) = (self.fields, self.response);
+        (error.internal, error.of_reference) = (self.internal, self.of_reference);
+        error.temporary &= !is_out_of_memory;
+        error
+    }
+}
+
+impl Isolate {
+    /// A fault with its chain of source lines, for the log.
+    pub fn explain(&self, fault: &Fault) -> String {
+        let mut text = format!("{}: {}", fault.kind, fault.message);
+        if let Some(hint) = &fault.hint {
+            text.push_str(&format!("\n  hint: {hint}"));
+        }
+        // Of a deep recursion both ends say enough.
+        let left_out = fault.trace.len().saturating_sub(INNERMOST + OUTERMOST);
+        for (number, place) in fault.trace.iter().enumerate() {
+            if left_out > 0 && number == INNERMOST {
+                text.push_str(&format!("\n  … {left_out} more"));
+            }
+            if (INNERMOST..INNERMOST + left_out).contains(&number) {
+                continue;
+            }
+            let source = self.source(&place.source);
+            let line = source
+                .as_deref()
+                .and_then(|source| source.lines().nth(place.line.saturating_sub(1) as usize))
+                .map_or("", str::trim);
+            text.push_str(&format!("\n  {}:{}  {line}", place.source, place.line));
+        }
+        text
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}

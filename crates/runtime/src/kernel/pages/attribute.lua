@@ -1,0 +1,207 @@
+-- Attributes whose values are only known when the program runs. What is constant the compiler has
+-- written already, by the same rules (crates/compile/src/elements/html.rs).
+local K = ...
+local type, rawget = type, rawget
+local find, gsub, lower, match = string.find, string.gsub, string.lower, string.match
+local throw, put, putEscaped, escape, str = K.throw, K.put, K.putEscaped, K.escapeHTML, K.str
+local NULL = K.NULL
+
+local PLAIN, ADDRESS, CODE, WORD, CLASS, STYLE = 1, 2, 3, 4, 5, 6
+local kinds = { srcdoc = CODE, class = CLASS, style = STYLE }
+for name in string.gmatch([[href src action formaction data poster background cite ping manifest
+  xlink:href srcset imagesrcset]], "[%a:]+") do kinds[name] = ADDRESS end
+-- Attributes whose values "true" and "false" are words, not presence.
+for name in string.gmatch("contenteditable draggable spellcheck translate writingsuggestions", "%a+") do
+  kinds[name] = WORD
+end
+
+-- How an attribute is written, by the key it was given with; at most MOST of them are remembered.
+local MOST = 1000
+local known, count = {}, 0
+
+local function learn(key)
+  local name = gsub(str(key), "_", "-")
+  if not find(name, "^[%a:@][%w:.@-]*$") then
+    throw("invalid", "`" .. name .. "` is no name of an attribute")
+  end
+  local folded = lower(name)
+  local kind = kinds[folded] or PLAIN
+  if kind == PLAIN then
+    if find(folded, "^aria%-") then kind = WORD end
+    if find(folded, "^on%a+$") then kind = CODE end
+  end
+  local entry = { kind, name, " " .. name .. '="', " " .. name }
+  if count < MOST then
+    count = count + 1
+    known[key] = entry
+  end
+  return entry
+end
+
+-- Browsers ignore spaces and control characters around and inside the scheme.
+local pictures = { png = true, gif = true, jpeg = true, webp = true, avif = true }
+local function isDangerous(address)
+  local start = lower(gsub(string.sub(address, 1, 200), "[%c%s]", ""))
+  if find(start, "^javascript:") or find(start, "^vbscript:") then return true end
+  if not find(start, "^data:") then return false end
+  return not pictures[match(start, "^data:image/(%a+)") or ""]
+end
+
+local function isRaw(value) return type(value) == "table" and not K.isClass(value) and value._isRaw end
+local function isDictionary(value)
+  return type(value) == "table" and not K.isClass(value) and value._isDictionary
+end
+local function isList(value) return type(value) == "table" and not K.isClass(value) and value._isArray end
+local function isNothing(value) return value == nil or value == NULL or value == false or value == "" end
+
+-- The words of a list, or the keys of a dictionary whose values are true; nil when there are none.
+local function words(value, separator)
+  local list = {}
+  if isDictionary(value) then
+    value:keysAndValuesDo_(function(key, wanted)
+      if not isNothing(wanted) and wanted ~= 0 then list[#list + 1] = str(key) end
+    end)
+  elseif isList(value) then
+    for i = 1, #value do
+      if not isNothing(value[i]) then list[#list + 1] = words(value[i], separator) end
+    end
+  else
+    return str(value)
+  end
+  if #list == 0 then return nil end
+  return table.concat(list, separator)
+end
+
+-- A value within a style: it must not end a declaration, nor begin another.
+function K.styleValue(value)
+  local text = str(value)
+  if find(text, "[;{}<>\\]") or find(lower(text), "url%s*%(") or find(lower(text), "expression%s*%(") then
+    throw("invalid", "a value in a style must be a plain word or number, not " .. K.repr(value),
+      { i_hint = "mark it as `#Raw[ … ]` where more is meant" })
+  end
+  return text
+end
+
+local function declarations(value)
+  if not isDictionary(value) then return words(value, "; ") end
+  local list = {}
+  value:keysAndValuesDo_(function(key, inner)
+    if isNothing(inner) then return end
+    local name = gsub(str(key), "_", "-")
+    if not find(name, "^%-?%-?[%a][%w-]*$") then throw("invalid", "`" .. name .. "` is no property of a style") end
+    list[#list + 1] = name .. ": " .. (isRaw(inner) and inner._text or K.styleValue(inner))
+  end)
+  if #list == 0 then return nil end
+  return table.concat(list, "; ")
+end
+
+local attribute
+
+local function slow(buffer, entry, value)
+  local kind, name = entry[1], entry[2]
+  if value == nil or value == NULL then return end
+  if value == false and kind ~= WORD then return end
+  if value == true and kind ~= WORD then
+    if kind == CODE then throw("invalid", "`" .. name .. "` needs code, not true") end
+    put(buffer, entry[4])
+    return
+  end
+  if isRaw(value) then
+    put(buffer, entry[3])
+    put(buffer, (gsub(value._text, '"', "&quot;")))
+    put(buffer, '"')
+    return
+  end
+  if kind == CODE then
+    throw("invalid", "`" .. name .. "` would run a text as code",
+      { i_hint = "write `#Raw[ … ]` where that is meant" })
+  end
+  if isDictionary(value) and kind ~= CLASS and kind ~= STYLE then
+    -- `data: #{ user: 1 }` is `data-user="1"`.
+    value:keysAndValuesDo_(function(key, inner) attribute(buffer, name .. "-" .. str(key), inner) end)
+    return
+  end
+  local text
+  if kind == STYLE then text = declarations(value) else text = words(value, " ") end
+  if text == nil then return end
+  if kind == ADDRESS and isDangerous(text) then
+    throw("invalid", "`" .. name .. "` must not be an address that runs code",
+      { i_hint = "write `#Raw[ … ]` where that is meant" })
+  end
+  put(buffer, entry[3])
+  putEscaped(buffer, text)
+  put(buffer, '"')
+end
+
+-- Writes an attribute of HTML.
+function attribute(buffer, key, value)
+  local entry = known[key] or learn(key)
+  if type(value) == "string" and entry[1] == PLAIN then
+    put(buffer, entry[3])
+    putEscaped(buffer, value)
+    put(buffer, '"')
+  else
+    slow(buffer, entry, value)
+  end
+end
+K.attribute = attribute
+
+-- Writes an attribute of XML: nil leaves it out, everything else is text.
+function K.xmlAttribute(buffer, key, value)
+  if value == nil or value == NULL then return end
+  local entry = known[key] or learn(key)
+  local text = isRaw(value) and gsub(value._text, '"', "&quot;") or escape(words(value, " ") or "")
+  put(buffer, entry[3])
+  put(buffer, text)
+  put(buffer, '"')
+end
+
+-- Elements whose name is a value ------------------------------------------------------------------
+
+local void = {}
+for tag in string.gmatch("area base br col embed hr img input link meta source track wbr", "%a+") do
+  void[tag] = true
+end
+
+-- `Element tag: 'media:thumbnail' attributes: #{ url: u } children: [ … ]`, and for documents of XML
+-- `Element xml: … attributes: … children: …`.
+local function named(isXml)
+  return function(_, tag, attributes, children)
+    tag = str(tag)
+    if not find(tag, "^%a[%w:._-]*$") then throw("invalid", "`" .. tag .. "` is no name of an element") end
+    local folded = lower(tag)
+    if not isXml and (folded == "script" or folded == "style") then
+      throw("invalid", "a script or a style is written as a literal: `#" .. folded .. "[ … ]`")
+    end
+    local buffer = K.openMarkup()
+    put(buffer, "<" .. tag)
+    if isDictionary(attributes) then
+      local write = isXml and K.xmlAttribute or attribute
+      attributes:keysAndValuesDo_(function(key, value) write(buffer, key, value) end)
+    end
+    put(buffer, ">")
+    if not isXml and void[folded] then
+      if children ~= nil and not (isList(children) and #children == 0) then
+        throw("invalid", "`" .. tag .. "` has no content")
+      end
+      return K.closeMarkup(buffer)
+    end
+    K.child(buffer, children)
+    put(buffer, "</" .. tag .. ">")
+    return K.closeMarkup(buffer)
+  end
+end
+K.classMethods(K.classes.Element, {
+  ["tag:attributes:children:"] = named(false), ["xml:attributes:children:"] = named(true),
+})
+
+-- `#Card[ … ]`: a class with a variable `children` is a component.
+local plain = K.classes.Object._meta.fromArray_
+K.classMethods(K.classes.Object, {
+  ["fromArray:"] = function(class, list)
+    for _, name in ipairs(class._ivars or {}) do
+      if name == "children" then return K.object(class, { "children" }, { list }, 1) end
+    end
+    return plain(class, list)
+  end,
+})

@@ -1,0 +1,121 @@
+//! The JSON of a search: that of the answer, and what was asked for besides.
+
+use super::SearchStore;
+use super::search_parameters::SearchParameters;
+use crate::answer::search_answer::SearchAnswer;
+use crate::collection::id::Id;
+use crate::error::{ConfigError, RequestError};
+use crate::format::json::write_string;
+use crate::request::Request;
+use crate::site::PageSource;
+use runnel_store::{Error, Kind, Result};
+
+/// A part of an answer of which there is more than usual.
+const ROOM: usize = 1_024;
+
+impl SearchStore {
+    /// Searches, and writes what was found.
+    pub(super) fn found(
+        &self,
+        asked: &SearchParameters<'_>,
+        found: &mut SearchAnswer,
+    ) -> Result<Vec<u8>> {
+        let search = self.searching();
+        let filter = asked.filter.as_deref().map(|text| search.filter(text)).transpose();
+        let filter = filter.map_err(|error| refused("filter", &error))?;
+        let order = asked.sort.as_deref().map(|text| search.order(text)).transpose();
+        let order = order.map_err(|error| refused("sort", &error))?;
+        let mut request = Request::new()
+            .ids(asked.ids)
+            .offset(asked.offset)
+            .unique(asked.unique)
+            .flat(asked.flat);
+        if let Some(filter) = &filter {
+            request = request.filter(filter);
+        }
+        if let Some(order) = &order {
+            request = request.order(order);
+        }
+        self.search_into(&asked.query, &request, found);
+        let mut out = Vec::with_capacity(ROOM);
+        if asked.documents {
+            self.write_with_documents(found, &mut out);
+        } else {
+            found.write_json(&mut out);
+        }
+        if !(asked.highlight.is_empty() && asked.snippet.is_empty()) {
+            // Inside the object, at its end.
+            out.pop();
+            out.extend_from_slice(b",\"highlights\":");
+            self.write_highlights(asked, found, &mut out);
+            out.push(b'}');
+        }
+        if !asked.facets.is_empty() {
+            // Inside the object, at its end.
+            out.pop();
+            out.extend_from_slice(b",\"facets\":{");
+            for (number, category) in asked.facets.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                write_string(category, &mut out);
+                out.extend_from_slice(b":{");
+                let query = Some(&*asked.query).filter(|query| !query.trim().is_empty());
+                let values = search
+                    .facets_passing(category, query, filter.as_ref(), asked.at_least)
+                    .map_err(|error| unwanted(&error))?;
+                for (number, (value, count)) in values.iter().enumerate() {
+                    if number > 0 {
+                        out.push(b',');
+                    }
+                    write_string(value, &mut out);
+                    out.push(b':');
+                    out.extend_from_slice(itoa::Buffer::new().format(*count).as_bytes());
+                }
+                out.push(b'}');
+            }
+            out.extend_from_slice(b"}}");
+        }
+        Ok(out)
+    }
+
+    /// The answer with the documents of each interpretation in a sixth element, in the order of
+    /// their identifiers; null stands for those that are not kept.
+    fn write_with_documents(&self, found: &SearchAnswer, out: &mut Vec<u8>) {
+        found.write_json_with(out, |row, out| {
+            out.push(b',');
+            let ids = row.ids().iter().map(|id| (row.index(), id));
+            self.write_documents(ids, out);
+        });
+        if let Some(flat) = &found.flat {
+            // The documents of one list, as one list.
+            out.pop();
+            out.extend_from_slice(b",\"documents\":");
+            self.write_documents(flat.ids.iter().map(|(index, id)| (usize::from(*index), id)), out);
+            out.push(b'}');
+        }
+    }
+
+    /// A list of documents, with null for those that the index does not store.
+    fn write_documents<'a>(&self, ids: impl Iterator<Item = (usize, &'a Id)>, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (number, (index, id)) in ids.enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            match self.document(index, id) {
+                Some(document) => out.extend_from_slice(&document),
+                None => out.extend_from_slice(b"null"),
+            }
+        }
+        out.push(b']');
+    }
+}
+
+fn refused(name: &str, error: &RequestError) -> Error {
+    Error::new(Kind::Invalid, format!("the parameter `{name}`, {error}"))
+}
+
+fn unwanted(error: &ConfigError) -> Error {
+    Error::new(Kind::Invalid, error.message())
+}

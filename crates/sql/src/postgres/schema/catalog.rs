@@ -1,0 +1,168 @@
+//! The description of a table: its columns with their types, its key and its order.
+
+use crate::postgres::fault::SqlFault;
+use runnel_store::{FieldType, Kind};
+
+/// The lock under which tables are created, so that machines that start together take turns: the
+/// word "runnel" in ASCII.
+pub(crate) const SCHEMA_LOCK: i64 = 0x72_75_6E_6E_65_6C;
+
+/// A table or view as the database describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableInfo {
+    /// Its name as programs use it.
+    pub(crate) name: String,
+    /// Its schema and name in quotes, as it stands in statements.
+    pub(crate) sql: String,
+    pub(crate) schema: String,
+    /// Its name within the schema.
+    pub(crate) table: String,
+    pub(crate) columns: Vec<ColumnInfo>,
+    /// The position of the column that is the primary key by itself.
+    pub(crate) key: Option<usize>,
+    /// The columns (quoted) that make the order of the rows definite; empty without a primary key.
+    pub(crate) order: Vec<String>,
+    pub(crate) view: bool,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ColumnInfo {
+    pub(crate) name: String,
+    pub(crate) holds: Holds,
+    /// Its type as it is written in SQL.
+    pub(crate) written: String,
+    pub(crate) array: bool,
+    /// Whether it is computed from others, so that nothing can be stored in it.
+    pub(crate) generated: bool,
+    /// Whether a put leaves it as it is unless it names it: a field that clients cannot set.
+    pub(crate) readonly: bool,
+    /// Whether the database numbers it by itself.
+    pub(crate) numbered: bool,
+    pub(crate) required: bool,
+    /// Whether it is there for its conditions and as the key alone, and not shown: the class has
+    /// no such field.
+    pub(crate) hidden: bool,
+}
+
+/// What the types come to for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holds {
+    Bool,
+    Int,
+    Float,
+    Text,
+    Bytes,
+    Decimal,
+    /// `timestamptz`.
+    Moment,
+    /// `json` and `jsonb`.
+    Json,
+    /// Everything else: carried as the text that PostgreSQL writes, or as a list where it is an
+    /// array.
+    Other,
+}
+
+impl Holds {
+    /// By the name of a type in the catalog.
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "bool" => Holds::Bool,
+            "int2" | "int4" | "int8" | "oid" => Holds::Int,
+            "float4" | "float8" => Holds::Float,
+            "text" | "varchar" | "bpchar" | "name" | "citext" => Holds::Text,
+            "bytea" => Holds::Bytes,
+            "numeric" => Holds::Decimal,
+            "timestamptz" => Holds::Moment,
+            "json" | "jsonb" => Holds::Json,
+            _ => Holds::Other,
+        }
+    }
+
+    /// As a class would declare it.
+    pub(crate) fn kind(self) -> FieldType {
+        match self {
+            Holds::Bool => FieldType::Bool,
+            Holds::Int => FieldType::Int,
+            Holds::Float => FieldType::Float,
+            Holds::Text | Holds::Other => FieldType::Text,
+            Holds::Bytes => FieldType::Bytes,
+            Holds::Decimal => FieldType::Decimal,
+            Holds::Moment => FieldType::Date,
+            Holds::Json => FieldType::Any,
+        }
+    }
+
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Holds::Bool => "true or false",
+            Holds::Int => "integers of 64 bits",
+            Holds::Float => "floating-point numbers",
+            Holds::Text => "text",
+            Holds::Bytes => "bytes",
+            Holds::Decimal => "decimal numbers, as text such as '12.30'",
+            Holds::Moment => "moments",
+            Holds::Json => "JSON",
+            Holds::Other => "what PostgreSQL reads from text",
+        }
+    }
+}
+
+impl TableInfo {
+    /// The column of a name, or an error that says which there are.
+    pub(crate) fn column(&self, name: &str) -> Result<&ColumnInfo, SqlFault> {
+        self.position(name).map(|position| &self.columns[position])
+    }
+
+    pub(crate) fn position(&self, name: &str) -> Result<usize, SqlFault> {
+        let same = |column: &ColumnInfo| column.name == name;
+        // Names in a program may differ in case, as they may with other databases.
+        let alike = |column: &ColumnInfo| column.name.eq_ignore_ascii_case(name);
+        let found = self.columns.iter().position(same);
+        found.or_else(|| self.columns.iter().position(alike)).ok_or_else(|| {
+            let names: Vec<&str> = self.shown().iter().map(|one| one.name.as_str()).collect();
+            let names = names.join(", ");
+            SqlFault::invalid(format!(
+                "{} has no column '{name}'; its columns are {names}",
+                self.name
+            ))
+        })
+    }
+
+    /// The columns that a row shows when nothing else is said.
+    pub(crate) fn shown(&self) -> Vec<&ColumnInfo> {
+        self.columns.iter().filter(|column| !column.hidden).collect()
+    }
+
+    pub(crate) fn key(&self) -> Option<&ColumnInfo> {
+        self.key.map(|position| &self.columns[position])
+    }
+
+    /// The name of the key that the database gives out by itself.
+    pub(crate) fn generated_key(&self) -> Option<&str> {
+        self.key().filter(|key| key.numbered).map(|key| key.name.as_str())
+    }
+
+    /// The fault that its rows have no key.
+    pub(crate) fn no_key(&self) -> SqlFault {
+        let message = format!("the rows of {} have no single key to be addressed by", self.name);
+        SqlFault::new(Kind::NotAllowed, message)
+    }
+}
+
+/// A column as it is ordered by: text bytewise, whatever the language of the database.
+pub(crate) fn ordered(column: &ColumnInfo) -> String {
+    let name = quoted(&column.name);
+    if column.holds == Holds::Text { format!("{name} COLLATE \"C\"") } else { name }
+}
+
+/// A name in double quotes. The only way by which names reach a statement.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A text in single quotes, for statements that take no parameters.
+pub(crate) fn text_literal(text: &str) -> String {
+    // An E-string, so that backslashes mean the same whatever the settings of the database.
+    format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
