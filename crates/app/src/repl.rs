@@ -10,8 +10,8 @@ pub(crate) use input::{Input, Lines};
 pub(crate) use session::{Reaction, Session};
 
 use crate::console::Console;
+use crate::process::signals;
 use crate::report::Report;
-use crate::signals;
 use editor::{Asked, Editor};
 use runnel_runtime::Isolate;
 use std::io::IsTerminal;
@@ -58,7 +58,7 @@ async fn from_lines(isolate: &Isolate, lines: &Lines, console: &Rc<Console>) -> 
         let (reaction, ended) = match lines.next().await {
             Some(Ok(line)) => (session.line(isolate, &line).await, false),
             Some(Err(error)) => {
-                (Reaction::Error(format!("error: {error}"), crate::status::DATA), false)
+                (Reaction::Error(format!("error: {error}"), crate::exit_status::DATA), false)
             }
             None => (session.finish(isolate).await, true),
         };

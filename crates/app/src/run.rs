@@ -1,15 +1,17 @@
 //! Running programs: from a file, from the command line, at the prompt.
 
 use crate::console::Console;
+use crate::event_loop::{block_on, started};
+use crate::exit_status;
+use crate::process::handover;
+use crate::process::notify;
+use crate::process::signals;
+use crate::process::workers::{self, Place};
 use crate::report::Report;
-use crate::status;
-use crate::workers::{self, Place};
 use crate::world::World;
-use crate::{handover, notify, signals};
 use runnel_runtime::{Argument, Isolate};
 use runnel_store::Value;
 use runnel_syntax::ast::{Parameter, Selector, Signature};
-use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,23 +38,6 @@ impl Program {
     }
 }
 
-/// Runs a future on an event loop of this thread.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build_local(tokio::runtime::LocalOptions::default())
-        .map_err(|error| format!("the event loop could not be started: {error}"))?;
-    Ok(runtime.block_on(future))
-}
-
-/// What both ways of starting say when the engine cannot be set up.
-pub(crate) fn started<T>(result: Result<T, String>) -> Result<T, u8> {
-    result.map_err(|message| {
-        Console::error(&format!("error: {message}"));
-        status::SOFTWARE
-    })
-}
-
 /// Runs with a program, then ends the process's output and servers. The isolate itself is not
 /// taken apart: the process ends.
 fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
@@ -70,7 +55,7 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
         }
         tokio::select! {
             () = finish(&program) => {}
-            () = signals::told_again() => Console::error("note: told to stop again, so open connections are cut"),
+            () = signals::told_again(handover::is_supervised()) => Console::error("note: told to stop again, so open connections are cut"),
         }
         let status = written(status).await;
         if program.world.place().is_first() {
@@ -104,7 +89,7 @@ async fn written(status: u8) -> u8 {
         Err(_) => format!("it took longer than {} seconds", WRITING.as_secs()),
     };
     Console::error(&format!("error: not everything was written at the end: {why}"));
-    if status == 0 { status::SOFTWARE } else { status }
+    if status == 0 { exit_status::SOFTWARE } else { status }
 }
 
 /// `runnel -e SOURCE`
@@ -191,7 +176,7 @@ fn worker(place: Place, order: &Order, source: &str) -> u8 {
 /// The exit status of a program that has come to its end: an error that a forked fiber raised and
 /// that nothing joined is reported, and counts as one of the program.
 async fn forked(program: &Program) -> u8 {
-    if program.isolate.report_forks().await { status::SOFTWARE } else { 0 }
+    if program.isolate.report_forks().await { exit_status::SOFTWARE } else { 0 }
 }
 
 /// Runs the program to the end of its top level.
@@ -205,7 +190,7 @@ async fn top_level(
     let signature = runnel_syntax::parse(source).program.signature;
     if let Err(message) = bind(isolate, &name, signature.as_ref(), order.port, &order.args) {
         Console::error(&message);
-        return Err(status::USAGE);
+        return Err(exit_status::USAGE);
     }
     let outcome = match isolate.run(source, &name).await {
         Ok(outcome) => outcome,
@@ -231,8 +216,9 @@ async fn top_level(
 /// Reads a program: UTF-8, or a message with the place where it is not.
 pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
     let name = path.display();
-    let bytes = std::fs::read(path)
-        .map_err(|error| (format!("error: {name} cannot be read: {error}"), status::NO_INPUT))?;
+    let bytes = std::fs::read(path).map_err(|error| {
+        (format!("error: {name} cannot be read: {error}"), exit_status::NO_INPUT)
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -241,7 +227,7 @@ pub(crate) fn read(path: &Path) -> Result<String, (String, u8)> {
             "error: this is not UTF-8 text\n  --> {name}:{line}:{column}\n  \
              help: save the file as UTF-8"
         );
-        (message, status::DATA)
+        (message, exit_status::DATA)
     })
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
     for path in if paths.is_empty() { &spec } else { paths } {
         if let Err(error) = collect(path, DEEPEST, &mut files) {
             Console::error(&format!("error: {} cannot be read: {error}", path.display()));
-            return crate::status::NO_INPUT;
+            return crate::exit_status::NO_INPUT;
         }
     }
     let mut jobs = Vec::new();
@@ -72,9 +72,9 @@ pub(crate) fn run(paths: &[PathBuf], bless: bool) -> u8 {
             results.add(&path, Test { name, line: failure.line, failures: vec![failure] }, bless);
         }
     }
-    if let Err(message) = crate::run::block_on(run_all(jobs, bless, &mut results)) {
+    if let Err(message) = crate::event_loop::block_on(run_all(jobs, bless, &mut results)) {
         Console::error(&format!("error: {message}"));
-        return crate::status::SOFTWARE;
+        return crate::exit_status::SOFTWARE;
     }
     results.finish()
 }

@@ -1,13 +1,21 @@
 //! The world of a program: servers, input and output, and the schemes.
 
+pub(crate) mod command_store;
+pub(crate) mod database_options;
+pub(crate) mod observing;
+pub(crate) mod option_value;
+pub(crate) mod remote_stores;
+pub(crate) mod schemes;
+pub(crate) mod search_pages;
+pub(crate) mod server_options;
+
 use crate::console::Console;
-use crate::handover;
-use crate::observing::{self, WatchedServer};
-use crate::reload::Watched;
-use crate::schemes::{SCHEMES, Schemes};
-use crate::server_options;
-use crate::workers::{self, Place};
+use crate::process::handover;
+use crate::process::reload::Watched;
+use crate::process::workers::{self, Place};
+use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
+use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, Output, RunningServer};
 use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
 use std::cell::{Cell, RefCell};

@@ -1,7 +1,7 @@
 //! What is typed at a prompt, statement by statement.
 
+use crate::exit_status;
 use crate::report::Report;
-use crate::status;
 use runnel_runtime::{Failure, Isolate};
 
 /// What a line leads to.
@@ -66,8 +66,8 @@ impl Session {
                 let sources = |name: &str| isolate.source(name);
                 let text = self.report.rendered_failure(&sources, &source, &name, &why);
                 let status = match why {
-                    Failure::Compile(_) => status::DATA,
-                    Failure::Fault(_) => status::SOFTWARE,
+                    Failure::Compile(_) => exit_status::DATA,
+                    Failure::Fault(_) => exit_status::SOFTWARE,
                 };
                 Reaction::Error(text, status)
             }

@@ -7,8 +7,8 @@ use super::page::{Fence, Kind, Section};
 use super::source::{Program, format_failure};
 use super::{TIME, page, shell, took_too_long};
 use crate::console::Console;
+use crate::event_loop::block_on;
 use crate::report::Report;
-use crate::run::block_on;
 use runnel_runtime::Isolate;
 use std::path::Path;
 
@@ -30,7 +30,7 @@ pub(crate) fn run(path: &Path, section: Option<usize>) -> u8 {
         }
         Err(message) => {
             Console::error(&format!("error: {message}"));
-            crate::status::SOFTWARE
+            crate::exit_status::SOFTWARE
         }
     }
 }
