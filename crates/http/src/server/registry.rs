@@ -56,7 +56,7 @@ impl ServerState {
     /// Waits for capacity. Closes an idle connection of the client that holds the most.
     pub(crate) async fn make_room(&self) {
         while self.clients.borrow().len() >= self.limits.connections {
-            if let Some(left_out) = self.crowded.pass() {
+            if let Some(left_out) = self.crowded.allow() {
                 let most = self.limits.connections;
                 tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
             }
@@ -97,7 +97,7 @@ impl ServerState {
     }
 
     pub(crate) fn cannot_accept(&self, error: &io::Error) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
         }
     }
@@ -116,7 +116,7 @@ impl ServerState {
     }
 
     fn refused(&self, client: SocketAddr, most: usize) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();
             tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
         }

@@ -129,7 +129,7 @@ impl RequestService {
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
             return PendingResponse::ready(about_the_server(state));
         }
-        let turn = RequestCycle {
+        let cycle = RequestCycle {
             root: self.root.borrow().clone(),
             reference,
             exchange,
@@ -139,14 +139,14 @@ impl RequestService {
         };
         match task {
             MethodTask::Trace => {
-                let verbs = turn.verbs();
-                PendingResponse::ready(turn.problem(Problem::not_allowed(verbs)))
+                let verbs = cycle.verbs();
+                PendingResponse::ready(cycle.problem(Problem::not_allowed(verbs)))
             }
-            MethodTask::Write(verb) => turn.write(verb, body),
+            MethodTask::Write(verb) => cycle.write(verb, body),
             MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {
-                self.once_sent(body, turn, ask, state)
+                self.once_sent(body, cycle, ask, state)
             }
-            MethodTask::Bodiless(ask) => ask.of(turn),
+            MethodTask::Bodiless(ask) => ask.of(cycle),
         }
     }
 
@@ -205,14 +205,14 @@ impl RequestService {
     fn once_sent(
         &self,
         body: RequestBody,
-        turn: RequestCycle,
+        cycle: RequestCycle,
         ask: BodilessTask,
         state: &Rc<ConnectionState>,
     ) -> PendingResponse {
         let (limits, state) = (self.limits.clone(), state.clone());
         PendingResponse::later(async move {
             match upload::discard(body, &limits).await {
-                Ok(()) => ask.of(turn).finish().await,
+                Ok(()) => ask.of(cycle).finish().await,
                 Err(problem) => problem.respond(HeaderMap::new(), &state),
             }
         })
@@ -268,11 +268,11 @@ impl MethodTask {
 }
 
 impl BodilessTask {
-    fn of(self, turn: RequestCycle) -> PendingResponse {
+    fn of(self, cycle: RequestCycle) -> PendingResponse {
         match self {
-            BodilessTask::Get => turn.get(),
-            BodilessTask::Delete => turn.delete(),
-            BodilessTask::Options => turn.options(),
+            BodilessTask::Get => cycle.get(),
+            BodilessTask::Delete => cycle.delete(),
+            BodilessTask::Options => cycle.options(),
         }
     }
 }

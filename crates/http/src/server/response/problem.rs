@@ -202,7 +202,7 @@ thread_local! {
 pub(crate) fn may_log(status: StatusCode) -> Option<u64> {
     match status {
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            OVERLOAD.with(LogRate::pass)
+            OVERLOAD.with(LogRate::allow)
         }
         _ => Some(0),
     }

@@ -75,8 +75,10 @@ impl RequestCycle {
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => self.got(result),
-            Err(later) => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+            Ok(result) => self.get_result(result),
+            Err(later) => {
+                self.wait(|cycle| async move { cycle.get_result(later.await).finish().await })
+            }
         }
     }
 
@@ -98,16 +100,16 @@ impl RequestCycle {
         }
     }
 
-    fn got(self, result: Result<Option<Content>>) -> PendingResponse {
+    fn get_result(self, result: Result<Option<Content>>) -> PendingResponse {
         match result {
-            Ok(Some(content)) => self.found(content, StatusCode::OK, None),
-            Ok(None) => self.missing(),
-            Err(error) => PendingResponse::ready(self.failed(error)),
+            Ok(Some(content)) => self.respond_with(content, StatusCode::OK, None),
+            Ok(None) => self.list_missing(),
+            Err(error) => PendingResponse::ready(self.error_response(error)),
         }
     }
 
     /// A get found nothing: lists the reference, which may be a collection.
-    fn missing(self) -> PendingResponse {
+    fn list_missing(self) -> PendingResponse {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
             return PendingResponse::ready(self.respond(
@@ -121,12 +123,12 @@ impl RequestCycle {
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => PendingResponse::ready(self.listed(result)),
-            Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
+            Ok(result) => PendingResponse::ready(self.list_result(result)),
+            Err(later) => self.wait(|cycle| async move { cycle.list_result(later.await) }),
         }
     }
 
-    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
+    fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
                 let page = listing::page(self.reference.path(), &entries);
@@ -137,12 +139,12 @@ impl RequestCycle {
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
                 self.problem(Problem::new(StatusCode::NOT_FOUND))
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
     /// Responds with the content of a verb.
-    pub(crate) fn found(
+    pub(crate) fn respond_with(
         self,
         content: Content,
         status: StatusCode,
@@ -158,7 +160,7 @@ impl RequestCycle {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
                     return PendingResponse::ready(
-                        self.unchanged(content.media_type.as_deref(), facts),
+                        self.not_modified(content.media_type.as_deref(), facts),
                     );
                 }
                 Verdict::Failed => {
@@ -189,9 +191,9 @@ impl RequestCycle {
             Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
                 let kind =
                     given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
-                let encoded = Content::value(value).encode(Form::Json);
+                let encoded_response = Content::value(value).encode(Form::Json);
                 return self.wait(move |cycle| async move {
-                    cycle.encoded(encoded.await, status, kind, facts)
+                    cycle.encoded_response(encoded_response.await, status, kind, facts)
                 });
             }
             Body::Value(value) => {
@@ -273,7 +275,7 @@ impl RequestCycle {
         };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
-            Err(error) => return PendingResponse::ready(self.failed(error)),
+            Err(error) => return PendingResponse::ready(self.error_response(error)),
         };
         // A program's stream is sent as it comes; for data an error at the start still gets a
         // status.
@@ -284,30 +286,33 @@ impl RequestCycle {
         };
         match stream {
             Some(stream) if is_data && self.exchange.method == Method::GET => {
-                return self.wait(|turn| async move {
+                return self.wait(|cycle| async move {
                     match stream.into_future().await {
-                        (Some(Err(error)), _) => turn.failed(error),
+                        (Some(Err(error)), _) => cycle.error_response(error),
                         (first, rest) => {
                             let whole = Box::pin(stream::iter(first).chain(rest));
-                            turn.streamed(whole, status, kind, facts)
+                            cycle.stream_response(whole, status, kind, facts)
                         }
                     }
                 });
             }
             Some(stream) => {
-                return PendingResponse::ready(self.streamed(stream, status, kind, facts));
+                return PendingResponse::ready(self.stream_response(stream, status, kind, facts));
             }
             None => {}
         }
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => PendingResponse::ready(self.encoded(result, status, kind, facts)),
-            Err(later) => self
-                .wait(move |cycle| async move { cycle.encoded(later.await, status, kind, facts) }),
+            Ok(result) => {
+                PendingResponse::ready(self.encoded_response(result, status, kind, facts))
+            }
+            Err(later) => self.wait(move |cycle| async move {
+                cycle.encoded_response(later.await, status, kind, facts)
+            }),
         }
     }
 
     /// Sends the result of encoding.
-    fn encoded(
+    fn encoded_response(
         self,
         content: Result<Bytes>,
         status: StatusCode,
@@ -319,12 +324,12 @@ impl RequestCycle {
                 let body = ResponseBody::whole(bytes, &self.state);
                 self.respond(status, Some(kind), facts, body)
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
     /// Sends a stream; for events it disables caching and buffering.
-    fn streamed(
+    fn stream_response(
         self,
         stream: ByteStream,
         status: StatusCode,
@@ -359,7 +364,7 @@ impl RequestCycle {
         }
     }
 
-    fn unchanged(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
+    fn not_modified(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
         if let Some(tag) =
             facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
@@ -388,7 +393,7 @@ impl RequestCycle {
         let status = match self.exchange.overrides.status() {
             Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
             Ok(wish) => wish.unwrap_or(status),
-            Err(error) => return self.failed(error),
+            Err(error) => return self.error_response(error),
         };
         let mut body = body;
         if let Err(error) = body.hold() {
@@ -453,7 +458,7 @@ impl RequestCycle {
     fn unaffordable(self, error: Error) -> Response<ResponseBody> {
         // Content beyond the share of a request is an error of the program, and never fits.
         let internal = error.kind == Kind::TooLarge;
-        self.failed(Error { internal, ..error })
+        self.error_response(Error { internal, ..error })
     }
 
     /// An error response.
@@ -463,7 +468,7 @@ impl RequestCycle {
     }
 
     /// The response to a store's error.
-    pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
+    pub(crate) fn error_response(self, mut error: Error) -> Response<ResponseBody> {
         // A table refuses client content with a list of invalid fields; the 422 of another server
         // has none, and is an error of the program.
         let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
