@@ -217,7 +217,7 @@ pub(crate) struct RequestWatch(Rc<ObservedRequest>);
 
 impl RequestWatch {
     /// Starts observing a request.
-    pub(crate) fn begin(
+    pub(crate) fn start(
         observer: &Rc<dyn Observer>,
         (method, uri, version): (&Method, &Uri, Version),
         headers: &HeaderMap,

@@ -1,7 +1,7 @@
 //! Dispatch: from a request to the verb that answers it.
 
 use crate::protocol::target;
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::Limits;
@@ -38,7 +38,7 @@ pub(crate) struct RequestService {
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) spin: Option<Rc<Spin>>,
+    pub(crate) busy_poll: Option<Rc<BusyPoll>>,
     /// HTTP/2: concurrent requests.
     pub(crate) multiplexed: bool,
     /// The registration of a trusted proxy's connection.
@@ -66,7 +66,7 @@ impl RequestService {
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
     ) -> PendingResponse {
-        let number = self.state.begin();
+        let number = self.state.start_request();
         if let (proxies @ [_, ..], Some(exchange)) =
             (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
         {
@@ -76,12 +76,12 @@ impl RequestService {
             }
         }
         let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
-        if let Some(spin) = &self.spin {
-            spin.touch();
+        if let Some(busy_poll) = &self.busy_poll {
+            busy_poll.restart();
         }
         let watch = self.observer.as_ref().map(|observer| {
             let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
-            RequestWatch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+            RequestWatch::start(observer, (method, uri, *version), headers, *peer, body.length())
         });
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
@@ -110,10 +110,10 @@ impl RequestService {
             true => ConnectionState::stream_of(&self.state),
             false => self.state.clone(),
         };
-        self.begin(exchange, body, &state)
+        self.dispatch(exchange, body, &state)
     }
 
-    fn begin(
+    fn dispatch(
         &self,
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,

@@ -82,11 +82,11 @@ fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
         let _ = write!(line, ",\"received\":{length}");
     }
     if let Some(agent) = request.agent() {
-        text(line, "agent", &cut(String::from_utf8_lossy(agent.as_bytes())));
+        text(line, "agent", &truncate(String::from_utf8_lossy(agent.as_bytes())));
     }
     if let Some(referrer) = request.referrer() {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
-        text(line, "referrer", &cut(redaction::address(&referrer)));
+        text(line, "referrer", &truncate(redaction::address(&referrer)));
     }
     line.push(b'}');
 }
@@ -111,13 +111,13 @@ fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
     match request.referrer() {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
-            quoted(line, &cut(redaction::address(&referrer)));
+            quoted(line, &truncate(redaction::address(&referrer)));
         }
         None => line.push(b'-'),
     }
     line.extend_from_slice(b"\" \"");
     match request.agent() {
-        Some(agent) => quoted(line, &cut(String::from_utf8_lossy(agent.as_bytes()))),
+        Some(agent) => quoted(line, &truncate(String::from_utf8_lossy(agent.as_bytes()))),
         None => line.push(b'-'),
     }
     line.push(b'"');
@@ -143,10 +143,10 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 /// The path and the query, redacted.
 fn target(request: &ObservedRequest) -> Cow<'_, str> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    cut(redaction::target(target))
+    truncate(redaction::target(target))
 }
 
-fn cut(text: Cow<'_, str>) -> Cow<'_, str> {
+fn truncate(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return text;
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "é".repeat(LONGEST);
-        assert!(cut(long.into()).len() <= LONGEST + 3);
-        assert_eq!(cut("short".into()), "short");
+        assert!(truncate(long.into()).len() <= LONGEST + 3);
+        assert_eq!(truncate("short".into()), "short");
     }
 }

@@ -4,7 +4,7 @@ use crate::server::connection_state::ConnectionState;
 use crate::server::observer::RequestWatch;
 use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
-use crate::server::response::problem::{Problem, may_log};
+use crate::server::response::problem::{Problem, log_permit};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
@@ -163,7 +163,7 @@ impl TimedResponse {
     }
 
     fn too_late(&mut self) -> Response<ResponseBody> {
-        if let Some(left_out) = may_log(StatusCode::GATEWAY_TIMEOUT) {
+        if let Some(left_out) = log_permit(StatusCode::GATEWAY_TIMEOUT) {
             let limit = self.patience.limit;
             tracing::error!(?limit, left_out, "a request took longer than it may");
         }

@@ -50,7 +50,7 @@ pub(crate) struct ResponseFacts {
     /// The content supports ranges.
     pub(crate) has_parts: bool,
     /// `Content-Range` of a part.
-    pub(crate) place: Option<HeaderValue>,
+    pub(crate) content_range: Option<HeaderValue>,
 }
 
 impl RequestCycle {
@@ -58,7 +58,7 @@ impl RequestCycle {
     pub(crate) fn context(&self) -> Context {
         Context {
             known: if self.head.conditional {
-                conditions::known(&self.exchange.headers)
+                conditions::known_tag(&self.exchange.headers)
             } else {
                 None
             },
@@ -156,7 +156,7 @@ impl RequestCycle {
         // The program's status is about this response and no content of its own.
         let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if reads && usual && self.head.conditional {
-            match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
+            match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
                     return PendingResponse::ready(
@@ -236,13 +236,13 @@ impl RequestCycle {
             return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
         }
         let headers = &self.exchange.headers;
-        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.state) {
+        match partial::select_range(headers, outgoing, &facts.validators, &kind, &self.state) {
             RangeResult::All(outgoing) => {
                 let body = outgoing.body(&self.state);
                 PendingResponse::ready(self.respond(status, Some(kind), facts, body))
             }
             RangeResult::Part(part) => {
-                let facts = ResponseFacts { place: part.place, ..facts };
+                let facts = ResponseFacts { content_range: part.content_range, ..facts };
                 let kind = part.kind.unwrap_or(kind);
                 PendingResponse::ready(self.respond(
                     StatusCode::PARTIAL_CONTENT,
@@ -251,9 +251,9 @@ impl RequestCycle {
                     part.body,
                 ))
             }
-            RangeResult::Beyond(place) => {
+            RangeResult::Beyond(content_range) => {
                 let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
-                response.headers_mut().insert(header::CONTENT_RANGE, place);
+                response.headers_mut().insert(header::CONTENT_RANGE, content_range);
                 PendingResponse::ready(response)
             }
         }
@@ -367,7 +367,7 @@ impl RequestCycle {
     fn not_modified(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
         if let Some(tag) =
-            facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
+            facts.validators.tag.as_mut().filter(|tag| conditions::has_compressed(headers, tag))
         {
             *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
         }
@@ -396,7 +396,7 @@ impl RequestCycle {
             Err(error) => return self.error_response(error),
         };
         let mut body = body;
-        if let Err(error) = body.hold() {
+        if let Err(error) = body.charge_memory() {
             return self.unaffordable(error);
         }
         let length = body.length();
@@ -428,8 +428,8 @@ impl RequestCycle {
         if facts.has_parts {
             headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         }
-        if let Some(place) = facts.place {
-            headers.insert(header::CONTENT_RANGE, place);
+        if let Some(content_range) = facts.content_range {
+            headers.insert(header::CONTENT_RANGE, content_range);
         }
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));

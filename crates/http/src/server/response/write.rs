@@ -84,7 +84,7 @@ impl RequestCycle {
 
     async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<ResponseBody> {
         let media_type = self.media_type();
-        let room = media_type.as_deref().and_then(form::room);
+        let room = media_type.as_deref().and_then(form::size_limit);
         let (upload, progress) =
             match upload::receive(body, &self.exchange, &self.head, room, &self.limits).await {
                 Ok(taken) => taken,
@@ -243,7 +243,7 @@ impl RequestCycle {
             Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
             Err(error) => return Err(self.error_response(error)),
         };
-        match conditions::judge(&self.exchange.headers, present.as_ref(), false) {
+        match conditions::evaluate(&self.exchange.headers, present.as_ref(), false) {
             Verdict::Proceed => Ok(self),
             Verdict::Unchanged | Verdict::Failed => {
                 Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)))
