@@ -123,11 +123,11 @@ impl RequestService {
             Ok(admitted) => admitted,
             Err(problem) => {
                 let problem = problem.for_request(&exchange);
-                return PendingResponse::ready(problem.respond(HeaderMap::new(), state));
+                return problem.respond(HeaderMap::new(), state).into();
             }
         };
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
-            return PendingResponse::ready(about_the_server(state));
+            return about_the_server(state).into();
         }
         let cycle = RequestCycle {
             root: self.root.borrow().clone(),
@@ -140,7 +140,7 @@ impl RequestService {
         match task {
             MethodTask::Trace => {
                 let verbs = cycle.verbs();
-                PendingResponse::ready(cycle.problem(Problem::not_allowed(verbs)))
+                cycle.problem(Problem::not_allowed(verbs)).into()
             }
             MethodTask::Write(verb) => cycle.write(verb, body),
             MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {

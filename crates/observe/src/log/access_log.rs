@@ -50,17 +50,17 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
 }
 
 fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let elapsed = request.started().elapsed();
+    let elapsed = request.started.elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    calendar(wall_time(request.started())).write_millis(line);
+    calendar(wall_time(request.started)).write_millis(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
     }
-    if let Some(trace) = request.trace() {
+    if let Some(trace) = &request.trace {
         text(line, "trace", &trace.trace_digits());
     }
-    text(line, "method", request.method().as_str());
+    text(line, "method", request.method.as_str());
     text(line, "target", &target(request));
     request.with_route(|route| {
         if let Some(route) = route {
@@ -71,20 +71,20 @@ fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
     let _ = write!(
         line,
         ",\"protocol\":\"{:?}\",\"peer\":\"{}\",\"status\":{},\"sent\":{},\"whole\":{},\"duration\":{:.6}",
-        request.version(),
-        request.peer().ip(),
+        request.version,
+        request.peer.ip(),
         request.status(),
         request.sent(),
         request.is_whole(),
         elapsed.as_secs_f64(),
     );
-    if let Some(length) = request.length().filter(|length| *length > 0) {
+    if let Some(length) = request.length.filter(|length| *length > 0) {
         let _ = write!(line, ",\"received\":{length}");
     }
-    if let Some(agent) = request.agent() {
+    if let Some(agent) = &request.agent {
         text(line, "agent", &truncate(String::from_utf8_lossy(agent.as_bytes())));
     }
-    if let Some(referrer) = request.referrer() {
+    if let Some(referrer) = &request.referrer {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
         text(line, "referrer", &truncate(redaction::address(&referrer)));
     }
@@ -101,14 +101,14 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 /// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, followed by the request id if
 /// there is one. The user name is always unknown.
 fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let _ = write!(line, "{} - - [", request.peer().ip());
-    write_common(&calendar(wall_time(request.started())), line);
+    let _ = write!(line, "{} - - [", request.peer.ip());
+    write_common(&calendar(wall_time(request.started)), line);
     line.extend_from_slice(b"] \"");
-    quoted(line, request.method().as_str());
+    quoted(line, request.method.as_str());
     line.push(b' ');
     quoted(line, &target(request));
-    let _ = write!(line, " {:?}\" {} {} \"", request.version(), request.status(), request.sent());
-    match request.referrer() {
+    let _ = write!(line, " {:?}\" {} {} \"", request.version, request.status(), request.sent());
+    match &request.referrer {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
             quoted(line, &truncate(redaction::address(&referrer)));
@@ -116,7 +116,7 @@ fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
         None => line.push(b'-'),
     }
     line.extend_from_slice(b"\" \"");
-    match request.agent() {
+    match &request.agent {
         Some(agent) => quoted(line, &truncate(String::from_utf8_lossy(agent.as_bytes()))),
         None => line.push(b'-'),
     }
@@ -142,7 +142,7 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 
 /// The path and the query, redacted.
 fn target(request: &ObservedRequest) -> Cow<'_, str> {
-    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
+    let target = request.uri.path_and_query().map_or("/", |target| target.as_str());
     truncate(redaction::target(target))
 }
 

@@ -25,11 +25,13 @@ pub(crate) enum PendingResponse {
     Watched(Option<RequestWatch>, Pin<Box<dyn Future<Output = Response<ResponseBody>>>>),
 }
 
-impl PendingResponse {
-    pub(crate) fn ready(response: Response<ResponseBody>) -> Self {
+impl From<Response<ResponseBody>> for PendingResponse {
+    fn from(response: Response<ResponseBody>) -> Self {
         PendingResponse::Ready(Some(response))
     }
+}
 
+impl PendingResponse {
     pub(crate) fn later(future: impl Future<Output = Response<ResponseBody>> + 'static) -> Self {
         PendingResponse::Later(Box::pin(future))
     }
@@ -57,9 +59,7 @@ impl PendingResponse {
     pub(crate) fn watched(self, watch: RequestWatch) -> Self {
         watch.dispatched();
         match self {
-            PendingResponse::Ready(Some(response)) => {
-                PendingResponse::ready(ResponseBody::observe(watch, response))
-            }
+            PendingResponse::Ready(Some(response)) => ResponseBody::observe(watch, response).into(),
             PendingResponse::Later(future) => PendingResponse::Watched(Some(watch), future),
             PendingResponse::InTime(answer) => {
                 PendingResponse::Watched(Some(watch), Box::pin(answer))

@@ -104,7 +104,7 @@ impl RequestCycle {
         match result {
             Ok(Some(content)) => self.respond_with(content, StatusCode::OK, None),
             Ok(None) => self.list_missing(),
-            Err(error) => PendingResponse::ready(self.error_response(error)),
+            Err(error) => self.error_response(error).into(),
         }
     }
 
@@ -112,18 +112,13 @@ impl RequestCycle {
     fn list_missing(self) -> PendingResponse {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
-            return PendingResponse::ready(self.respond(
-                StatusCode::OK,
-                None,
-                ResponseFacts::default(),
-                body,
-            ));
+            return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => PendingResponse::ready(self.list_result(result)),
+            Ok(result) => self.list_result(result).into(),
             Err(later) => self.wait(|cycle| async move { cycle.list_result(later.await) }),
         }
     }
@@ -159,14 +154,10 @@ impl RequestCycle {
             match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
-                    return PendingResponse::ready(
-                        self.not_modified(content.media_type.as_deref(), facts),
-                    );
+                    return self.not_modified(content.media_type.as_deref(), facts).into();
                 }
                 Verdict::Failed => {
-                    return PendingResponse::ready(
-                        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
-                    );
+                    return self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)).into();
                 }
             }
         }
@@ -175,7 +166,7 @@ impl RequestCycle {
             Body::Empty => {
                 let body = ResponseBody::empty(&self.state);
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-                return PendingResponse::ready(self.respond(status, None, facts, body));
+                return self.respond(status, None, facts, body).into();
             }
             Body::Bytes(bytes) => (media_type::OCTETS, ResponseContent::Bytes(bytes)),
             Body::Text(text) => {
@@ -202,7 +193,7 @@ impl RequestCycle {
             }
             Body::Lazy(lazy) => {
                 if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
-                    return PendingResponse::ready(self.open_port(port.0.clone()));
+                    return self.open_port(port.0.clone()).into();
                 }
                 let facts = ResponseFacts { negotiated: true, ..facts };
                 return self.lazy(lazy, given, status, facts);
@@ -233,28 +224,23 @@ impl RequestCycle {
             && matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if !asked {
             let body = outgoing.body(&self.state);
-            return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
+            return self.respond(status, Some(kind), facts, body).into();
         }
         let headers = &self.exchange.headers;
         match partial::select_range(headers, outgoing, &facts.validators, &kind, &self.state) {
             RangeResult::All(outgoing) => {
                 let body = outgoing.body(&self.state);
-                PendingResponse::ready(self.respond(status, Some(kind), facts, body))
+                self.respond(status, Some(kind), facts, body).into()
             }
             RangeResult::Part(part) => {
                 let facts = ResponseFacts { content_range: part.content_range, ..facts };
                 let kind = part.kind.unwrap_or(kind);
-                PendingResponse::ready(self.respond(
-                    StatusCode::PARTIAL_CONTENT,
-                    Some(kind),
-                    facts,
-                    part.body,
-                ))
+                self.respond(StatusCode::PARTIAL_CONTENT, Some(kind), facts, part.body).into()
             }
             RangeResult::Beyond(content_range) => {
                 let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
                 response.headers_mut().insert(header::CONTENT_RANGE, content_range);
-                PendingResponse::ready(response)
+                response.into()
             }
         }
     }
@@ -271,11 +257,11 @@ impl RequestCycle {
             let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
             let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-            return PendingResponse::ready(response);
+            return response.into();
         };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
-            Err(error) => return PendingResponse::ready(self.error_response(error)),
+            Err(error) => return self.error_response(error).into(),
         };
         // A program's stream is sent as it comes; for data an error at the start still gets a
         // status.
@@ -297,14 +283,12 @@ impl RequestCycle {
                 });
             }
             Some(stream) => {
-                return PendingResponse::ready(self.stream_response(stream, status, kind, facts));
+                return self.stream_response(stream, status, kind, facts).into();
             }
             None => {}
         }
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => {
-                PendingResponse::ready(self.encoded_response(result, status, kind, facts))
-            }
+            Ok(result) => self.encoded_response(result, status, kind, facts).into(),
             Err(later) => self.wait(move |cycle| async move {
                 cycle.encoded_response(later.await, status, kind, facts)
             }),

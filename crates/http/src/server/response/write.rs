@@ -28,7 +28,7 @@ impl RequestCycle {
         let verbs = self.verbs();
         if !verbs.has(verb) {
             self.state.linger.set(true);
-            return PendingResponse::ready(self.problem(Problem::not_allowed(verbs)));
+            return self.problem(Problem::not_allowed(verbs)).into();
         }
         if self.is_encoded() {
             // No decoder exists, and no store keeps a content coding.
@@ -38,17 +38,17 @@ impl RequestCycle {
             let mut response = self.problem(problem);
             let identity = HeaderValue::from_static("identity");
             response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
-            return PendingResponse::ready(response);
+            return response.into();
         }
         match body {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
-                PendingResponse::ready(self.problem(upload::too_large()))
+                self.problem(upload::too_large()).into()
             }
             RequestBody::Whole(bytes) => {
                 if bytes.len() >= COUNTED
                     && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
                 {
-                    return PendingResponse::ready(self.problem(upload::out_of_memory(error.kind)));
+                    return self.problem(upload::out_of_memory(error.kind)).into();
                 }
                 let media_type = self.media_type();
                 PendingResponse::InTime(self.write_whole(verb, bytes, media_type))
@@ -166,11 +166,11 @@ impl RequestCycle {
     fn write_result(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
         let outcome = match result {
             Ok(outcome) => outcome,
-            Err(error) => return PendingResponse::ready(self.error_response(error)),
+            Err(error) => return self.error_response(error).into(),
         };
         let unsaid = matches!(self.exchange.overrides.status(), Ok(None));
         if verb == Verb::Delete && !outcome.is_something() && unsaid {
-            return PendingResponse::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
+            return self.problem(Problem::new(StatusCode::NOT_FOUND)).into();
         }
         let location = outcome.reference.as_ref().and_then(|reference| {
             let path = format!("/{}", escape_path(reference.relative_path()));
@@ -186,7 +186,7 @@ impl RequestCycle {
         let validators = Validators { tag: outcome.entity_tag, modified: None };
         let facts = ResponseFacts { location, validators, ..ResponseFacts::default() };
         let body = ResponseBody::empty(&self.state);
-        PendingResponse::ready(self.respond(status, None, facts, body))
+        self.respond(status, None, facts, body).into()
     }
 
     /// DELETE.
@@ -213,7 +213,7 @@ impl RequestCycle {
         let verbs = self.verbs();
         let mut response = self.without_content();
         response.headers_mut().insert(header::ALLOW, allow(verbs));
-        PendingResponse::ready(response)
+        response.into()
     }
 
     /// 204, or the program's overrides.
