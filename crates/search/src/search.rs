@@ -188,19 +188,19 @@ impl Search {
     pub fn new(indexes: Vec<SharedIndex>, config: SearchConfig) -> Result<Search, ConfigError> {
         if indexes.is_empty() || indexes.len() > MAX_INDEXES {
             return Err(ConfigError::new(format!(
-                "a search was given {} indexes; it needs one to {MAX_INDEXES}",
+                "a search needs 1 to {MAX_INDEXES} indexes (got {})",
                 indexes.len()
             )));
         }
         for (number, index) in indexes.iter().enumerate() {
             if indexes[..number].iter().any(|other| Arc::ptr_eq(other, index)) {
                 return Err(ConfigError::new(format!(
-                    "a search was given the index {} twice; give it each index once",
-                    read(index).name()
+                    "the search has the index {} twice; pass each index once",
+                    read_index(index).name()
                 )));
             }
         }
-        let guards: Vec<_> = indexes.iter().map(read).collect();
+        let guards: Vec<_> = indexes.iter().map(read_index).collect();
         let categories = guards.iter().flat_map(|index| index.category_names());
         let preferences = Preferences::new(
             categories,
@@ -240,9 +240,9 @@ impl Search {
     /// type than its attribute.
     pub fn filter(&self, text: &str) -> Result<SearchFilter, RequestError> {
         let filter = SearchFilter::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
-        restriction::check(&filter, &columns)?;
+        restriction::check_filter(&filter, &columns)?;
         Ok(filter)
     }
 
@@ -252,7 +252,7 @@ impl Search {
     /// Those of [`DocumentOrder::parse`], and an attribute that no index has.
     pub fn order(&self, text: &str) -> Result<DocumentOrder, RequestError> {
         let order = DocumentOrder::parse(text)?;
-        let guards: Vec<_> = self.indexes.iter().map(read).collect();
+        let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         order.check(&columns)?;
         Ok(order)
@@ -270,9 +270,9 @@ impl Search {
         answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
         // One index is the common case: it needs no vector of guards.
         if let [index] = &self.indexes[..] {
-            self.run(&[read(index)], request, answer);
+            self.run(&[read_index(index)], request, answer);
         } else {
-            let guards: Vec<_> = self.indexes.iter().map(read).collect();
+            let guards: Vec<_> = self.indexes.iter().map(read_index).collect();
             self.run(&guards, request, answer);
         }
     }
@@ -369,7 +369,7 @@ impl Search {
         let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
-            combiner.excluded(index, &self.names[number], place, &mut excluded);
+            combiner.add_excluded(index, &self.names[number], place, &mut excluded);
         }
         Some(excluded)
     }
@@ -386,7 +386,7 @@ impl Search {
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
             let start = combiner.answer.combinations.len() as u32;
-            if combiner.place(index, &self.names[number], place) == 0 {
+            if combiner.add_position(index, &self.names[number], place) == 0 {
                 if self.config.ignore_unassigned {
                     continue;
                 }
@@ -408,6 +408,6 @@ impl Search {
 
 /// Acquires a read lock. A panic never leaves an index half changed for readers, so a poisoned lock
 /// is read like any other.
-pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
+pub(crate) fn read_index(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

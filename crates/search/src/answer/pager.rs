@@ -41,7 +41,7 @@ struct PagePosition {
 impl PagePosition {
     /// The part of a list of this length on the page: how many to skip and how many to show. A
     /// negative offset counts from the end; an offset outside shows nothing.
-    fn part(&self, length: usize) -> (usize, usize) {
+    fn page_range(&self, length: usize) -> (usize, usize) {
         let length = length as i64;
         let start = if self.offset < 0 { self.offset + length } else { self.offset };
         if start < 0 || start > length || self.wanted <= 0 {
@@ -50,7 +50,7 @@ impl PagePosition {
         (start as usize, self.wanted.min(length - start) as usize)
     }
 
-    fn after(&mut self, count: usize, shown: usize) {
+    fn advance(&mut self, count: usize, shown: usize) {
         if shown > 0 {
             self.wanted -= shown as i64;
             self.offset = 0;
@@ -60,7 +60,7 @@ impl PagePosition {
     }
 
     /// Whether to stop after this interpretation.
-    fn ends(&mut self) -> bool {
+    fn is_done(&mut self) -> bool {
         match &mut self.extra {
             Some(extra) if self.wanted <= 0 => {
                 let ends = *extra == 0;
@@ -96,12 +96,27 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
             drop_hidden(answer, start);
             let first_id = answer.ids.len() as u32;
             let count = if let Some(flat) = &mut flat {
-                self.collect(answer, &interpretation, start, request, flat, work)
+                self.add_to_flat(answer, &interpretation, start, request, flat, work)
             } else if request.unique {
                 let before = &mut shown_before;
-                self.once(answer, &interpretation, start, request, &mut progress, before, work)
+                self.add_unique(
+                    answer,
+                    &interpretation,
+                    start,
+                    request,
+                    &mut progress,
+                    before,
+                    work,
+                )
             } else {
-                self.plain(answer, &interpretation, start, request, &mut progress, work)
+                self.add_interpretation(
+                    answer,
+                    &interpretation,
+                    start,
+                    request,
+                    &mut progress,
+                    work,
+                )
             };
             let Some(count) = count else {
                 answer.members.truncate(start);
@@ -118,7 +133,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
                 members: start as u32..answer.members.len() as u32,
                 ids: first_id..answer.ids.len() as u32,
             });
-            if progress.ends() || work.is_used_up() {
+            if progress.is_done() || work.is_used_up() {
                 break;
             }
         }
@@ -133,7 +148,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     }
 
     /// Counts an interpretation and adds its documents to the flat list.
-    fn collect(
+    fn add_to_flat(
         &mut self,
         answer: &SearchAnswer,
         interpretation: &Interpretation,
@@ -143,7 +158,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         work: &mut WorkBudget,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
-        let slots = self.all(answer, interpretation, start, work)?;
+        let slots = self.collect_slots(answer, interpretation, start, work)?;
         for slot in &slots {
             if !self.is_before(&flat.seen, number, *slot, request) {
                 flat.seen[number].insert(*slot);
@@ -155,7 +170,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
 
     /// All documents of an interpretation that the index may return, or `None` once the budget is
     /// spent.
-    fn all(
+    fn collect_slots(
         &mut self,
         answer: &SearchAnswer,
         interpretation: &Interpretation,
@@ -221,7 +236,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     }
 
     /// Evaluates an interpretation of one word: its documents are those of its list.
-    fn single(
+    fn add_single_word(
         &self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
@@ -233,7 +248,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         let index = &self.indexes[usize::from(interpretation.index)];
         let list = self.posting(answer, member);
         let count = list.len();
-        let (skip, limit) = progress.part(count);
+        let (skip, limit) = progress.page_range(count);
         if limit == 0 {
             // The common case: the page is full.
         } else if !request.is_sorted() {
@@ -242,15 +257,15 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
             }
         } else {
             let slots: Vec<u32> = list.iter().collect();
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            push_page(index, &slots, skip, limit, request, &mut answer.ids, work)?;
         }
-        progress.after(count, limit);
+        progress.advance(count, limit);
         Some(count)
     }
 
     /// Counts an interpretation and collects its part of the page, or returns `None` once the
     /// budget is spent.
-    fn plain(
+    fn add_interpretation(
         &mut self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
@@ -263,16 +278,16 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         if let [member] = answer.members[start..]
             && restriction.is_none()
         {
-            return self.single(answer, interpretation, member, request, progress, work);
+            return self.add_single_word(answer, interpretation, member, request, progress, work);
         }
         let choice = answer.interpretations.choices.get(interpretation.choice as usize);
         let key = choice.map_or((0, false), |choice| (choice.lists, choice.shown > 1));
         let counted = choice.is_some() && self.lists.len() <= COMPARED_LISTS;
         let known = answer.counts.get(key).filter(|_| counted);
         if let Some(count) = known
-            && progress.part(count).1 == 0
+            && progress.page_range(count).1 == 0
         {
-            progress.after(count, 0);
+            progress.advance(count, 0);
             return Some(count);
         }
         let ascending = self.choose(answer, interpretation, start);
@@ -287,31 +302,31 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
                 Some(count) => count,
                 None => lists.count(work)?,
             };
-            (skip, limit) = progress.part(count);
+            (skip, limit) = progress.page_range(count);
             if limit > 0 {
                 let all = request.is_sorted();
                 let mut slots = Vec::with_capacity(if all { count } else { limit });
                 let (from, most) = if all { (0, count) } else { (skip, limit) };
                 lists.each(from, most, |slot| slots.push(slot));
-                show(index, &slots, skip - from, limit, request, &mut answer.ids, work)?;
+                push_page(index, &slots, skip - from, limit, request, &mut answer.ids, work)?;
             }
         } else {
-            let slots = self.all(answer, interpretation, start, work)?;
+            let slots = self.collect_slots(answer, interpretation, start, work)?;
             count = slots.len();
-            (skip, limit) = progress.part(count);
+            (skip, limit) = progress.page_range(count);
             let index = &self.indexes[usize::from(interpretation.index)];
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            push_page(index, &slots, skip, limit, request, &mut answer.ids, work)?;
         }
-        progress.after(count, limit);
+        progress.advance(count, limit);
         if counted && known.is_none() {
             answer.counts.set(key, count);
         }
         Some(count)
     }
 
-    /// [`plain`](Self::plain) without the documents of earlier interpretations.
+    /// [`add_interpretation`](Self::add_interpretation) without the documents of earlier interpretations.
     #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
-    fn once(
+    fn add_unique(
         &mut self,
         answer: &mut SearchAnswer,
         interpretation: &Interpretation,
@@ -323,14 +338,14 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
-        let mut slots = self.all(answer, interpretation, start, work)?;
+        let mut slots = self.collect_slots(answer, interpretation, start, work)?;
         if self.fidelity == Fidelity::Corrected {
             slots.retain(|slot| {
                 !self.is_before(before, number, *slot, request) && before[number].insert(*slot)
             });
-            let (skip, limit) = progress.part(slots.len());
-            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
-            progress.after(slots.len(), limit);
+            let (skip, limit) = progress.page_range(slots.len());
+            push_page(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            progress.advance(slots.len(), limit);
             return Some(slots.len());
         }
         slots.retain(|slot| !self.is_before(before, number, *slot, request));
@@ -404,7 +419,7 @@ fn drop_hidden(answer: &mut SearchAnswer, start: usize) {
 
 /// Appends the identifiers of a part of a list, sorted if requested; `None` once the budget is
 /// spent.
-fn show(
+fn push_page(
     index: &SearchIndex,
     slots: &[u32],
     skip: usize,

@@ -98,7 +98,7 @@ impl CategoryIndex {
     }
 
     /// The dictionary of partial words, or of whole words.
-    pub(crate) fn bundle(&self, partial: bool) -> &WordTable {
+    pub(crate) fn word_table(&self, partial: bool) -> &WordTable {
         match &self.partial {
             Some(bundle) if partial => bundle,
             _ => &self.exact,
@@ -123,7 +123,7 @@ impl CategoryIndex {
                 let cell = buffer.format(grid.cell(leading_float(word)));
                 self.exact.find(hasher.hash_one(cell), cell)
             }
-            None => self.bundle(partial).find(hash, word),
+            None => self.word_table(partial).find(hash, word),
         };
         match entry {
             Some(entry) => Some((entry.weight(), Some(entry.posting()))),
@@ -307,7 +307,7 @@ impl CategoryIndex {
     }
 
     /// Releases unused memory, which [`write`](Self::write) requires.
-    pub(crate) fn settle(&mut self, hasher: &DefaultHashBuilder) {
+    pub(crate) fn compact(&mut self, hasher: &DefaultHashBuilder) {
         let numbers = self.exact.compact_now(hasher);
         self.renumber_words(&numbers);
         if let Some(bundle) = &mut self.partial {

@@ -15,7 +15,7 @@ use crate::query::parsed_query::{QueryPosition, QueryToken};
 use crate::query::preferences::{CategoryNameId, Preferences};
 use crate::query::string_range::{RangeMembers, StringRange};
 use crate::query::synonyms::Synonyms;
-use crate::query::typos::nearest;
+use crate::query::typos::nearest_words;
 use crate::query::work_budget::{COMPARED, COPIED, SORTED, WorkBudget};
 use crate::text::word_list::{TextSpan, first_characters};
 use std::borrow::Cow;
@@ -44,7 +44,7 @@ pub(crate) struct CombinationTexts {
 
 impl<'a> Combiner<'a, '_> {
     /// Adds the combinations of one position of the query in one index and returns their number.
-    pub(crate) fn place(
+    pub(crate) fn add_position(
         &mut self,
         index: &'a SearchIndex,
         names: &[CategoryNameId],
@@ -54,20 +54,20 @@ impl<'a> Combiner<'a, '_> {
         for number in place.first..place.end {
             let token = self.answer.query.tokens[number as usize];
             if token.similar {
-                self.similar(index, names, &token);
+                self.add_similar(index, names, &token);
             } else {
-                self.token(index, names, &token);
+                self.add_token(index, names, &token);
             }
         }
         if place.either {
-            self.merge(before);
+            self.merge_since(before);
         }
         self.answer.combinations.truncate(before + MAX_COMBINATIONS);
         self.answer.combinations.len() - before
     }
 
     /// Adds the documents of an excluded position to `out`. The position gets no combinations.
-    pub(crate) fn excluded(
+    pub(crate) fn add_excluded(
         &mut self,
         index: &'a SearchIndex,
         names: &[CategoryNameId],
@@ -76,7 +76,7 @@ impl<'a> Combiner<'a, '_> {
     ) {
         let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
         let json = self.answer.record_json.len();
-        self.place(index, names, place);
+        self.add_position(index, names, place);
         for combination in &self.answer.combinations[combinations..] {
             let posting = self.lists[combination.list as usize].posting();
             match posting.bits() {
@@ -94,15 +94,15 @@ impl<'a> Combiner<'a, '_> {
         self.answer.record_json.truncate(json);
     }
 
-    fn token(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
+    fn add_token(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
         let before = self.answer.combinations.len();
         let hash = index.hash(self.lookup_text(token));
         let synonyms = self.synonyms_of(token);
         self.each_category(index, token, |combiner, category| {
             let before = combiner.answer.combinations.len();
             match token.phrase {
-                Some(words) => combiner.phrase(index, names, token, category, words),
-                None => combiner.in_category(index, names, token, category, hash),
+                Some(words) => combiner.add_phrase(index, names, token, category, words),
+                None => combiner.add_in_category(index, names, token, category, hash),
             }
             if !synonyms.is_empty() {
                 combiner.add_synonyms(index, names, token, category, synonyms, before);
@@ -112,7 +112,7 @@ impl<'a> Combiner<'a, '_> {
         let meant = token.quoted || token.range.is_some() || token.phrase.is_some();
         if unknown && self.typos > 0 && !meant {
             self.each_category(index, token, |combiner, category| {
-                combiner.nearest(index, names, token, category);
+                combiner.add_nearest(index, names, token, category);
             });
         }
     }
@@ -132,7 +132,7 @@ impl<'a> Combiner<'a, '_> {
         };
         let mut start = qualifiers.start;
         while start <= qualifiers.end {
-            let rest = TextSpan { start, end: qualifiers.end }.of(&self.answer.query.text);
+            let rest = TextSpan { start, end: qualifiers.end }.slice(&self.answer.query.text);
             let length = rest.find(',').unwrap_or(rest.len());
             let category = index.qualified(&rest[..length]);
             start += length as u32 + 1;
@@ -143,7 +143,7 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Adds combinations with the words nearest to an unknown one.
-    fn nearest(
+    fn add_nearest(
         &mut self,
         index: &'a SearchIndex,
         names: &[CategoryNameId],
@@ -160,21 +160,21 @@ impl<'a> Combiner<'a, '_> {
             Some(stemmer) => stemmer.stem(text).into_owned(),
             None => text.to_owned(),
         };
-        let bundle = words.bundle(token.partial);
-        for entry in nearest(bundle, &text, self.typos, self.work) {
-            let text = self.store(entry.word());
+        let bundle = words.word_table(token.partial);
+        for entry in nearest_words(bundle, &text, self.typos, self.work) {
+            let text = self.store_text(entry.word());
             let list = self.add_found(Some(entry.posting()));
             let how = FoundBy::Stored { part: token.partial };
             let texts = CombinationTexts { original: token.original, text, how };
-            self.push(words, names[usize::from(category)], entry.weight(), list, texts);
+            self.push_combination(words, names[usize::from(category)], entry.weight(), list, texts);
         }
     }
 
     fn lookup_text(&self, token: &QueryToken) -> &str {
-        first_characters(token.text.of(&self.answer.query.text), MAX_WORD_CHARS)
+        first_characters(token.text.slice(&self.answer.query.text), MAX_WORD_CHARS)
     }
 
-    fn in_category(
+    fn add_in_category(
         &mut self,
         index: &'a SearchIndex,
         names: &[CategoryNameId],
@@ -191,7 +191,7 @@ impl<'a> Combiner<'a, '_> {
             let texts = CombinationTexts { how, ..texts };
             if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
                 let list = self.add_list(DocumentList::Made(Box::new(posting)));
-                self.push(words, name, weight, list, texts);
+                self.push_combination(words, name, weight, list, texts);
             }
             return;
         }
@@ -208,16 +208,16 @@ impl<'a> Combiner<'a, '_> {
         if token.partial && words.config().exact_first {
             let exact = words.find(index.hasher(), hash, &text, false);
             drop(text);
-            return self.exact_first(words, name, exact, found, texts);
+            return self.add_exact_first(words, name, exact, found, texts);
         }
         drop(text);
         if let Some((weight, posting)) = found {
             let list = self.add_found(posting);
-            self.push(words, name, weight, list, texts);
+            self.push_combination(words, name, weight, list, texts);
         }
     }
 
-    fn exact_first(
+    fn add_exact_first(
         &mut self,
         words: &CategoryIndex,
         name: CategoryNameId,
@@ -236,10 +236,15 @@ impl<'a> Combiner<'a, '_> {
             }
         }
         let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
-        self.push(words, name, weight, list, texts);
+        self.push_combination(words, name, weight, list, texts);
     }
 
-    fn similar(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
+    fn add_similar(
+        &mut self,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        token: &QueryToken,
+    ) {
         for (words, name) in index.categories().iter().zip(names) {
             let similar = words.similar();
             let Some(code) = similar.strategy().encode(self.lookup_text(token)) else {
@@ -250,10 +255,10 @@ impl<'a> Combiner<'a, '_> {
                 let Some((weight, posting)) = found else {
                     continue;
                 };
-                let text = self.store(word);
+                let text = self.store_text(word);
                 let list = self.add_found(posting);
                 let how = FoundBy::Stored { part: false };
-                self.push(
+                self.push_combination(
                     words,
                     *name,
                     weight,
@@ -274,12 +279,12 @@ impl<'a> Combiner<'a, '_> {
         to: TextSpan,
     ) -> Option<(Score, PostingList)> {
         let text = &self.answer.query.text;
-        let succession = StringRange::new(from.of(text), to.of(text));
+        let succession = StringRange::new(from.slice(text), to.slice(text));
         let mut range = RangeSum { weight: None, slots: Vec::new() };
         let members = succession.members().filter(|_| words.config().grid.is_none());
         match members {
             Some(members) => {
-                let bundle = words.bundle(partial);
+                let bundle = words.word_table(partial);
                 if !self.work.spend(bundle.len() * COMPARED) {
                     return None;
                 }
@@ -310,7 +315,7 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Merges the combinations added since `first` into one.
-    fn merge(&mut self, first: usize) {
+    fn merge_since(&mut self, first: usize) {
         let merged = self.answer.combinations.split_off(first);
         if merged.is_empty() {
             return;
@@ -337,15 +342,15 @@ impl<'a> Combiner<'a, '_> {
             *part = TextSpan { start: start as u32, end: self.answer.query.text.len() as u32 };
         }
         let [category, original, text] = parts;
-        let name = self.preferences.name(category.of(&self.answer.query.text));
+        let name = self.preferences.name(category.slice(&self.answer.query.text));
         let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
         self.answer.record_json.push(b'[');
-        json::write_string(category.of(&self.answer.query.text), &mut self.answer.record_json);
+        json::write_string(category.slice(&self.answer.query.text), &mut self.answer.record_json);
         let texts = CombinationTexts { original, text, how: FoundBy::Others };
         self.push_record(name, Score::float(0.0), list, category, texts);
     }
 
-    pub(crate) fn store(&mut self, word: &str) -> TextSpan {
+    pub(crate) fn store_text(&mut self, word: &str) -> TextSpan {
         let text = &mut self.answer.query.text;
         let start = text.len() as u32;
         text.push_str(word);
@@ -371,7 +376,7 @@ impl<'a> Combiner<'a, '_> {
         self.lists.len() as u32 - 1
     }
 
-    pub(crate) fn push(
+    pub(crate) fn push_combination(
         &mut self,
         words: &CategoryIndex,
         name: CategoryNameId,
@@ -379,7 +384,7 @@ impl<'a> Combiner<'a, '_> {
         list: u32,
         texts: CombinationTexts,
     ) {
-        let category = self.store(&words.config().name);
+        let category = self.store_text(&words.config().name);
         self.answer.record_json.push(b'[');
         self.answer.record_json.extend_from_slice(words.name_json());
         self.push_record(name, weight, list, category, texts);
@@ -398,7 +403,7 @@ impl<'a> Combiner<'a, '_> {
         let start = records.last().map_or(0, |record| record.json.end);
         for span in [texts.original, texts.text] {
             record_json.push(b',');
-            json::write_string(span.of(&query.text), record_json);
+            json::write_string(span.slice(&query.text), record_json);
         }
         record_json.push(b']');
         combinations.push(Combination {
@@ -415,7 +420,7 @@ impl<'a> Combiner<'a, '_> {
 
     /// Adds a match that answers do not show, for highlighting.
     pub(crate) fn push_hidden(&mut self, words: &CategoryIndex, text: TextSpan, how: FoundBy) {
-        let category = self.store(&words.config().name);
+        let category = self.store_text(&words.config().name);
         let records = &mut self.answer.records;
         let end = records.last().map_or(0, |record| record.json.end);
         let json = TextSpan { start: end, end };

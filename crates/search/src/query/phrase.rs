@@ -32,7 +32,7 @@ impl CategoryIndex {
         words: impl Iterator<Item = &'w str>,
         work: &mut WorkBudget,
     ) -> Option<PostingList> {
-        let exact = self.bundle(false);
+        let exact = self.word_table(false);
         let mut lists: Vec<&PostingList> = Vec::new();
         let mut numbers = Vec::new();
         for word in words {
@@ -62,7 +62,7 @@ impl CategoryIndex {
 impl<'a> Combiner<'a, '_> {
     /// Adds the combination of a phrase with a category. Its weight is that of a word with as many
     /// documents.
-    pub(crate) fn phrase(
+    pub(crate) fn add_phrase(
         &mut self,
         index: &'a SearchIndex,
         names: &[CategoryNameId],
@@ -76,14 +76,14 @@ impl<'a> Combiner<'a, '_> {
         }
         let query = &self.answer.query;
         let spans = &query.phrase_words[start as usize..end as usize];
-        let phrase = spans.iter().map(|span| span.of(&query.text));
+        let phrase = spans.iter().map(|span| span.slice(&query.text));
         let Some(posting) = words.phrase(index.hasher(), phrase, self.work) else {
             return;
         };
-        let weight = words.config().weight.of(token.text.of(&query.text), posting.len());
+        let weight = words.config().weight.weigh(token.text.slice(&query.text), posting.len());
         let list = self.add_list(DocumentList::Made(Box::new(posting)));
         let how = FoundBy::Phrase(start, end);
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        self.push(words, names[usize::from(category)], weight, list, texts);
+        self.push_combination(words, names[usize::from(category)], weight, list, texts);
     }
 }

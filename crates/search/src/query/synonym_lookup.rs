@@ -21,7 +21,7 @@ impl<'a> Combiner<'a, '_> {
         if token.quoted || token.range.is_some() {
             return &[];
         }
-        synonyms.of_words(token.text.of(&self.answer.query.text))
+        synonyms.of_words(token.text.slice(&self.answer.query.text))
     }
 
     /// Merges the combination of a word in a category, if there is one, with those of its synonyms.
@@ -74,7 +74,7 @@ impl<'a> Combiner<'a, '_> {
             None => FoundBy::Query { part: token.partial, exact: false },
         };
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        self.push(words, names[usize::from(category)], weight, list, texts);
+        self.push_combination(words, names[usize::from(category)], weight, list, texts);
     }
 
     /// The documents of a synonym in a category.
@@ -92,16 +92,16 @@ impl<'a> Combiner<'a, '_> {
             let hash = index.hash(&stored);
             let (weight, posting) = words.find(index.hasher(), hash, &stored, false)?;
             let posting = posting.filter(|posting| !posting.is_empty())?;
-            let text = self.store(word);
+            let text = self.store_text(word);
             self.push_hidden(words, text, FoundBy::Query { part: false, exact: false });
             return Some((weight, Cow::Borrowed(posting)));
         }
         let all = synonym.iter().map(String::as_str);
         let posting = words.phrase(index.hasher(), all, self.work)?;
-        let weight = words.config().weight.of(&synonym.join(" "), posting.len());
+        let weight = words.config().weight.weigh(&synonym.join(" "), posting.len());
         let start = self.answer.query.phrase_words.len() as u32;
         for word in synonym {
-            let span = self.store(word);
+            let span = self.store_text(word);
             self.answer.query.phrase_words.push(span);
         }
         let end = self.answer.query.phrase_words.len() as u32;
