@@ -2,14 +2,14 @@
 
 use crate::answer::document_order::DocumentOrder;
 use crate::answer::highlight::Markers;
-use crate::answer::pager::Pager;
+use crate::answer::pager::{PagePosition, Pager};
 use crate::answer::search_answer::{IndexIdentifier, SearchAnswer};
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
 use crate::index::search_index::{Fidelity, SearchIndex};
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_INDEXES;
-use crate::query::combiner::Combiner;
+use crate::query::combiner::{Combiner, IndexScope};
 use crate::query::filter::SearchFilter;
 use crate::query::parsed_query::QuerySyntax;
 use crate::query::preferences::{Boost, CategoryNameId, Preferences};
@@ -318,9 +318,10 @@ impl Search {
         let everything = restricted && combiner.answer.query.places.is_empty();
         let mut restrictions = Vec::new();
         for (number, index) in indexes.iter().enumerate() {
-            self.interpret(&mut combiner, number, index);
+            let scope = IndexScope { index, names: &self.names[number] };
+            self.interpret(&mut combiner, number, scope);
             if restricted {
-                restrictions.push(self.restrict(&mut combiner, number, index, request, everything));
+                restrictions.push(self.restrict(&mut combiner, scope, request, everything));
             }
             if everything {
                 combiner.answer.interpretations.add_everything(number as u8);
@@ -336,40 +337,35 @@ impl Search {
             indexes,
             lists: &lists,
             fidelity: self.config.fidelity,
-            extra: self.config.terminate_early,
             chosen: Vec::new(),
             restrictions: &restrictions,
+            request,
+            position: PagePosition::new(request, self.config.terminate_early),
         };
-        pager.run(answer, request, work)
+        pager.run(answer, work)
     }
 
     /// The documents of an index that the filter and the excluded words leave.
     fn restrict<'a>(
         &'a self,
         combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
         request: &Request<'_>,
         everything: bool,
     ) -> Restriction {
-        let excluded = self.exclude(combiner, number, index);
-        Restriction::new(index.columns(), request.filter, excluded, everything, combiner.work)
+        let excluded = Search::exclude(combiner, scope);
+        Restriction::new(scope.index.columns(), request.filter, excluded, everything, combiner.work)
     }
 
     /// The documents with excluded words; `None` without such words.
-    fn exclude<'a>(
-        &'a self,
-        combiner: &mut Combiner<'a, '_>,
-        number: usize,
-        index: &'a SearchIndex,
-    ) -> Option<SlotBits> {
+    fn exclude<'a>(combiner: &mut Combiner<'a, '_>, scope: IndexScope<'a>) -> Option<SlotBits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
         let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
-            combiner.add_excluded(index, &self.names[number], place, &mut excluded);
+            combiner.add_excluded(scope, place, &mut excluded);
         }
         Some(excluded)
     }
@@ -379,14 +375,14 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a SearchIndex,
+        scope: IndexScope<'a>,
     ) {
         combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
             let place = combiner.answer.query.places[place];
             let start = combiner.answer.combinations.len() as u32;
-            if combiner.add_position(index, &self.names[number], place) == 0 {
+            if combiner.add_position(scope, place) == 0 {
                 if self.config.ignore_unassigned {
                     continue;
                 }

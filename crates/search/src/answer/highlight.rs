@@ -13,7 +13,7 @@ use crate::query::parsed_query::ParsedQuery;
 use crate::query::string_range::StringRange;
 use crate::text::scripts;
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{TextSpan, WordList, first_characters};
+use crate::text::word_list::{TextSpan, WordList};
 use hashbrown::HashSet;
 use runnel_text::escape::html_into;
 use std::cell::Cell;
@@ -194,10 +194,10 @@ fn matcher(
         FoundBy::Others => return None,
         FoundBy::Stored { part } => word(part, text.to_owned()),
         FoundBy::Query { part, exact: true } => word(part, text.to_owned()),
-        FoundBy::Query { part, exact: false } => word(part, stored(words, text)),
+        FoundBy::Query { part, exact: false } => word(part, words.stored_form(text).into_owned()),
         FoundBy::Phrase(start, end) => {
             let spans = query.phrase_words.get(start as usize..end as usize)?;
-            let stored = |span: &TextSpan| stored(words, span.slice(&query.text));
+            let stored = |span: &TextSpan| words.stored_form(span.slice(&query.text)).into_owned();
             Matcher::Phrase(spans.iter().map(stored).collect())
         }
         FoundBy::Range { from, to, part } => {
@@ -209,15 +209,6 @@ fn matcher(
             }
         }
     })
-}
-
-/// The stored form of a word in a category.
-fn stored(words: &CategoryIndex, word: &str) -> String {
-    let word = first_characters(word, MAX_WORD_CHARS);
-    match words.stemmer() {
-        Some(stemmer) => stemmer.stem(word).into_owned(),
-        None => word.to_owned(),
-    }
 }
 
 /// The words of a text with their places.
@@ -238,12 +229,12 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
         && split(tokenizer, text, true, &mut made) == 1
         && made.iter().next().is_some_and(|word| word.contains(char::is_whitespace))
     {
-        let word = made.iter().next().map(|word| stored(words, word));
+        let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
         return vec![SourceWord { place: 0..text.len(), stored: word }];
     }
     for chunk in chunks {
         let count = split(tokenizer, &text[chunk.clone()], whole, &mut made);
-        let first = made.iter().next().map(|word| stored(words, word));
+        let first = made.iter().next().map(|word| words.stored_form(word).into_owned());
         if count <= 1 {
             let place = scripts::without_punctuation(text, chunk);
             let place = only_word(words, text, place, first.as_deref());
@@ -252,7 +243,7 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
         }
         scripts::each_piece(text, chunk, |place| {
             split(tokenizer, &text[place.clone()], whole, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             out.push(SourceWord { place, stored: word });
         });
     }
@@ -271,7 +262,7 @@ fn only_word(
         let mut made = WordList::default();
         scripts::each_piece(text, place.clone(), |piece| {
             split(words.tokenizer(), &text[piece.clone()], false, &mut made);
-            let word = made.iter().next().map(|word| stored(words, word));
+            let word = made.iter().next().map(|word| words.stored_form(word).into_owned());
             if found.is_none() && word.is_some() && word.as_deref() == stored_as {
                 found = Some(piece);
             }

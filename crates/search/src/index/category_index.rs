@@ -88,6 +88,12 @@ impl CategoryIndex {
         self.tokenizer.stemmer()
     }
 
+    /// The form in which the category stores a word: cut to [`MAX_WORD_CHARS`], and stemmed.
+    pub(crate) fn stored_form<'w>(&self, word: &'w str) -> Cow<'w, str> {
+        let word = first_characters(word, MAX_WORD_CHARS);
+        self.stemmer().map_or(Cow::Borrowed(word), |stemmer| stemmer.stem(word))
+    }
+
     pub(crate) fn similar(&self) -> &SimilarWords {
         &self.similar
     }
@@ -210,11 +216,7 @@ impl CategoryIndex {
             }
             return;
         }
-        let word = first_characters(word, MAX_WORD_CHARS);
-        let stored = match self.tokenizer.stemmer() {
-            Some(stemmer) => stemmer.stem(word),
-            None => Cow::Borrowed(word),
-        };
+        let stored = self.stored_form(word);
         if !stored.is_empty() {
             self.add_stored(hasher, slot, &stored, end, parts);
         }

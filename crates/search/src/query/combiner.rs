@@ -34,6 +34,28 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) synonyms: &'a Synonyms,
 }
 
+/// An index of the search, with the name numbers of its categories.
+#[derive(Clone, Copy)]
+pub(crate) struct IndexScope<'a> {
+    pub(crate) index: &'a SearchIndex,
+    pub(crate) names: &'a [CategoryNameId],
+}
+
+impl<'a> IndexScope<'a> {
+    fn category(self, number: usize) -> CategoryScope<'a> {
+        let IndexScope { index, names } = self;
+        CategoryScope { index, words: &index.categories()[number], name: names[number] }
+    }
+}
+
+/// A category of an index, with the number of its name.
+#[derive(Clone, Copy)]
+pub(crate) struct CategoryScope<'a> {
+    pub(crate) index: &'a SearchIndex,
+    pub(crate) words: &'a CategoryIndex,
+    name: CategoryNameId,
+}
+
 /// The texts of a combination under construction.
 #[derive(Clone, Copy)]
 pub(crate) struct CombinationTexts {
@@ -44,19 +66,14 @@ pub(crate) struct CombinationTexts {
 
 impl<'a> Combiner<'a, '_> {
     /// Adds the combinations of one position of the query in one index and returns their number.
-    pub(crate) fn add_position(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        place: QueryPosition,
-    ) -> usize {
+    pub(crate) fn add_position(&mut self, scope: IndexScope<'a>, place: QueryPosition) -> usize {
         let before = self.answer.combinations.len();
         for number in place.first..place.end {
             let token = self.answer.query.tokens[number as usize];
             if token.similar {
-                self.add_similar(index, names, &token);
+                self.add_similar(scope, &token);
             } else {
-                self.add_token(index, names, &token);
+                self.add_token(scope, &token);
             }
         }
         if place.either {
@@ -69,14 +86,13 @@ impl<'a> Combiner<'a, '_> {
     /// Adds the documents of an excluded position to `out`. The position gets no combinations.
     pub(crate) fn add_excluded(
         &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
+        scope: IndexScope<'a>,
         place: QueryPosition,
         out: &mut SlotBits,
     ) {
         let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
         let json = self.answer.record_json.len();
-        self.add_position(index, names, place);
+        self.add_position(scope, place);
         for combination in &self.answer.combinations[combinations..] {
             let posting = self.lists[combination.list as usize].posting();
             match posting.bits() {
@@ -94,25 +110,25 @@ impl<'a> Combiner<'a, '_> {
         self.answer.record_json.truncate(json);
     }
 
-    fn add_token(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
+    fn add_token(&mut self, scope: IndexScope<'a>, token: &QueryToken) {
         let before = self.answer.combinations.len();
-        let hash = index.hash(self.lookup_text(token));
+        let hash = scope.index.hash(self.lookup_text(token));
         let synonyms = self.synonyms_of(token);
-        self.each_category(index, token, |combiner, category| {
+        self.each_category(scope, token, |combiner, category| {
             let before = combiner.answer.combinations.len();
             match token.phrase {
-                Some(words) => combiner.add_phrase(index, names, token, category, words),
-                None => combiner.add_in_category(index, names, token, category, hash),
+                Some(words) => combiner.add_phrase(category, token, words),
+                None => combiner.add_in_category(category, token, hash),
             }
             if !synonyms.is_empty() {
-                combiner.add_synonyms(index, names, token, category, synonyms, before);
+                combiner.add_synonyms(category, token, synonyms, before);
             }
         });
         let unknown = self.answer.combinations.len() == before;
         let meant = token.quoted || token.range.is_some() || token.phrase.is_some();
         if unknown && self.typos > 0 && !meant {
-            self.each_category(index, token, |combiner, category| {
-                combiner.add_nearest(index, names, token, category);
+            self.each_category(scope, token, |combiner, category| {
+                combiner.add_nearest(category, token);
             });
         }
     }
@@ -120,53 +136,43 @@ impl<'a> Combiner<'a, '_> {
     /// Calls `each` for the categories that a word may belong to, in the order of the index.
     fn each_category(
         &mut self,
-        index: &SearchIndex,
+        scope: IndexScope<'a>,
         token: &QueryToken,
-        mut each: impl FnMut(&mut Self, u8),
+        mut each: impl FnMut(&mut Self, CategoryScope<'a>),
     ) {
         if let Some(category) = token.category {
-            return each(self, category);
+            return each(self, scope.category(usize::from(category)));
         }
         let Some(qualifiers) = token.qualifiers else {
-            return (0..index.categories().len()).for_each(|category| each(self, category as u8));
+            return (0..scope.names.len()).for_each(|number| each(self, scope.category(number)));
         };
         let mut start = qualifiers.start;
         while start <= qualifiers.end {
             let rest = TextSpan { start, end: qualifiers.end }.slice(&self.answer.query.text);
             let length = rest.find(',').unwrap_or(rest.len());
-            let category = index.qualified(&rest[..length]);
+            let category = scope.index.qualified(&rest[..length]);
             start += length as u32 + 1;
             if let Some(category) = category {
-                each(self, category);
+                each(self, scope.category(usize::from(category)));
             }
         }
     }
 
     /// Adds combinations with the words nearest to an unknown one.
-    fn add_nearest(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        token: &QueryToken,
-        category: u8,
-    ) {
-        let words = &index.categories()[usize::from(category)];
+    fn add_nearest(&mut self, scope: CategoryScope<'a>, token: &QueryToken) {
+        let words = scope.words;
         if words.config().grid.is_some() {
             return;
         }
         // Compare words in the form in which the category stores them.
-        let text = self.lookup_text(token);
-        let text = match words.stemmer() {
-            Some(stemmer) => stemmer.stem(text).into_owned(),
-            None => text.to_owned(),
-        };
+        let text = words.stored_form(self.lookup_text(token)).into_owned();
         let bundle = words.word_table(token.partial);
         for entry in nearest_words(bundle, &text, self.typos, self.work) {
             let text = self.store_text(entry.word());
             let list = self.add_found(Some(entry.posting()));
             let how = FoundBy::Stored { part: token.partial };
             let texts = CombinationTexts { original: token.original, text, how };
-            self.push_combination(words, names[usize::from(category)], entry.weight(), list, texts);
+            self.push_combination(scope, entry.weight(), list, texts);
         }
     }
 
@@ -174,24 +180,16 @@ impl<'a> Combiner<'a, '_> {
         first_characters(token.text.slice(&self.answer.query.text), MAX_WORD_CHARS)
     }
 
-    fn add_in_category(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        token: &QueryToken,
-        category: u8,
-        hash: u64,
-    ) {
-        let words = &index.categories()[usize::from(category)];
+    fn add_in_category(&mut self, scope: CategoryScope<'a>, token: &QueryToken, hash: u64) {
+        let CategoryScope { index, words, .. } = scope;
         let how = FoundBy::Query { part: token.partial, exact: token.exact };
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
             let how = FoundBy::Range { from, to, part: token.partial };
             let texts = CombinationTexts { how, ..texts };
-            if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
+            if let Some((weight, posting)) = self.range(scope, token.partial, from, to) {
                 let list = self.add_list(DocumentList::Made(Box::new(posting)));
-                self.push_combination(words, name, weight, list, texts);
+                self.push_combination(scope, weight, list, texts);
             }
             return;
         }
@@ -208,19 +206,18 @@ impl<'a> Combiner<'a, '_> {
         if token.partial && words.config().exact_first {
             let exact = words.find(index.hasher(), hash, &text, false);
             drop(text);
-            return self.add_exact_first(words, name, exact, found, texts);
+            return self.add_exact_first(scope, exact, found, texts);
         }
         drop(text);
         if let Some((weight, posting)) = found {
             let list = self.add_found(posting);
-            self.push_combination(words, name, weight, list, texts);
+            self.push_combination(scope, weight, list, texts);
         }
     }
 
     fn add_exact_first(
         &mut self,
-        words: &CategoryIndex,
-        name: CategoryNameId,
+        scope: CategoryScope<'a>,
         exact: Option<FoundWord<'a>>,
         partial: Option<FoundWord<'a>>,
         texts: CombinationTexts,
@@ -236,16 +233,12 @@ impl<'a> Combiner<'a, '_> {
             }
         }
         let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
-        self.push_combination(words, name, weight, list, texts);
+        self.push_combination(scope, weight, list, texts);
     }
 
-    fn add_similar(
-        &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
-        token: &QueryToken,
-    ) {
-        for (words, name) in index.categories().iter().zip(names) {
+    fn add_similar(&mut self, scope: IndexScope<'a>, token: &QueryToken) {
+        for scope in (0..scope.names.len()).map(|number| scope.category(number)) {
+            let CategoryScope { index, words, .. } = scope;
             let similar = words.similar();
             let Some(code) = similar.strategy().encode(self.lookup_text(token)) else {
                 continue;
@@ -258,13 +251,8 @@ impl<'a> Combiner<'a, '_> {
                 let text = self.store_text(word);
                 let list = self.add_found(posting);
                 let how = FoundBy::Stored { part: false };
-                self.push_combination(
-                    words,
-                    *name,
-                    weight,
-                    list,
-                    CombinationTexts { original: text, text, how },
-                );
+                let texts = CombinationTexts { original: text, text, how };
+                self.push_combination(scope, weight, list, texts);
             }
         }
     }
@@ -272,8 +260,7 @@ impl<'a> Combiner<'a, '_> {
     /// The sum of the weights and all documents of the words of a range; `None` without words.
     fn range(
         &mut self,
-        index: &'a SearchIndex,
-        words: &'a CategoryIndex,
+        CategoryScope { index, words, .. }: CategoryScope<'a>,
         partial: bool,
         from: TextSpan,
         to: TextSpan,
@@ -378,8 +365,7 @@ impl<'a> Combiner<'a, '_> {
 
     pub(crate) fn push_combination(
         &mut self,
-        words: &CategoryIndex,
-        name: CategoryNameId,
+        CategoryScope { words, name, .. }: CategoryScope<'_>,
         weight: Score,
         list: u32,
         texts: CombinationTexts,

@@ -1,17 +1,12 @@
 //! Combinations of a word with its synonyms.
 
 use crate::format::number::Score;
-use crate::index::category_index::CategoryIndex;
 use crate::index::posting_list::PostingList;
-use crate::index::search_index::SearchIndex;
-use crate::limits::MAX_WORD_CHARS;
 use crate::query::combination::{DocumentList, FoundBy};
-use crate::query::combiner::{CombinationTexts, Combiner};
+use crate::query::combiner::{CategoryScope, CombinationTexts, Combiner};
 use crate::query::parsed_query::QueryToken;
-use crate::query::preferences::CategoryNameId;
 use crate::query::synonyms::Synonyms;
 use crate::query::work_budget::COPIED;
-use crate::text::word_list::first_characters;
 use std::borrow::Cow;
 
 impl<'a> Combiner<'a, '_> {
@@ -27,15 +22,12 @@ impl<'a> Combiner<'a, '_> {
     /// Merges the combination of a word in a category, if there is one, with those of its synonyms.
     pub(crate) fn add_synonyms(
         &mut self,
-        index: &'a SearchIndex,
-        names: &[CategoryNameId],
+        scope: CategoryScope<'a>,
         token: &QueryToken,
-        category: u8,
         synonyms: &[Vec<String>],
         before: usize,
     ) {
-        let words = &index.categories()[usize::from(category)];
-        if words.config().grid.is_some() {
+        if scope.words.config().grid.is_some() {
             return;
         }
         let own = self.answer.combinations.get(before).copied();
@@ -43,7 +35,7 @@ impl<'a> Combiner<'a, '_> {
         let mut slots: Vec<u32> = Vec::new();
         let mut found = false;
         for synonym in synonyms {
-            let Some((synonym_weight, posting)) = self.synonym(index, words, synonym) else {
+            let Some((synonym_weight, posting)) = self.synonym(scope, synonym) else {
                 continue;
             };
             found = true;
@@ -74,21 +66,18 @@ impl<'a> Combiner<'a, '_> {
             None => FoundBy::Query { part: token.partial, exact: false },
         };
         let texts = CombinationTexts { original: token.original, text: token.text, how };
-        self.push_combination(words, names[usize::from(category)], weight, list, texts);
+        self.push_combination(scope, weight, list, texts);
     }
 
     /// The documents of a synonym in a category.
     fn synonym(
         &mut self,
-        index: &'a SearchIndex,
-        words: &'a CategoryIndex,
+        scope: CategoryScope<'a>,
         synonym: &[String],
     ) -> Option<(Score, Cow<'a, PostingList>)> {
+        let CategoryScope { index, words, .. } = scope;
         if let [word] = synonym {
-            let stored = match words.stemmer() {
-                Some(stemmer) => stemmer.stem(first_characters(word, MAX_WORD_CHARS)),
-                None => Cow::Borrowed(first_characters(word, MAX_WORD_CHARS)),
-            };
+            let stored = words.stored_form(word);
             let hash = index.hash(&stored);
             let (weight, posting) = words.find(index.hasher(), hash, &stored, false)?;
             let posting = posting.filter(|posting| !posting.is_empty())?;
