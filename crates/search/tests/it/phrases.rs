@@ -1,4 +1,4 @@
-//! Phrases and synonyms: what a plain reading of the documents finds.
+//! Phrases and synonyms against a scan of all documents.
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
