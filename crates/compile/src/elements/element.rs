@@ -150,7 +150,7 @@ impl Generator<'_> {
         Code { prefix: true, ..Code::constant(kept) }
     }
 
-    /// The page that a `get` answers. For a client it is written at once, where what is there of it
+    /// The page that a `get` answers. For a client it is written at once, where the part written so far
     /// can be sent; for others it becomes a function that writes it when it is wanted. Answers whether
     /// the expression was one.
     pub(crate) fn page(&mut self, expression: &Expression, tail: &Tail) -> bool {

@@ -28,7 +28,7 @@ fn block(expression: &Expression) -> Option<&Block> {
 /// the densest code takes about three for a byte. A longer block is a function of its own.
 const INLINED: u32 = 10_000;
 
-/// A block literal with at most so many parameters, none of them implicit, and not too long.
+/// Whether an expression is a block literal that can stand in place: its length, its parameters.
 fn plain(expression: &Expression, parameters: usize) -> bool {
     block(expression).is_some_and(|block| {
         block.parameters.len() <= parameters

@@ -85,7 +85,7 @@ impl Generator<'_> {
         Code::call(format!("dict({{{keys}}},{{{values}}},{})", pairs.len())).deeper_than(&codes)
     }
 
-    /// The class of a literal; reports one that does not exist.
+    /// The class of a literal; reports an unknown one.
     pub(crate) fn class_value(&mut self, class: &Word) -> String {
         // A variable may hold the class; but scripts also give an instance the name of its class.
         if !self.is_class(&class.text) {

@@ -183,20 +183,22 @@ impl<T: 'static> From<(Answer<T>, fn(T) -> Given)> for Reply {
 
 /// The arguments of a native, counted from 1.
 #[derive(Clone, Copy)]
-pub(crate) struct Arguments(pub(crate) Stack);
+pub(crate) struct Arguments<'s>(pub(crate) Stack<'s>);
 
-impl Arguments {
+impl<'s> Arguments<'s> {
     pub(crate) fn is_nil(self, at: c_int) -> bool {
         self.0.kind(at) == Type::Nil
     }
 
     /// Text; an empty one for other kinds.
     pub(crate) fn text(self, at: c_int) -> String {
-        String::from_utf8_lossy(self.0.bytes(at)).into_owned()
+        self.0.text(at)
     }
 
-    pub(crate) fn bytes<'a>(self, at: c_int) -> &'a [u8] {
-        self.0.bytes(at)
+    /// The bytes of a text; none for other kinds.
+    pub(crate) fn bytes(self, at: c_int) -> &'s [u8] {
+        // SAFETY: a native's arguments stay at the bottom of its stack until it returns.
+        unsafe { self.0.bytes(at) }
     }
 
     pub(crate) fn number(self, at: c_int) -> f64 {

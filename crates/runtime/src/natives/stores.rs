@@ -130,8 +130,8 @@ fn get(isolate: &Isolate, arguments: Arguments) -> Reply {
     given(store.get(&reference(arguments), &inner_call(isolate)))
 }
 
-/// What a handler reads as its answer, which the fiber ends with: a file stays a file, with its media
-/// type, its validators and its stream.
+/// A get whose content is the answer of the fiber: a file keeps its media type, its validators and its
+/// stream.
 fn get_answer(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let answer = store.get(&reference(arguments), &inner_call(isolate));
@@ -146,7 +146,7 @@ fn put(isolate: &Isolate, arguments: Arguments) -> Reply {
     written(answer, |outcome| Given::Boolean(outcome.is_created()))
 }
 
-/// What the store answers to a write, or what else there is to say of it.
+/// The content that a store answers to a write, or a value made from its outcome.
 fn written(answer: Answer<Outcome>, otherwise: fn(&Outcome) -> Given) -> Reply {
     let given = move |mut outcome: Outcome| match outcome.content.take() {
         Some(content) => whole(Some(content)).left_future(),
@@ -194,7 +194,7 @@ fn list(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((answer, (|given| given) as fn(Given) -> Given))
 }
 
-/// The strong tag of what is there; nil where there is none.
+/// The strong entity tag of the content; nil where it has none.
 fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let tag = store.get(&reference(arguments), &inner_call(isolate)).map(|found| {
@@ -204,8 +204,8 @@ fn entity_tag(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((tag, (|given| given) as fn(Given) -> Given))
 }
 
-/// A list of the number that is there, or a text that is one, and its strong tag or nil; for a list
-/// how many elements it has; nil for anything else, and where the store refuses the get.
+/// A list of a number (or a text that is one) and its strong tag or nil; for a list its length; nil for
+/// any other content, and where the store refuses the get.
 fn held_number(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let found = store.get(&reference(arguments), &inner_call(isolate));

@@ -1,4 +1,4 @@
-//! Following the changes of stores.
+//! Natives on changes of stores.
 
 use super::stores::{any_store, given, inner_call, reference};
 use crate::isolate::Isolate;
@@ -19,13 +19,13 @@ pub(crate) const NATIVES: [(&str, Native); 6] = [
     ("publish", publish),
 ];
 
-/// A watch in the hands of the program. Ends when it is told so, or with the last handle.
+/// A watch held by the program. It ends on request, or with the last handle.
 struct HeldWatch {
-    /// Absent while somebody waits for the next change, and after the end.
+    /// Absent while a fiber waits for the next change, and after the end.
     changes: RefCell<Option<Changes>>,
     ended: Cell<bool>,
     told_to_end: tokio::sync::Notify,
-    /// What came with the last change.
+    /// The content of the last change.
     content: RefCell<Option<Content>>,
 }
 
@@ -97,7 +97,7 @@ fn change_content(_: &Isolate, arguments: Arguments) -> Reply {
     given(Answer::ok(watch.content.take()))
 }
 
-/// `(watch)`: ends it. Whoever waits for the next change gets nil.
+/// `(watch)`: ends it. A fiber that waits for the next change gets nil.
 fn unwatch(_: &Isolate, arguments: Arguments) -> Reply {
     let watch = attempt!(watch_of(arguments));
     watch.ended.set(true);
@@ -106,12 +106,12 @@ fn unwatch(_: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Nil)
 }
 
-/// Where a store of the program tells of its changes.
+/// New watchers of a store of the program.
 fn watchers(_: &Isolate, _: Arguments) -> Reply {
     Reply::Now(Given::Native(Rc::new(Watchers::new())))
 }
 
-/// `(watchers, kind, path)`: tells of a change.
+/// `(watchers, kind, path)`: publishes a change.
 fn publish(_: &Isolate, arguments: Arguments) -> Reply {
     let native = arguments.native(1);
     let Some(watchers) = native.as_ref().and_then(|native| native.downcast_ref::<Watchers>())

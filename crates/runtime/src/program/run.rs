@@ -261,7 +261,7 @@ impl Isolate {
         }
         let fault = match stack.kind(-1) {
             Type::Table => crate::values::errors::read_fault(self, stack, -1).to_string(),
-            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+            _ => stack.text(-1),
         };
         stack.pop(1);
         Err(fault)
@@ -392,6 +392,5 @@ impl Isolate {
 }
 
 fn text_at(stack: Stack, index: std::os::raw::c_int) -> Option<String> {
-    (stack.kind(index) == Type::Text)
-        .then(|| String::from_utf8_lossy(stack.bytes(index)).into_owned())
+    (stack.kind(index) == Type::Text).then(|| stack.text(index))
 }

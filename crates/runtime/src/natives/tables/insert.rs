@@ -33,7 +33,7 @@ pub(crate) const NATIVES: [(&str, Native); 9] = [
 /// Batches that wait for the store; a producer that is ahead of it waits.
 const WAITING: usize = 1;
 
-/// What is on its way from the program to the store.
+/// Batches on their way from the program to the store.
 #[derive(Default)]
 struct BatchQueue {
     batches: VecDeque<Vec<Value>>,
@@ -178,7 +178,7 @@ fn batch(isolate: &Isolate, arguments: Arguments) -> Reply {
     deliver(insertion, values, count)
 }
 
-/// `(insertion, address, number)`: so many records in cells.
+/// `(insertion, address, count)`: appends records from cells.
 fn cells(_: &Isolate, arguments: Arguments) -> Reply {
     let insertion = attempt!(insertion(arguments));
     let count = arguments.number(3) as usize;
@@ -187,7 +187,7 @@ fn cells(_: &Isolate, arguments: Arguments) -> Reply {
     deliver(insertion, values, count)
 }
 
-/// Passes a batch on.
+/// Queues a batch for the store.
 fn deliver(insertion: Rc<Insertion>, values: Vec<Value>, records: usize) -> Reply {
     insertion.progress.borrow_mut().add(records as u64);
     {

@@ -1,4 +1,4 @@
-//! Transactions: which one the verbs of a fiber are part of.
+//! Natives on transactions of a fiber.
 
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
@@ -15,11 +15,11 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
     ("rollBack", roll_back),
 ];
 
-/// A transaction in the hands of the program, until it is committed or given up: the engine frees
-/// what a program no longer needs at some later time, and a transaction must end now.
+/// A transaction held by the program until it commits or rolls back: the collector frees handles at
+/// some later time, and a transaction must end now.
 struct HeldTransaction {
     transaction: RefCell<Option<Rc<dyn Transaction>>>,
-    /// What the fiber was in before it entered this one.
+    /// The transaction of the fiber before it entered this one.
     before: RefCell<Option<Rc<dyn Transaction>>>,
 }
 
@@ -46,7 +46,7 @@ fn over() -> Error {
     Error::new(Kind::Failed, "this transaction has ended already")
 }
 
-/// From now on the verbs of this fiber are part of the transaction.
+/// Makes the following verbs of this fiber part of the transaction.
 fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
     let transaction = attempt!(held.transaction.borrow().clone().ok_or_else(over));
@@ -55,7 +55,7 @@ fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::Now(Given::Nil)
 }
 
-/// The verbs of this fiber are part of what was around the transaction again.
+/// Restores the transaction around this one.
 fn leave(isolate: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
     isolate.set_transaction(held.before.take());
@@ -73,7 +73,7 @@ fn commit(_: &Isolate, arguments: Arguments) -> Reply {
     })
 }
 
-/// Gives the transaction up; one that has ended already is left alone.
+/// Rolls the transaction back, unless it has ended already.
 fn roll_back(_: &Isolate, arguments: Arguments) -> Reply {
     let held = attempt!(held(arguments));
     let Some(transaction) = held.transaction.take() else { return Reply::Now(Given::Nil) };

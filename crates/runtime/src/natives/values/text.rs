@@ -23,7 +23,7 @@ pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("base64Decoded", base64_decoded),
 ];
 
-/// Bytes that `utf8Until` looks at in one call.
+/// Bytes that `utf8Until` checks in one call.
 const LOOKED_AT: usize = 256 * 1024;
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -43,7 +43,7 @@ fn join_texts(_: &Isolate, arguments: Arguments) -> Reply {
     let each = |act: &mut dyn FnMut(&[u8])| {
         for position in 1..=count {
             stack.get_element(1, position);
-            act(stack.bytes(-1));
+            stack.with_bytes(-1, &mut *act);
             stack.pop(1);
         }
     };
@@ -69,7 +69,7 @@ fn offset(arguments: Arguments, at: c_int) -> usize {
 }
 
 /// The bytes of the first argument between two positions, the second one included.
-fn range<'a>(arguments: Arguments, from: c_int, to: c_int) -> &'a [u8] {
+fn range<'a>(arguments: Arguments<'a>, from: c_int, to: c_int) -> &'a [u8] {
     let bytes = arguments.bytes(1);
     let to = (arguments.number(to) as usize).min(bytes.len());
     bytes.get(offset(arguments, from)..to).unwrap_or_default()
@@ -87,7 +87,7 @@ fn utf8_until(_: &Isolate, arguments: Arguments) -> Reply {
     let piece = bytes.get(from..to).unwrap_or_default();
     position(match std::str::from_utf8(piece) {
         Ok(_) => to,
-        // A character that goes on in the next piece.
+        // A character that continues in the next piece.
         Err(error) if error.error_len().is_none() && to < bytes.len() => from + error.valid_up_to(),
         Err(_) => from,
     })
@@ -116,12 +116,12 @@ fn begins_character(byte: u8) -> bool {
     byte & 0xc0 != 0x80
 }
 
-/// `(text, from, count)`: the position after so many characters, at most one past the end.
+/// `(text, from, count)`: the position after `count` characters, at most one past the end.
 fn characters_on(_: &Isolate, arguments: Arguments) -> Reply {
     let (text, from) = (arguments.bytes(1), offset(arguments, 2));
     let mut left = arguments.number(3) as usize;
     let rest = text.get(from..).unwrap_or_default();
-    // The next character after so many ends the last of them.
+    // The last of them ends where the next character begins.
     let end = rest.iter().enumerate().position(|(at, byte)| {
         if at > 0 && begins_character(*byte) || at == 0 {
             left = left.wrapping_sub(1);
