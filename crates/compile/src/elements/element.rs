@@ -6,9 +6,7 @@
 //! write where they stand, too. The page that a `get` of a property path answers is written where the
 //! kernel can send what is already there.
 
-use crate::code::Code;
-use crate::code::MarkupTarget;
-use crate::code::Tail;
+use crate::code::{Code, MarkupTarget, Tail};
 use crate::elements::html::{self, Attribute, MarkupContext};
 use crate::generator::Generator;
 use crate::lua::names::quoted;

@@ -1,8 +1,7 @@
 //! Messages that become Lua's own control structures when their arguments are literal blocks:
 //! conditions, loops, `and:`/`or:`, `ifNil:` and their like.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage};
 

@@ -1,7 +1,6 @@
 //! Literals: arrays, dictionaries, objects, elements, templates.
 
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;

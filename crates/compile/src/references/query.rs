@@ -4,9 +4,7 @@
 //! element's fields with values, as data that a store can run itself. Where it cannot become data,
 //! the part that no query expresses replaces the data, for the error message.
 
-use crate::code::BracketContext;
-use crate::code::Code;
-use crate::code::Tail;
+use crate::code::{BracketContext, Code, Tail};
 use crate::generator::Generator;
 use crate::lua::names::quoted;
 use crate::scope::Scope;

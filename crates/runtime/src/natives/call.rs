@@ -106,6 +106,19 @@ impl Reply {
     pub(crate) fn later(future: impl Future<Output = Result<Given, Error>> + 'static) -> Reply {
         Reply::Later(Box::pin(Later { future, objects: None }))
     }
+
+    /// The answer of a store, as the value that `give` makes of it.
+    pub(crate) fn answer<T: 'static>(answer: Answer<T>, give: fn(T) -> Given) -> Reply {
+        match answer {
+            Answer::Ready(result) => result.map(give).into(),
+            Answer::Later(future) => Reply::later(async move { future.await.map(give) }),
+        }
+    }
+
+    /// The end of an operation without a value.
+    pub(crate) fn done(answer: Answer<()>) -> Reply {
+        Reply::answer(answer, |()| Given::Nil)
+    }
 }
 
 impl From<Result<Given, Error>> for Reply {
@@ -171,16 +184,6 @@ fn push_outcome(isolate: &Isolate, stack: Stack, outcome: Result<Given, Error>) 
     }
 }
 
-impl<T: 'static> From<(Answer<T>, fn(T) -> Given)> for Reply {
-    fn from((answer, give): (Answer<T>, fn(T) -> Given)) -> Reply {
-        match answer {
-            Answer::Ready(Ok(value)) => Reply::Now(give(value)),
-            Answer::Ready(Err(error)) => Reply::Failed(error),
-            Answer::Later(future) => Reply::later(async move { future.await.map(give) }),
-        }
-    }
-}
-
 /// The arguments of a native, counted from 1.
 #[derive(Clone, Copy)]
 pub(crate) struct Arguments<'s>(pub(crate) Stack<'s>);
@@ -218,7 +221,7 @@ impl<'s> Arguments<'s> {
         self.0.native(at)
     }
 
-    /// A value of Rust as the first argument; `what` names it with its article.
+    /// A value of Rust as the first argument; `what` names it.
     pub(crate) fn held<T: 'static>(self, what: &str) -> Result<Rc<T>, Error> {
         self.native(1)
             .and_then(|native| native.downcast::<T>().ok())

@@ -3,10 +3,8 @@
 use super::{Slice, Workspace};
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::EXACT;
-use crate::values::kind::Origin;
-use crate::values::push::push_big;
-use crate::values::push::push_value;
+use crate::values::kind::{EXACT, Origin};
+use crate::values::push::{push_big, push_value};
 use runnel_store::json::{Node, Tape, TapeSize};
 use runnel_store::{Context as Call, Error, Kind, Value};
 use std::os::raw::c_int;

@@ -6,10 +6,7 @@
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::kind::DEPTH;
-use crate::values::kind::TableKind;
-use crate::values::kind::date_text;
-use crate::values::kind::table_kind;
+use crate::values::kind::{DEPTH, TableKind, date_text, table_kind};
 use crate::values::plans::ClassPlan;
 use std::os::raw::c_int;
 use std::rc::Rc;

@@ -112,6 +112,9 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
+        if let Err(error) = call.unconditional(verb, reference) {
+            return error.into();
+        }
         if !matches!(content.body, Body::Stream(..)) {
             return match typed(content) {
                 Ok(content) if is_large_content(&content) => {
@@ -246,23 +249,14 @@ impl Store for ScriptStore {
     }
 
     fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Put, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Put, reference, content, call, outcome)
     }
 
     fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Post, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Post, reference, content, call, outcome)
     }
 
     fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
-        if let Err(error) = call.unconditional(Verb::Merge, reference) {
-            return error.into();
-        }
         self.run_with(Verb::Merge, reference, content, call, outcome)
     }
 

@@ -3,9 +3,7 @@
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
 use crate::slices::data::read_value;
-use crate::values::kind::TableKind;
-use crate::values::kind::number;
-use crate::values::kind::table_kind;
+use crate::values::kind::{TableKind, number, table_kind};
 use runnel_store::{Error, Kind, RECORDS_BATCH, Value};
 use std::os::raw::c_int;
 use std::rc::Rc;

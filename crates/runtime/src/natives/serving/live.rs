@@ -31,9 +31,7 @@ fn written(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 /// `(pipe, bytes)`: writes, with backpressure.
 fn pipe_write(_: &Isolate, arguments: Arguments) -> Reply {
-    let Some(pipe) = arguments.native(1).and_then(|native| native.downcast::<Pipe>().ok()) else {
-        return Reply::Failed(Error::new(Kind::Invalid, "a stream is expected here"));
-    };
+    let pipe = attempt!(arguments.held::<Pipe>("a stream"));
     if pipe.write(arguments.bytes(2)) {
         return Reply::Now(Given::Nil);
     }

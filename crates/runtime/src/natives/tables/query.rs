@@ -49,7 +49,7 @@ fn ask(isolate: &Isolate, arguments: Arguments, give: fn(Content) -> Given) -> R
     };
     let path = reference_at(arguments, 2, 3);
     let answer = store.query(&path, &query, &inner_call(isolate));
-    Reply::from((answer, give))
+    Reply::answer(answer, give)
 }
 
 /// `(store, path, scheme or nil, statement, list of parameters)`: rows, or how many rows a

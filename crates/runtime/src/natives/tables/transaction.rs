@@ -28,18 +28,10 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let on = reference_at(arguments, 2, 3);
     let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
-    let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
+    Reply::answer(answer, |transaction| {
         let transaction = RefCell::new(Some(transaction));
         Given::Native(Rc::new(HeldTransaction { transaction, before: RefCell::default() }))
-    };
-    Reply::from((answer, give))
-}
-
-fn held(arguments: Arguments) -> Result<Rc<HeldTransaction>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<HeldTransaction>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "a transaction is expected here"))
+    })
 }
 
 fn over() -> Error {
@@ -48,7 +40,7 @@ fn over() -> Error {
 
 /// Makes the following verbs of this fiber part of the transaction.
 fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let transaction = attempt!(held.transaction.borrow().clone().ok_or_else(over));
     held.before.replace(isolate.call().transaction);
     isolate.set_transaction(Some(transaction));
@@ -57,13 +49,13 @@ fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
 
 /// Restores the transaction around this one.
 fn leave(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     isolate.set_transaction(held.before.take());
     Reply::Now(Given::Nil)
 }
 
 fn commit(_: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let transaction = attempt!(held.transaction.take().ok_or_else(over));
     let answer = transaction.commit();
     Reply::later(async move {
@@ -75,7 +67,7 @@ fn commit(_: &Isolate, arguments: Arguments) -> Reply {
 
 /// Rolls the transaction back, unless it has ended already.
 fn roll_back(_: &Isolate, arguments: Arguments) -> Reply {
-    let held = attempt!(held(arguments));
+    let held = attempt!(arguments.held::<HeldTransaction>("a transaction"));
     let Some(transaction) = held.transaction.take() else { return Reply::Now(Given::Nil) };
     let answer = transaction.roll_back();
     Reply::later(async move {
