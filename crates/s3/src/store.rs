@@ -28,22 +28,22 @@ use std::time::Instant;
 /// | delete | removes it | removes the bucket, where it is empty |
 /// | list | what begins with its key and a slash | the objects and prefixes |
 ///
-/// Keys are the parts of the path joined by slashes. The media type is kept; one that is not said is
-/// guessed from the name's ending. Objects have the server's entity tag and date. What is large is
+/// Keys are the parts of the path joined by slashes. The media type is stored; a missing one is
+/// guessed from the extension. Objects have the server's entity tag and date. A large object is
 /// read as a stream ([`S3Options::collect`]) and written in parts ([`crate::PART`]); an upload that
-/// fails or is given up is removed. A server that is not reached, or asks to come back, is asked up
-/// to three times.
+/// fails or is abandoned is aborted. A request to a server that is unreachable or asks to slow down
+/// is tried up to three times.
 ///
 /// Conditions of writes are checked by that look and again by the server, with its own `If-Match`
 /// and `If-None-Match`. Of a server that does not know these only the look is left, which is no one
 /// step with the write.
 ///
 /// S3 does not say whether a put created or a delete removed something, so a look at the object
-/// goes before; where the access key may not look, a put answers `false` and a delete `true`. KeyState
-/// is no post, merge, query, watch (poll instead) or transaction.
+/// goes before; where the access key may not look, a put answers `false` and a delete `true`. A
+/// bucket has no post, merge, query, watch (poll instead) or transaction.
 ///
-/// Credentials are, in this order: those of the options; nobody's, where `AWS_SKIP_SIGNATURE` is
-/// true; `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; a web identity
+/// Credentials are, in this order: those of the options; none, where `AWS_SKIP_SIGNATURE` is true;
+/// `AWS_ACCESS_KEY_ID` with `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; a web identity
 /// (`AWS_WEB_IDENTITY_TOKEN_FILE`, `AWS_ROLE_ARN`); the files `~/.aws/credentials` and
 /// `~/.aws/config` with `AWS_PROFILE`; the container's; the instance's (unless
 /// `AWS_EC2_METADATA_DISABLED` is true). They are looked up by the first verb.
@@ -51,9 +51,8 @@ use std::time::Instant;
 /// Must be used within a [`tokio::runtime::LocalRuntime`] or a [`tokio::task::LocalSet`].
 ///
 /// # Errors
-/// A server that is not reached is [`Kind::Unavailable`], one that does not answer in time
-/// [`Kind::Timeout`], rights that are missing [`Kind::Denied`]; writing into a bucket that is not
-/// there [`Kind::NotFound`].
+/// [`Kind::Unavailable`] for an unreachable server, [`Kind::Timeout`] for a silent one,
+/// [`Kind::Denied`] for missing rights; [`Kind::NotFound`] for writing into a missing bucket.
 pub struct S3 {
     options: S3Options,
     /// Made by the first verb, because that looks into files.
@@ -257,7 +256,7 @@ async fn make_bucket(
     }
     let mut ask = S3Request::new(Method::PUT, bucket, "");
     let region = &server.settings.region;
-    // The first region is the one that must not be named.
+    // The first region must not be named.
     if region != "us-east-1" {
         ask.body = format!(
             "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\

@@ -13,7 +13,7 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 
 /// Content up to this size goes in one request, larger content in parts of this size, of which one
-/// at a time is in memory. After each thousand parts they grow by as much.
+/// is in memory at once. After each thousand parts they grow by as much.
 pub const PART: usize = 8 * 1024 * 1024;
 
 /// The most parts of an object (a limit of S3): 430 GiB.
@@ -84,13 +84,13 @@ async fn within<T>(
     })
 }
 
-/// An upload in parts. Dropped before it is complete, it is taken back.
+/// A multipart upload. Dropping it before it is complete aborts it.
 struct MultipartUpload {
     server: Arc<S3Server>,
     bucket: String,
     key: String,
     id: String,
-    /// For taking it back when nobody can wait any more.
+    /// For aborting the upload without its caller.
     credential: Option<Arc<AwsCredential>>,
     /// The entity tags of the parts, as they were said.
     parts: Vec<String>,
@@ -110,7 +110,7 @@ impl MultipartUpload {
         let (server, bucket, key) = (server.clone(), bucket.to_string(), key.to_string());
         let (sender, receiver) = oneshot::channel();
         tokio::task::spawn_local(async move {
-            // Nobody waits for it any more: it is dropped here, and so taken back.
+            // The caller may be gone: the upload is then dropped here, and so aborted.
             drop(sender.send(MultipartUpload::begun(server, bucket, key, headers).await));
         });
         let begun = async {
@@ -212,7 +212,7 @@ impl MultipartUpload {
         Err(fault::of_refusal(&S3Refusal { status, body: &answer, region: None, bucket }))
     }
 
-    /// Takes it back, while somebody waits for that.
+    /// Aborts the upload and waits for that.
     async fn give_up(&mut self) {
         let query = &[("uploadId", self.id.as_str())];
         let ask = S3Request { query, ..S3Request::new(Method::DELETE, &self.bucket, &self.key) };

@@ -26,15 +26,15 @@ pub(super) fn code(error: &(dyn Cause + 'static)) -> Option<ErrorCode> {
     })
 }
 
-/// Whether it is the error of a bucket that is not there: nobody answers for it.
+/// Whether it is the error of a missing bucket: no responder.
 pub(super) fn is_missing(error: &Error) -> bool {
     error.kind == Kind::NotFound || error.message.contains(NO_JETSTREAM)
 }
 
-/// What a server without JetStream is told.
+/// The error of a server without JetStream.
 const NO_JETSTREAM: &str = "has no JetStream: it has to be started with -js";
 
-/// Whether nobody listens at the subject of a request.
+/// Whether the subject of a request has no responders.
 fn is_unanswered(error: &(dyn Cause + 'static)) -> bool {
     causes(error).any(|cause| {
         let request = cause.downcast_ref::<RequestError>().map(RequestError::kind);

@@ -1,7 +1,7 @@
 //! Watching keys, objects and subjects.
 //!
 //! A task for each watcher takes what the server tells into the watcher's bounded queue, so that a
-//! slow watcher is told that it missed something and nothing grows.
+//! slow watcher gets a `lost` and no queue grows without bound.
 
 use super::server::{NatsConnection, NatsServer};
 use super::{bucket, names, objects as object, subjects};
@@ -70,7 +70,7 @@ pub(super) async fn keys(
     let base = beside(watched, path);
     let named = watched.clone();
     let change = move |entry: Entry| {
-        // One that looks for its place again may begin before ours.
+        // A consumer that restarts may begin before our start.
         let path = names::path(&entry.key).filter(|_| entry.revision > start)?;
         let reference = named.with_path(format!("{base}/{path}"));
         Some(match entry.operation {
@@ -116,8 +116,8 @@ pub(super) async fn objects(
     Ok(told(&feed, tell(feed.clone(), wire, infos, change)))
 }
 
-/// Tells of what a bucket tells. Its errors are those of a connection that broke: it goes on from
-/// where it was when there is one again.
+/// Forwards the changes of a bucket. Its errors are lost connections: the consumer resumes where it
+/// was after the reconnection.
 async fn tell<T, E>(
     feed: Rc<WatchFeed>,
     _wire: Rc<NatsConnection>,
@@ -171,7 +171,7 @@ pub(super) async fn subject(
             tokio::select! {
                 biased;
                 Ok(()) = gaps.changed() => {
-                    // Whoever reads again now would be told that the server is away.
+                    // A watcher that read again now would get an error: the server is unreachable.
                     while wire.client.connection_state() != State::Connected {
                         tokio::time::sleep(AGAIN).await;
                     }

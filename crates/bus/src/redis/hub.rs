@@ -1,7 +1,7 @@
-//! The one connection on which a server tells of changes, for all who watch.
+//! The one connection that receives messages and notifications, for all watchers.
 //!
-//! A task keeps it while somebody watches. When it breaks the task connects again, more patiently
-//! each time, and tells every watcher that changes were lost.
+//! A task keeps it while there are watchers. When it breaks, the task reconnects with exponential
+//! backoff, and sends every watcher a `lost`.
 
 use super::server::{RedisServer, RedisStream};
 use super::{fault, notifications};
@@ -21,14 +21,13 @@ use tokio::sync::{mpsc, oneshot};
 /// Watchers of one server.
 const WATCHERS: usize = 10_000;
 
-/// How often the server is asked whether it is still there.
+/// How often the server is pinged.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The first and the longest pause before connecting again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
-/// What the server can be asked to tell: the messages of one channel, or of all that a pattern
-/// matches.
+/// A subscription: the messages of one channel, or of all channels that match a pattern.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Topic {
     Channel(Vec<u8>),
@@ -60,9 +59,9 @@ pub(super) struct RedisListener {
 }
 
 enum ListenOrder {
-    /// The server shall tell of these, and somebody waits until it does.
+    /// Subscribes to topics; a caller waits for the confirmation.
     Begin(Vec<Topic>, oneshot::Sender<Result<()>>),
-    /// Nobody watches these any more.
+    /// Unsubscribes from topics without watchers.
     End(Vec<Topic>),
 }
 
@@ -98,7 +97,7 @@ impl RedisListener {
         Rc::new(RedisListener { server, topics: RefCell::default(), orders: RefCell::default() })
     }
 
-    /// Watches topics; answers when the server tells of them.
+    /// Watches topics; answers when the server has confirmed the subscriptions.
     pub(super) async fn watch(
         self: &Rc<RedisListener>,
         feed: Rc<WatchFeed>,
@@ -135,7 +134,7 @@ impl RedisListener {
         let _ = sender.send(order);
     }
 
-    /// Whether nobody watches; the task then ends, and the next watcher starts another.
+    /// Whether there are no watchers; the task then ends, and the next watcher starts another.
     fn is_over(&self) -> bool {
         let over = self.topics.borrow().is_empty();
         if over {
@@ -212,7 +211,7 @@ async fn run(hub: Rc<RedisListener>, mut orders: mpsc::UnboundedReceiver<ListenO
 fn fail_orders(orders: &mut mpsc::UnboundedReceiver<ListenOrder>, error: &Error) {
     while let Ok(order) = orders.try_recv() {
         if let ListenOrder::Begin(_, done) = order {
-            // Whoever does not wait any more needs no answer.
+            // The caller may have given up.
             let _ = done.send(Err(error.clone()));
         }
     }
@@ -251,7 +250,7 @@ async fn begin(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
             Topic::Pattern(pattern) => sink.psubscribe(pattern).await?,
         }
     }
-    // The confirmations are one thing; that messages are told to us from now on is sure when a
+    // Confirmations alone do not prove that messages arrive from now on; that is certain when a
     // later command was answered.
     sink.ping::<Value>().await.map(|_| ())
 }
@@ -267,7 +266,7 @@ async fn end(sink: &mut PubSubSink, topics: &[Topic]) -> RedisResult<()> {
 }
 
 impl PubSubSession {
-    /// Tells until the connection breaks or nobody watches.
+    /// Dispatches messages until the connection breaks or there are no watchers.
     async fn serve(
         mut self,
         hub: &Rc<RedisListener>,
@@ -322,7 +321,7 @@ impl PubSubSession {
             Err(_) => (Err(wait::too_late(address)), false),
         };
         if let Some(done) = done {
-            // Whoever does not wait any more needs no answer.
+            // The caller may have given up.
             let _ = done.send(result);
         }
         usable

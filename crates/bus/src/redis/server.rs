@@ -32,7 +32,7 @@ pub(super) struct RedisServer {
     link: SharedConnection<Rc<RedisConnection>>,
 }
 
-/// One connection. Dropping it closes it, whoever still waits for an answer.
+/// One connection. Dropping it closes it and fails the pending commands.
 struct RedisConnection {
     connection: MultiplexedConnection,
     open: Rc<Cell<bool>>,
@@ -103,8 +103,8 @@ impl RedisServer {
         asked.await?.map_err(|error| fault::of(&error, &self.address))
     }
 
-    /// Uses the connection; a server that was not heard in all that time loses it. The inner error
-    /// is one that the server itself answered.
+    /// Uses the connection; it is dropped when the server has been silent until the deadline. The
+    /// inner error is an answer of the server.
     async fn attempt<T, F: Future<Output = RedisResult<T>>>(
         self: &Rc<Self>,
         deadline: Instant,
