@@ -1,4 +1,4 @@
-//! SubjectNames: messages to whoever listens now.
+//! Subjects: messages to the present subscribers.
 
 use super::bucket::plain;
 use super::server::NatsServer;
