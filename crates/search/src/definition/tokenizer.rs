@@ -1,12 +1,11 @@
 //! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
 
-use super::CLASS;
-use super::options::{Options, invalid};
+use super::options::{CLASS, DefinitionOptions, invalid};
 use crate::text::language::Language;
+use crate::text::name_hint::name_hint;
 use crate::text::pattern::Pattern;
-use crate::text::stemmer::Stemmer;
+use crate::text::stemmer::STEMMERS;
 use crate::text::substitution::Substitution;
-use crate::text::suggest::nearest_name;
 use crate::text::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
@@ -34,42 +33,24 @@ const MOST: i64 = 1_000_000;
 /// spaces.
 const WORDS: [&str; 2] = ["words", "bigrams"];
 
-const STEMMERS: [(&str, Stemmer); 18] = [
-    ("arabic", Stemmer::Arabic),
-    ("danish", Stemmer::Danish),
-    ("dutch", Stemmer::Dutch),
-    ("english", Stemmer::English),
-    ("finnish", Stemmer::Finnish),
-    ("french", Stemmer::French),
-    ("german", Stemmer::German),
-    ("greek", Stemmer::Greek),
-    ("hungarian", Stemmer::Hungarian),
-    ("italian", Stemmer::Italian),
-    ("norwegian", Stemmer::Norwegian),
-    ("portuguese", Stemmer::Portuguese),
-    ("romanian", Stemmer::Romanian),
-    ("russian", Stemmer::Russian),
-    ("spanish", Stemmer::Spanish),
-    ("swedish", Stemmer::Swedish),
-    ("tamil", Stemmer::Tamil),
-    ("turkish", Stemmer::Turkish),
-];
-
 /// What a tokenizer takes apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum TokenizerUse {
     Documents,
     Queries,
 }
 
 /// A literal of a tokenizer.
-pub(super) fn read(value: &Value, what: &str, of_what: Use) -> Result<Tokenizer, Error> {
+pub(super) fn read(value: &Value, what: &str, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
-    of(&Options::new(value, what, &known)?, of_what)
+    of(&DefinitionOptions::new(value, what, &known)?, of_what)
 }
 
 /// The tokenizer of options that may have others besides.
-pub(super) fn of(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+pub(super) fn of(
+    options: &DefinitionOptions<'_>,
+    of_what: TokenizerUse,
+) -> Result<Tokenizer, Error> {
     let mut tokenizer = changed(options, of_what)?;
     if let Some(pattern) = options.pattern("removes")? {
         tokenizer = tokenizer.removes(pattern);
@@ -101,30 +82,30 @@ pub(super) fn of(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error
 
 /// What of the tokenizer of an index also suits queries, where nothing is said about these: not
 /// removing and splitting, since queries have marks that documents have not.
-pub(super) fn for_queries(options: &Options<'_>) -> Result<Tokenizer, Error> {
-    changed(options, Use::Queries)
+pub(super) fn for_queries(options: &DefinitionOptions<'_>) -> Result<Tokenizer, Error> {
+    changed(options, TokenizerUse::Queries)
 }
 
 /// The tokenizer of a language if one is named, with what changes texts and words.
-fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let mut tokenizer = match options.text("language")? {
         None => Tokenizer::new(),
         Some(name) => {
             let Some(language) = Language::named(name) else {
-                let hint = nearest_name(name, Language::names(), "there are none");
+                let hint = name_hint(name, Language::names(), "there are none");
                 let what = options.what();
                 return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
             };
             match of_what {
-                Use::Documents => language.indexing(),
-                Use::Queries => language.searching(),
+                TokenizerUse::Documents => language.indexing(),
+                TokenizerUse::Queries => language.searching(),
             }
         }
     };
     if options.text("splits")?.is_some_and(|text| WORDS.contains(&text)) {
         tokenizer = tokenizer.splits(match of_what {
-            Use::Documents => Splitter::Words,
-            Use::Queries => Splitter::QueryWords,
+            TokenizerUse::Documents => Splitter::Words,
+            TokenizerUse::Queries => Splitter::QueryWords,
         });
     }
     let substitutions = [
@@ -148,7 +129,7 @@ fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
 }
 
 /// `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
-fn normalizes(options: &Options<'_>) -> Result<Vec<(Pattern, String)>, Error> {
+fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>, Error> {
     let name = "normalizes";
     let wrong = || options.wrong(name, "a dictionary from patterns to texts");
     let pairs: Vec<(&str, &str)> = match options.get(name) {

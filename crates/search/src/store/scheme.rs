@@ -1,9 +1,9 @@
 //! The scheme `search:`: the indexes of a program by their names.
 
 use super::SearchStore;
-use super::collection_registry::Following;
+use super::collection_registry::FollowedSource;
 use crate::definition::SearchesDefinition;
-use crate::text::suggest::nearest_name;
+use crate::text::name_hint::name_hint;
 use runnel_store::{
     Answer, Below, Context, Entry, Error, Kind, Layer, PathUp, Reference, Result, Store, Value,
     Verb, Verbs,
@@ -70,7 +70,7 @@ impl SearchScheme {
             _ => None,
         };
         let missing = || Error::new(Kind::Invalid, "only an index follows something");
-        let following = Following::begin(&member.ok_or_else(missing)?.shared, source)?;
+        let following = FollowedSource::begin(&member.ok_or_else(missing)?.shared, source)?;
         Ok(Rc::new(following))
     }
 
@@ -82,7 +82,7 @@ impl SearchScheme {
         let stores = self.stores.borrow();
         stores.get(name).cloned().ok_or_else(|| {
             let names = stores.keys().map(String::as_str);
-            let hint = nearest_name(name, names, "define it first: #SearchIndex{ … }");
+            let hint = name_hint(name, names, "define it first: #SearchIndex{ … }");
             let shown: String = name.chars().take(80).collect();
             Error::new(Kind::NotFound, format!("there is no index `{shown}`; {hint}"))
         })

@@ -2,8 +2,8 @@
 
 use crate::collection::id::leading_integer;
 use crate::limits::MAX_SNIPPET_WORDS;
-use percent_encoding::percent_decode;
 use runnel_store::{Error, Kind, Result};
+use runnel_text::form;
 use std::borrow::Cow;
 
 /// Most documents of one answer. More are not answered at once, whatever `ids` says.
@@ -17,7 +17,7 @@ const SNIPPET_WORDS: usize = 30;
 
 /// What a search is asked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parameters<'a> {
+pub(super) struct SearchParameters<'a> {
     pub(super) query: Cow<'a, str>,
     pub(super) ids: i64,
     pub(super) offset: i64,
@@ -35,10 +35,10 @@ pub(super) struct Parameters<'a> {
     pub(super) at_least: usize,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> SearchParameters<'a> {
     /// Reads `query=alan+p&ids=20&offset=0`. Of a name that stands twice the last counts.
-    pub(super) fn read(text: &'a str) -> Result<Parameters<'a>> {
-        let mut parameters = Parameters {
+    pub(super) fn read(text: &'a str) -> Result<SearchParameters<'a>> {
+        let mut parameters = SearchParameters {
             query: Cow::Borrowed(""),
             ids: 20,
             offset: 0,
@@ -101,18 +101,12 @@ fn pairs(text: &str) -> Result<impl Iterator<Item = (&str, &str)>> {
         let message = format!("a search has at most {MAX_SEARCH_PARAMETERS} parameters");
         return Err(Error::new(Kind::Invalid, message));
     }
-    let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    Ok(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))))
+    Ok(form::pairs(text))
 }
 
 /// A value of a form: `+` is a space, `%20` too.
 fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>> {
-    if !value.bytes().any(|byte| byte == b'+' || byte == b'%') {
-        return Ok(Cow::Borrowed(value));
-    }
-    let spaced = value.replace('+', " ");
-    let bytes: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| {
+    form::decode(value).map_err(|_| {
         let message = format!("the parameter `{name}` is not UTF-8; escape it as UTF-8");
         Error::new(Kind::Invalid, message)
     })
@@ -146,7 +140,7 @@ mod tests {
 
     #[test]
     fn parameters_are_read_as_the_original_reads_them() {
-        let read = |text| Parameters::read(text).unwrap();
+        let read = |text| SearchParameters::read(text).unwrap();
         let usual = read("");
         assert_eq!((&*usual.query, usual.ids, usual.offset), ("", 20, 0));
         let asked = read("query=alan+p%2A&ids=5abc&offset=x&other=%FF&unique=true");
@@ -162,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let message = |text: &str| Parameters::read(text).unwrap_err().message;
+        let message = |text: &str| SearchParameters::read(text).unwrap_err().message;
         assert!(message("query=%FF").contains("UTF-8"));
         assert!(message("unique=maybe").contains("`unique`"));
         assert!(message(&"&".repeat(64)).contains("at most 64"));
