@@ -8,6 +8,7 @@ use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, StatusCode};
 use object_store::aws::AwsCredential;
 use runnel_store::{Content, Error, Kind, Result};
+use runnel_text::escape;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -167,7 +168,7 @@ impl MultipartUpload {
             "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">",
         );
         for (number, tag) in self.parts.iter().enumerate() {
-            let (number, tag) = (number + 1, xml::escape(tag));
+            let (number, tag) = (number + 1, escape::xml(tag));
             list.push_str(&format!(
                 "<Part><PartNumber>{number}</PartNumber><ETag>{tag}</ETag></Part>"
             ));
