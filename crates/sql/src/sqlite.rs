@@ -19,7 +19,6 @@ pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
 pub use read::encode::ENCODING_LIMIT;
 pub use read::pool::{CHUNK, POOL_WAITING, STREAM_PATIENCE};
 pub use read::reader::{READ_BUDGET, READ_SIZE};
-pub use read::select::FILTER_DEPTH;
 pub use read::statement::RETURNING_LIMIT;
 pub use table::{SqliteRows, SqliteTable};
 pub use write::change_feed::WATCHED_ROWS;

@@ -40,6 +40,17 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
             return Err(SqlFault::invalid(message));
         }
     }
+    for index in &shape.indexes {
+        let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
+        if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
+            let class = &shape.name;
+            let message = format!("the class {class} has no field {unknown} to index");
+            return Err(SqlFault::invalid(message));
+        }
+        if index.fields.is_empty() {
+            return Err(SqlFault::invalid("an index needs a field"));
+        }
+    }
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! PostgreSQL below [`SqlTable`].
 
 use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::description::TableDescription;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
@@ -181,11 +182,7 @@ impl PostgresRows {
                 Some(key) => key,
                 None if info.key.is_none() => return Err(info.no_key()),
                 None if matches!(write, RowWrite::Delete) => return Ok(false),
-                None => {
-                    let name = &info.name;
-                    let message = format!("'{key}' cannot be the key of a row of {name}");
-                    return Err(SqlFault::invalid(message));
-                }
+                None => return Err(info.not_a_key(key)),
             };
             let running = async |connection: &PostgresConnection| {
                 let done = match write {

@@ -1,6 +1,7 @@
 //! SQLite below [`SqlTable`].
 
 use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::description::TableDescription;
 use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
@@ -15,7 +16,7 @@ use crate::sqlite::read::rows::LazyRows;
 use crate::sqlite::read::select::SqliteSelect;
 use crate::sqlite::schema::catalog::RowKey;
 use crate::sqlite::schema::define::seen_by;
-use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell, no_key};
+use crate::sqlite::write::change::{RecordBatch, RowValues, WriteTarget, key_cell};
 use crate::sqlite::write::{condition, insert, transaction};
 use runnel_store::{
     Answer, Changes, Content, Context, FieldType, Kind, Query, Records, Reference, Shape,
@@ -263,7 +264,7 @@ impl TableBackend for SqliteRows {
 
     fn delete(&self, key: String, context: &Context) -> Answer<bool> {
         let check = move |target: &WriteTarget| match target.info.key {
-            RowKey::None => Err(no_key(&target.info)),
+            RowKey::None => Err(target.info.no_key()),
             _ => Ok(key_cell(&target.info, &key)),
         };
         let only_if = context.only_if.clone();

@@ -6,6 +6,8 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
+use crate::database::description::TableDescription;
+use crate::database::filter::FilterWriter;
 use crate::postgres::fault::SqlFault;
 use crate::postgres::query::condition::{PostgresCondition, number};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};

@@ -1,7 +1,7 @@
 //! Inserting, replacing, changing and deleting rows.
 
 use crate::database::backend::InsertedRow;
-use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::database::description::{TableDescription, no_record, remove_key};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::fault::{SqlFault, SqlFaultCause};
 use crate::postgres::query::rows::{columns, record};
@@ -9,7 +9,7 @@ use crate::postgres::query::select::{PostgresSelect, list};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted, text_literal};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
-use runnel_store::{Kind, Value};
+use runnel_store::Value;
 
 /// One row for some of the columns.
 pub(crate) struct RowParameters {
@@ -24,8 +24,8 @@ impl RowParameters {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
         let mut row = RowParameters { columns: Vec::new(), values: Vec::new() };
-        for (at, (_, value)) in positions(table, names)?.into_iter().zip(fields) {
-            if !is_own_number(table, at, value) {
+        for (at, (_, value)) in table.positions(names)?.into_iter().zip(fields) {
+            if !table.is_left_out(at, value) {
                 row.columns.push(at);
                 row.values.push(Parameter::for_column(&table.columns[at], value.clone())?);
             }
@@ -33,53 +33,13 @@ impl RowParameters {
         Ok(row)
     }
 
-    /// Takes the key out, which has to be the one of the reference when it is there.
+    /// Removes the key, which has to be that of the reference.
     fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, SqlFault> {
-        let Some(place) = self.columns.iter().position(|at| Some(*at) == table.key) else {
-            return Ok(self);
-        };
-        if self.values[place] != *key && self.values[place] != Parameter::Null {
-            let name = table.key().map_or("key", |column| column.name.as_str());
-            let message = format!(
-                "the {name} of the record is not that of the reference; a row keeps its {name}"
-            );
-            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
-        }
-        self.columns.remove(place);
-        self.values.remove(place);
+        let name = table.key().map_or("key", |column| column.name.as_str());
+        let row = (&mut self.columns, &mut self.values);
+        remove_key(table.key, name, key, &Parameter::Null, row)?;
         Ok(self)
     }
-}
-
-/// Whether a value leaves the key of the row to the database: nil as its key.
-pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
-    value.is_nil() && table.key == Some(at) && table.columns[at].numbered
-}
-
-pub(crate) fn no_record(value: &Value) -> SqlFault {
-    let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    SqlFault::new(Kind::Unsupported, message)
-}
-
-/// The columns of names, each once and none that is computed.
-pub(crate) fn positions<'a>(
-    table: &TableInfo,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, SqlFault> {
-    let mut positions = Vec::new();
-    for name in names {
-        let unknown = |fault: SqlFault| fault.of_field(name, UNKNOWN_FIELD);
-        let position = table.position(name).map_err(unknown)?;
-        if table.columns[position].generated {
-            let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
-        }
-        if positions.contains(&position) {
-            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
-        }
-        positions.push(position);
-    }
-    Ok(positions)
 }
 
 /// The key that the last part of a reference names; `None` when no row can have it.

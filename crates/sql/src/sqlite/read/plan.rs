@@ -1,8 +1,9 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
+use crate::database::description::TableDescription;
 use crate::rows::parameters;
 use crate::sqlite::fault::SqlFault;
-use crate::sqlite::read::select::{SqliteSelect, column, translate};
+use crate::sqlite::read::select::{SqliteSelect, translate};
 use crate::sqlite::schema::catalog::TableInfo;
 use crate::sqlite::write::change::WriteTarget;
 use runnel_store::Query;
@@ -57,7 +58,7 @@ impl TablePlan {
             return Ok(known.clone());
         }
         let info = &self.target.info;
-        let parsed = parameters::parse(query, |name| Ok(column(info, name)?.kind))?;
+        let parsed = parameters::parse(query, |name| Ok(info.column(name)?.kind))?;
         let select = Arc::new(translate(info, &parsed)?);
         if query.len() <= QUERY_LENGTH {
             let mut queries = self.queries.borrow_mut();

@@ -1,5 +1,7 @@
 //! What the tables look like, read from the database itself.
 
+use crate::database::description::{TableColumn, TableDescription};
+use crate::database::schema::word;
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlFault;
 use runnel_store::FieldType;
@@ -135,11 +137,6 @@ impl TableInfo {
         Ok(names.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// The position of a column, by its name as SQLite compares names.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
-    }
-
     /// Whether the key is an integer that is the row number itself.
     pub(crate) fn is_number(&self, key: &ColumnInfo) -> bool {
         self.by_row_number && self.order == [quoted(&key.name)]
@@ -176,6 +173,55 @@ impl TableInfo {
             RowKey::Rowid(name) => Some(name.to_string()),
             RowKey::None => None,
         }
+    }
+}
+
+impl TableColumn for ColumnInfo {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn is_generated(&self) -> bool {
+        self.generated
+    }
+
+    fn is_shown(&self) -> bool {
+        true
+    }
+
+    fn preserves(&self, kind: FieldType) -> bool {
+        let integers = |kind| matches!(kind, FieldType::Int | FieldType::Bool);
+        kind == FieldType::Any
+            || kind == self.kind
+            || (integers(kind) && integers(self.kind))
+            || (matches!(kind, FieldType::Decimal | FieldType::Date)
+                && self.kind == FieldType::Text)
+            || (self.kind == FieldType::Any && self.affinity == Affinity::None)
+            || (self.kind == FieldType::Any && kind != FieldType::Text)
+    }
+
+    fn holds(&self) -> &str {
+        word(self.kind)
+    }
+}
+
+impl TableDescription for TableInfo {
+    type Column = ColumnInfo;
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    fn is_view(&self) -> bool {
+        self.view
+    }
+
+    fn is_key(&self, position: usize) -> bool {
+        matches!(&self.key, RowKey::Column(key) if key.name == self.columns[position].name)
     }
 }
 

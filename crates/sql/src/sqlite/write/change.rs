@@ -3,13 +3,15 @@
 //! The values are checked on the worker, where a mistake costs the writer nothing; the statements
 //! run on the writer's connection.
 
-use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::database::description::{
+    RecordGroup, TableDescription, no_record, record_groups, remove_key,
+};
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
 use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::read::encode::record;
-use crate::sqlite::read::select::{ResultColumns, column, list};
+use crate::sqlite::read::select::{ResultColumns, list};
 use crate::sqlite::schema::catalog::{ColumnInfo, RowKey, TableInfo, quoted};
-use runnel_store::{FieldType, Kind, Value};
+use runnel_store::{FieldType, Value};
 use rusqlite::{Connection, params_from_iter};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,9 +48,7 @@ pub(crate) struct RowValues {
 /// them.
 pub(crate) struct RecordBatch {
     records: Vec<Value>,
-    /// Records with the same columns one after the other: the positions of the columns, and how
-    /// many there are.
-    groups: Vec<(Vec<usize>, usize)>,
+    groups: Vec<RecordGroup>,
 }
 
 /// A row that was inserted: the key, where the table has one, and what the row holds now.
@@ -61,7 +61,7 @@ impl RowValues {
     /// Checks a record against the columns of a table.
     pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, SqlFault> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
-        let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()))?;
+        let columns = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
             .iter()
             .zip(fields)
@@ -70,81 +70,22 @@ impl RowValues {
         Ok(RowValues { columns, cells })
     }
 
-    /// Takes the key out, which has to be the one of the reference when it is there.
+    /// Removes the key, which has to be that of the reference.
     fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> Result<Self, SqlFault> {
         let RowKey::Column(column) = &table.key else { return Ok(self) };
-        let place =
-            self.columns.iter().position(|position| table.columns[*position].name == column.name);
-        let Some(place) = place else { return Ok(self) };
-        if self.cells[place] != *key && self.cells[place] != SqliteValue::Null {
-            let name = &column.name;
-            let message = format!(
-                "the {name} of the record is not that of the reference; a row keeps its {name}"
-            );
-            return Err(SqlFault::invalid(message).of_field(name, "is not that of the path"));
-        }
-        self.columns.remove(place);
-        self.cells.remove(place);
+        let row = (&mut self.columns, &mut self.cells);
+        remove_key(table.position(&column.name), &column.name, key, &SqliteValue::Null, row)?;
         Ok(self)
     }
 }
 
 impl RecordBatch {
-    /// Checks a list of records. What is wrong is said with the position in the list, from 1.
+    /// Checks a list of records.
     pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, SqlFault> {
-        let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
-        let mut names: &[(String, Value)] = &[];
-        for (index, value) in records.iter().enumerate() {
-            let place = |fault: SqlFault| SqlFault {
-                message: format!("record {}: {}", index + 1, fault.message),
-                ..fault
-            };
-            let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
-            if fields.is_empty() {
-                return Err(place(SqlFault::invalid("an empty record in a list of them")));
-            }
-            // Records of one kind come together: looking the columns up once is enough.
-            let same = fields.len() == names.len()
-                && fields.iter().zip(names).all(|(field, known)| field.0 == known.0);
-            if !same {
-                let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()));
-                groups.push((columns.map_err(place)?, 0));
-                names = fields;
-            }
-            let Some((columns, count)) = groups.last_mut() else { continue };
-            *count += 1;
-            for (position, (_, value)) in columns.iter().zip(fields) {
-                for_column(&table.columns[*position], value).map_err(place)?;
-            }
-        }
+        let check = |at: usize, value: &Value| for_column(&table.columns[at], value).map(drop);
+        let groups = record_groups(table, &records, check)?;
         Ok(RecordBatch { records, groups })
     }
-}
-
-fn no_record(value: &Value) -> SqlFault {
-    let message = format!("a row is made of a record, and this is {}", value.kind_name());
-    SqlFault::new(Kind::Unsupported, message)
-}
-
-/// The columns of names, each once and none that is computed.
-pub(crate) fn positions<'a>(
-    table: &TableInfo,
-    names: impl Iterator<Item = &'a str>,
-) -> Result<Vec<usize>, SqlFault> {
-    let mut positions = Vec::new();
-    for name in names {
-        let found = column(table, name).map_err(|fault| fault.of_field(name, UNKNOWN_FIELD))?;
-        if found.generated {
-            let message = format!("{name} is computed from other columns and cannot be stored");
-            return Err(SqlFault::invalid(message).of_field(name, COMPUTED_FIELD));
-        }
-        let position = table.position(name).unwrap_or_default();
-        if positions.contains(&position) {
-            return Err(SqlFault::invalid(format!("{name} comes twice in the record")));
-        }
-        positions.push(position);
-    }
-    Ok(positions)
 }
 
 /// The key that the last part of a reference names; `None` when no row can have it.
@@ -250,7 +191,7 @@ impl WriteTarget {
         batch: &RecordBatch,
     ) -> Result<(), SqlFault> {
         let mut records = batch.records.iter().filter_map(Value::as_record);
-        for (columns, count) in &batch.groups {
+        for RecordGroup { columns, count, .. } in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
             for fields in records.by_ref().take(*count) {
                 for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
@@ -347,7 +288,7 @@ impl WriteTarget {
     }
 
     fn key_name(&self) -> Result<String, SqlFault> {
-        self.info.key_sql().ok_or_else(|| no_key(&self.info))
+        self.info.key_sql().ok_or_else(|| self.info.no_key())
     }
 
     pub(crate) fn insert_sql(&self, columns: &[usize]) -> String {
@@ -365,9 +306,4 @@ impl WriteTarget {
         let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
         (names.join(", "), places.join(", "))
     }
-}
-
-pub(crate) fn no_key(table: &TableInfo) -> SqlFault {
-    let message = format!("the rows of {} have no single key to be addressed by", table.name);
-    SqlFault::new(Kind::NotAllowed, message)
 }

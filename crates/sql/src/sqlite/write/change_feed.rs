@@ -5,6 +5,7 @@
 //! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
 //! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
+use crate::database::description::TableDescription;
 use crate::rows::columns::ColumnDisplay;
 use crate::sqlite::fault::SqlFault;
 use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted, shown_as};

@@ -3,10 +3,11 @@
 //! The worker makes the next batch while the writer's thread stores this one; a short queue between
 //! them keeps memory flat.
 
+use crate::database::description::TableDescription;
 use crate::sqlite::connection::cell::for_column;
 use crate::sqlite::connection::row_source::{self, RowBatch};
 use crate::sqlite::fault::SqlFault;
-use crate::sqlite::write::change::{WriteTarget, positions};
+use crate::sqlite::write::change::WriteTarget;
 use crate::sqlite::write::queue::{Next, Refused, ThreadQueue};
 use crate::sqlite::write::shared::SharedDatabase;
 use crate::sqlite::write::transaction::SqliteTransaction;
@@ -151,7 +152,7 @@ pub(crate) async fn insert(
     mut records: Box<dyn Records>,
     deadline: Option<Instant>,
 ) -> Result<u64> {
-    let columns = positions(&target.info, records.fields().iter().map(String::as_str))?;
+    let columns = target.info.positions(records.fields().iter().map(String::as_str))?;
     if columns.is_empty() {
         return Err(Error::new(Kind::Invalid, "records without fields cannot be inserted"));
     }

@@ -2,11 +2,12 @@
 //! the transaction has done, also to the tables themselves. Rows are read at once, because they
 //! cannot be read after the transaction.
 
+use crate::database::description::TableDescription;
 use crate::rows::parameters;
 use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
-use crate::sqlite::read::select::{SqliteSelect, column, list, translate};
+use crate::sqlite::read::select::{SqliteSelect, list, translate};
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{SqliteRows, keys};
@@ -71,7 +72,7 @@ impl SqliteRows {
             let info = &target.info;
             let query = match &query {
                 None => Query::default(),
-                Some(text) => parameters::parse(text, |name| Ok(column(info, name)?.kind))?,
+                Some(text) => parameters::parse(text, |name| Ok(info.column(name)?.kind))?,
             };
             let select = translate(info, &query)?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
