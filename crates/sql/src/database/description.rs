@@ -1,7 +1,7 @@
 //! The description of a table, and the checks of records and classes that need nothing else.
 
 use crate::database::schema::{is_key, is_text_key, word};
-use crate::fault::{COMPUTED_FIELD, SqlFault, UNKNOWN_FIELD};
+use crate::fault::{COMPUTED_FIELD, SqlFault, SqlResult, UNKNOWN_FIELD};
 use runnel_store::{Field, FieldType, Kind, Shape, Value};
 
 /// One column of a table, in any database system.
@@ -48,7 +48,7 @@ pub(crate) trait TableDescription {
     }
 
     /// The position of a column, or an error that lists the columns.
-    fn find(&self, name: &str) -> Result<usize, SqlFault> {
+    fn find(&self, name: &str) -> SqlResult<usize> {
         self.position(name).ok_or_else(|| {
             let shown = self.columns().iter().filter(|column| column.is_shown());
             let names = shown.map(TableColumn::name).collect::<Vec<_>>().join(", ");
@@ -58,12 +58,12 @@ pub(crate) trait TableDescription {
     }
 
     /// The column of a name, or an error that lists the columns.
-    fn column(&self, name: &str) -> Result<&Self::Column, SqlFault> {
+    fn column(&self, name: &str) -> SqlResult<&Self::Column> {
         self.find(name).map(|position| &self.columns()[position])
     }
 
     /// The columns of names, each once and none that is computed.
-    fn positions<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<Vec<usize>, SqlFault> {
+    fn positions<'a>(&self, names: impl Iterator<Item = &'a str>) -> SqlResult<Vec<usize>> {
         let mut positions = Vec::new();
         for name in names {
             let unknown = |fault: SqlFault| fault.of_field(name, UNKNOWN_FIELD);
@@ -93,7 +93,7 @@ pub(crate) trait TableDescription {
     }
 
     /// The fields of a class that an existing table has no column for. Contradictions are conflicts.
-    fn missing<'a>(&self, shape: &'a Shape) -> Result<Vec<&'a Field>, SqlFault> {
+    fn missing<'a>(&self, shape: &'a Shape) -> SqlResult<Vec<&'a Field>> {
         let conflict = |message: String| Err(SqlFault::new(Kind::Conflict, message));
         let (class, name) = (&shape.name, self.name());
         let mut missing = Vec::new();
@@ -148,7 +148,7 @@ pub(crate) fn remove_key<V: PartialEq>(
     key: &V,
     null: &V,
     row: (&mut Vec<usize>, &mut Vec<V>),
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let (columns, values) = row;
     let place = columns.iter().position(|position| Some(*position) == at);
     let Some(place) = place else { return Ok(()) };
@@ -177,8 +177,8 @@ pub(crate) struct RecordGroup {
 pub(crate) fn record_groups<T: TableDescription>(
     table: &T,
     records: &[Value],
-    check: impl Fn(usize, &Value) -> Result<(), SqlFault>,
-) -> Result<Vec<RecordGroup>, SqlFault> {
+    check: impl Fn(usize, &Value) -> SqlResult<()>,
+) -> SqlResult<Vec<RecordGroup>> {
     let mut groups: Vec<RecordGroup> = Vec::new();
     let (mut known, mut positions): (&[(String, Value)], Vec<usize>) = (&[], Vec::new());
     for (from, value) in records.iter().enumerate() {

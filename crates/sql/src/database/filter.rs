@@ -1,6 +1,6 @@
 //! The structure of a condition in SQL: and, or, not. Comparisons belong to the database systems.
 
-use crate::fault::SqlFault;
+use crate::fault::{SqlFault, SqlResult};
 use runnel_store::Filter;
 
 /// Conditions may be nested this deep.
@@ -22,9 +22,9 @@ pub(crate) trait FilterWriter {
     fn sql(&mut self) -> &mut String;
 
     /// Writes a condition that has no conditions within.
-    fn comparison(&mut self, filter: &Filter) -> Result<(), SqlFault>;
+    fn comparison(&mut self, filter: &Filter) -> SqlResult<()>;
 
-    fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), SqlFault> {
+    fn filter(&mut self, filter: &Filter, depth: usize) -> SqlResult<()> {
         if depth > FILTER_DEPTH {
             return Err(SqlFault::invalid(format!(
                 "the condition is nested more than {FILTER_DEPTH} deep"
@@ -43,13 +43,7 @@ pub(crate) trait FilterWriter {
         }
     }
 
-    fn join(
-        &mut self,
-        parts: &[Filter],
-        word: &str,
-        empty: &str,
-        depth: usize,
-    ) -> Result<(), SqlFault> {
+    fn join(&mut self, parts: &[Filter], word: &str, empty: &str, depth: usize) -> SqlResult<()> {
         if parts.is_empty() {
             self.sql().push_str(empty);
             return Ok(());

@@ -7,7 +7,7 @@ use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
 use crate::postgres::core::WorkerDatabase;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::PostgresSelect;
@@ -69,10 +69,7 @@ impl PostgresDatabase {
         Ok(PostgresDatabase::at(address, options)?)
     }
 
-    pub(crate) fn at(
-        address: Address,
-        options: PostgresOptions,
-    ) -> std::result::Result<Rc<Self>, SqlFault> {
+    pub(crate) fn at(address: Address, options: PostgresOptions) -> SqlResult<Rc<Self>> {
         let core = WorkerDatabase::new(PostgresServer::new(address, options)?);
         Ok(SqlDatabase::over(PostgresBackend { core }))
     }
@@ -178,7 +175,7 @@ async fn prepare(
     connection: &PostgresConnection,
     sql: &str,
     values: &[Value],
-) -> std::result::Result<(Vec<Parameter>, bool), SqlFault> {
+) -> SqlResult<(Vec<Parameter>, bool)> {
     let statement = connection.prepare(sql).await?;
     let kinds = statement.params();
     if kinds.len() != values.len() {
@@ -197,7 +194,7 @@ async fn prepare(
     Ok((parameters.collect::<std::result::Result<_, _>>()?, !statement.columns().is_empty()))
 }
 
-fn returned(records: Vec<Value>) -> std::result::Result<Content, SqlFault> {
+fn returned(records: Vec<Value>) -> SqlResult<Content> {
     if records.len() > RETURNING_LIMIT {
         let message = format!("RETURNING answers at most {RETURNING_LIMIT} rows");
         return Err(SqlFault::new(Kind::TooLarge, message));

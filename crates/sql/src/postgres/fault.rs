@@ -2,7 +2,7 @@
 //!
 //! The codes are those of the manual, appendix A ("PostgreSQL Error Codes").
 
-pub(crate) use crate::fault::{SqlFault, SqlFaultCause};
+pub(crate) use crate::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::Kind;
 use std::error::Error as _;
 use std::io;

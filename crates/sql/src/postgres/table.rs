@@ -7,7 +7,7 @@ use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
 use crate::postgres::core::{WorkerDatabase, missing};
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::SqlResult;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::{selection, translate};
 use crate::postgres::schema::catalog::{Holds, TableInfo, quoted};
@@ -68,8 +68,8 @@ impl PostgresRows {
     async fn seen<T>(
         &self,
         session: &PostgresSession,
-        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
-    ) -> Result<Option<T>, SqlFault> {
+        work: impl AsyncFn(&TableInfo) -> SqlResult<T>,
+    ) -> SqlResult<Option<T>> {
         let inner = &self.0;
         let seeing = async |info: Rc<TableInfo>| match &inner.shape {
             Some(shape) => work(&seen_by(&info, shape)?).await,
@@ -82,7 +82,7 @@ impl PostgresRows {
     async fn there<T>(
         &self,
         session: &PostgresSession,
-        work: impl AsyncFn(&TableInfo) -> Result<T, SqlFault>,
+        work: impl AsyncFn(&TableInfo) -> SqlResult<T>,
     ) -> Result<T, Error> {
         let done = self.seen(session, work).await?;
         done.ok_or_else(|| missing(&self.0.name).into())
@@ -362,7 +362,7 @@ async fn insert(
     session: &PostgresSession,
     info: &TableInfo,
     value: &Value,
-) -> Result<InsertedRow, SqlFault> {
+) -> SqlResult<InsertedRow> {
     let row = RowParameters::of(info, value)?;
     let inserting =
         async |connection: &PostgresConnection| change::insert(connection, info, &row).await;

@@ -6,7 +6,7 @@
 
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer, Wire, beside};
 use crate::postgres::connection::tls::Tls;
-use crate::postgres::fault::{self, SqlFault};
+use crate::postgres::fault::{self, SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
 use crate::postgres::schema::catalog::{TableInfo, quoted, text_literal};
 use crate::postgres::schema::read_catalog::field;
@@ -81,10 +81,7 @@ THEN json_build_array('lost', schema, relation)::text \
 ELSE json_build_array(what, schema, relation, key)::text END) $runnel$";
 
 /// Makes the triggers of a table, where they are not there.
-pub(crate) async fn install(
-    connection: &PostgresConnection,
-    table: &TableInfo,
-) -> Result<(), SqlFault> {
+pub(crate) async fn install(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     if table.view {
         let message = format!("{} is a view; watch the tables it is made of", table.name);
         return Err(SqlFault::new(Kind::NotAllowed, message));
@@ -219,7 +216,7 @@ impl PostgresListener {
     }
 
     /// The changes of a scope from now on.
-    pub(crate) async fn watch(&self, scope: WatchScope) -> Result<Changes, SqlFault> {
+    pub(crate) async fn watch(&self, scope: WatchScope) -> SqlResult<Changes> {
         let watcher =
             Arc::new(PostgresWatcher { scope, state: Mutex::default(), wake: Notify::new() });
         {
@@ -239,7 +236,7 @@ impl PostgresListener {
     }
 
     /// Starts listening, unless a connection listens already.
-    async fn listen(&self) -> Result<(), SqlFault> {
+    async fn listen(&self) -> SqlResult<()> {
         let _one = self.starting.lock().await;
         loop {
             let heard = self.shared.heard.notified();
@@ -267,7 +264,7 @@ impl PostgresListener {
 type Driver = tokio::task::JoinHandle<()>;
 
 impl ListenTarget {
-    async fn listen(&self, shared: &Arc<WatcherList>) -> Result<(Client, Driver), SqlFault> {
+    async fn listen(&self, shared: &Arc<WatcherList>) -> SqlResult<(Client, Driver)> {
         let connecting = async {
             let connected = self.config.connect(self.tls.clone()).await;
             let (client, wire) = connected.map_err(|error| fault::of(&error, &self.place))?;

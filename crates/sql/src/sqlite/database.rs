@@ -4,7 +4,7 @@ use crate::database::SqlDatabase;
 use crate::database::backend::DatabaseBackend;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::database_file::DatabaseFile;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::read::reader::{ReadSite, SqliteReader, StatementTraits};
 use crate::sqlite::read::rows::LazyRows;
@@ -124,7 +124,7 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
-        let cells: std::result::Result<Vec<SqliteValue>, SqlFault> =
+        let cells: SqlResult<Vec<SqliteValue>> =
             parameters.into_iter().map(SqliteValue::of).collect();
         let cells = match cells {
             Ok(cells) => cells,

@@ -6,7 +6,7 @@ use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::rows::admission::refuse_key;
 use crate::sqlite::connection::cell::SqliteValue;
 use crate::sqlite::connection::statement_counts;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::CachedAnswer;
 use crate::sqlite::read::keys::{key_text, keys_sql, target_key};
 use crate::sqlite::read::plan::TablePlan;
@@ -66,8 +66,8 @@ impl SqliteRows {
     fn change<P: Send + 'static, T: Send + 'static>(
         &self,
         context: &Context,
-        check: impl FnOnce(&WriteTarget) -> Result<P, SqlFault> + Send + 'static,
-        work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> Result<T, SqlFault> + Send + 'static,
+        check: impl FnOnce(&WriteTarget) -> SqlResult<P> + Send + 'static,
+        work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         let deadline = context.deadline;
         if let Some(held) = transaction::of(&self.0.reader.shared, context) {
@@ -96,12 +96,7 @@ impl SqliteRows {
         key: String,
         value: Value,
         context: &Context,
-        write: fn(
-            &WriteTarget,
-            &rusqlite::Connection,
-            &SqliteValue,
-            &RowValues,
-        ) -> Result<bool, SqlFault>,
+        write: fn(&WriteTarget, &rusqlite::Connection, &SqliteValue, &RowValues) -> SqlResult<bool>,
     ) -> Answer<bool> {
         let client = context.from_client.is_some();
         let check = move |target: &WriteTarget| {
@@ -284,7 +279,7 @@ impl TableBackend for SqliteRows {
 }
 
 /// The keys of a table, with the statement of [`keys_sql`].
-pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> Result<Vec<String>, SqlFault> {
+pub(crate) fn keys(connection: &rusqlite::Connection, sql: &str) -> SqlResult<Vec<String>> {
     let mut statement = connection.prepare_cached(sql)?;
     let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
     Ok(names.collect::<rusqlite::Result<_>>()?)
@@ -297,11 +292,7 @@ enum TableQuery {
 }
 
 impl SqliteTableState {
-    fn rows(
-        self: &Rc<Self>,
-        query: Option<&str>,
-        context: &Context,
-    ) -> Result<Option<Content>, SqlFault> {
+    fn rows(self: &Rc<Self>, query: Option<&str>, context: &Context) -> SqlResult<Option<Content>> {
         if let Some(content) = self.all(query, context) {
             return Ok(Some(content));
         }
@@ -315,7 +306,7 @@ impl SqliteTableState {
         })
     }
 
-    fn row(&self, key: &str, context: &Context) -> Result<Option<Content>, SqlFault> {
+    fn row(&self, key: &str, context: &Context) -> SqlResult<Option<Content>> {
         self.reader.snapshot(|connection, stamp| {
             let Some(plan) = self.plan(stamp)? else { return Ok(None) };
             let key = key_cell(&plan.target.info, key);
@@ -337,7 +328,7 @@ impl SqliteTableState {
     }
 
     /// The plan at a version of the schema; `None` when there is no such table.
-    fn plan(&self, stamp: DatabaseVersion) -> Result<Option<Rc<TablePlan>>, SqlFault> {
+    fn plan(&self, stamp: DatabaseVersion) -> SqlResult<Option<Rc<TablePlan>>> {
         if let Some((schema, plan)) = &*self.plan.borrow()
             && *schema == stamp.schema
         {

@@ -2,7 +2,7 @@
 
 use crate::postgres::connection::client::{PostgresConnection, closed};
 use crate::postgres::connection::pool::{PostgresLease, PostgresPool};
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use runnel_store::{Answer, Context, Count, Error, Kind, Transaction};
 use std::any::Any;
 use std::cell::Cell;
@@ -51,7 +51,7 @@ pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<Postgr
 pub(crate) async fn begin(
     pool: &Rc<PostgresPool>,
     context: &Context,
-) -> Result<Rc<dyn Transaction>, SqlFault> {
+) -> SqlResult<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
     let (shared, level) = match of(pool, context) {
         Some(shared) => {
@@ -83,10 +83,7 @@ pub(crate) async fn begin(
 
 /// A connection on which a transaction has begun. Nothing has happened on it before, so that a
 /// dead one is replaced.
-async fn first(
-    pool: &Rc<PostgresPool>,
-    deadline: Option<Instant>,
-) -> Result<PostgresLease, SqlFault> {
+async fn first(pool: &Rc<PostgresPool>, deadline: Option<Instant>) -> SqlResult<PostgresLease> {
     loop {
         let lease = pool.lease(deadline).await?;
         lease.set_entered(true);
@@ -103,8 +100,8 @@ impl PostgresTransaction {
     /// on: PostgreSQL itself would refuse everything after an error.
     pub(crate) async fn run<T>(
         &self,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let verb = async |connection: &PostgresConnection| {
             let point = connection.client().batch_execute("SAVEPOINT runnel_verb");
             // Both are on their way before either is answered.
@@ -141,8 +138,8 @@ impl PostgresTransaction {
     /// Runs something on the connection as soon as it is free.
     async fn enter<T>(
         &self,
-        work: impl AsyncFn(&PostgresConnection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl AsyncFn(&PostgresConnection) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         let mut held = self.lease.lock().await;
         let broken = match held.as_ref() {
             None => Some(over()),

@@ -2,7 +2,7 @@
 
 use crate::database::description::TableDescription;
 use crate::database::filter::FilterWriter;
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
@@ -36,7 +36,7 @@ impl FilterWriter for PostgresCondition<'_> {
         &mut self.sql
     }
 
-    fn comparison(&mut self, filter: &Filter) -> Result<(), SqlFault> {
+    fn comparison(&mut self, filter: &Filter) -> SqlResult<()> {
         match filter {
             Filter::Compare(field, comparison, value) => {
                 let column = self.table.column(field)?;
@@ -65,7 +65,7 @@ impl PostgresCondition<'_> {
         field: &str,
         text: &str,
         form: impl Fn(&str, &str) -> String,
-    ) -> Result<(), SqlFault> {
+    ) -> SqlResult<()> {
         let column = self.table.column(field)?;
         let name = quoted(&column.name);
         let whole = match column.holds {
@@ -93,12 +93,7 @@ impl PostgresCondition<'_> {
         Ok(())
     }
 
-    fn compare(
-        &mut self,
-        column: &ColumnInfo,
-        by: Comparison,
-        value: &Value,
-    ) -> Result<String, SqlFault> {
+    fn compare(&mut self, column: &ColumnInfo, by: Comparison, value: &Value) -> SqlResult<String> {
         let name = quoted(&column.name);
         if value.is_nil() {
             return Ok(compare_nil(column, &name, by));
@@ -139,7 +134,7 @@ impl PostgresCondition<'_> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, SqlFault> {
+    ) -> SqlResult<String> {
         if !matches!(value, Value::List(_) | Value::Text(_)) {
             return Ok(incomparable(by));
         }
@@ -242,7 +237,7 @@ impl PostgresCondition<'_> {
         name: &str,
         by: Comparison,
         value: &Value,
-    ) -> Result<String, SqlFault> {
+    ) -> SqlResult<String> {
         let name = format!("{name}::jsonb");
         let condition = match value {
             Value::Text(text) => {

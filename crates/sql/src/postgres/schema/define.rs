@@ -6,7 +6,7 @@ use crate::database::schema::{self, is_key, is_text_key, table_name};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::core::WorkerDatabase;
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
@@ -16,7 +16,7 @@ use runnel_store::{Field, FieldType, Kind, Shape};
 const NAME_LENGTH: usize = 63;
 
 /// Checks that a shape can be a table at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     schema::check(name, shape)?;
     let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
@@ -27,11 +27,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
 }
 
 /// Makes the table of a shape, or what it lacks.
-pub(crate) async fn define(
-    core: &WorkerDatabase,
-    name: &str,
-    shape: &Shape,
-) -> Result<(), SqlFault> {
+pub(crate) async fn define(core: &WorkerDatabase, name: &str, shape: &Shape) -> SqlResult<()> {
     let session = PostgresSession::own(&core.pool);
     let lacking = async |connection: &PostgresConnection| lacking(connection, name, shape).await;
     if session.run(Repeat::Yes, lacking).await?.is_empty() {
@@ -67,7 +63,7 @@ async fn lacking(
     connection: &PostgresConnection,
     name: &str,
     shape: &Shape,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let known = TableInfo::read(connection, name).await?;
     let mut statements = Vec::new();
     let sql = match &known {
@@ -132,7 +128,7 @@ fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Sha
 async fn names(
     connection: &PostgresConnection,
     table: Option<&TableInfo>,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let Some(table) = table else { return Ok(Vec::new()) };
     let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text FROM pg_index i \
                JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) \
@@ -152,7 +148,7 @@ fn cut(name: &str) -> String {
 }
 
 /// The table as a class sees it: its own fields in its own order.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
     if let Some(field) = table.missing(shape)?.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);
         return Err(SqlFault {

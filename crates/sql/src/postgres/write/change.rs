@@ -3,7 +3,7 @@
 use crate::database::backend::InsertedRow;
 use crate::database::description::{TableDescription, no_record, remove_key};
 use crate::postgres::connection::client::PostgresConnection;
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::query::rows::{columns, record};
 use crate::postgres::query::select::{PostgresSelect, list};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted, text_literal};
@@ -20,7 +20,7 @@ pub(crate) struct RowParameters {
 
 impl RowParameters {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, SqlFault> {
+    pub(crate) fn of(table: &TableInfo, value: &Value) -> SqlResult<Self> {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
         let mut row = RowParameters { columns: Vec::new(), values: Vec::new() };
@@ -34,7 +34,7 @@ impl RowParameters {
     }
 
     /// Removes the key, which has to be that of the reference.
-    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, SqlFault> {
+    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> SqlResult<Self> {
         let name = table.key().map_or("key", |column| column.name.as_str());
         let row = (&mut self.columns, &mut self.values);
         remove_key(table.key, name, key, &Parameter::Null, row)?;
@@ -78,7 +78,7 @@ pub(crate) async fn insert(
     connection: &PostgresConnection,
     table: &TableInfo,
     row: &RowParameters,
-) -> Result<InsertedRow, SqlFault> {
+) -> SqlResult<InsertedRow> {
     let shown = table.shown();
     let mut returned = list(&shown);
     if let Some(key) = table.key() {
@@ -119,7 +119,7 @@ pub(crate) async fn put(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
@@ -159,7 +159,7 @@ pub(crate) async fn create(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
@@ -177,7 +177,7 @@ pub(crate) async fn lock(
     connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
     connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
@@ -189,7 +189,7 @@ pub(crate) async fn merge(
     table: &TableInfo,
     key: &Parameter,
     value: &Value,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let row = RowParameters::of(table, value)?.without_key(table, key)?;
     if row.columns.is_empty() {
@@ -213,7 +213,7 @@ pub(crate) async fn delete(
     connection: &PostgresConnection,
     table: &TableInfo,
     key: &Parameter,
-) -> Result<bool, SqlFault> {
+) -> SqlResult<bool> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
     let sql = format!("DELETE FROM {} WHERE {}", table.sql, is_key(column, 1));
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
@@ -229,10 +229,7 @@ pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFa
 }
 
 /// Advances the sequence of a table's keys beyond the largest key.
-pub(crate) async fn move_on(
-    connection: &PostgresConnection,
-    table: &TableInfo,
-) -> Result<(), SqlFault> {
+pub(crate) async fn move_on(connection: &PostgresConnection, table: &TableInfo) -> SqlResult<()> {
     let Some(key) = table.key() else { return Ok(()) };
     let (name, sql) = (quoted(&key.name), &table.sql);
     let sequence =

@@ -3,7 +3,7 @@
 use crate::database::description::{RecordGroup, TableDescription, record_groups};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::fault::SqlFault;
+use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::write::change;
@@ -21,7 +21,7 @@ pub(crate) async fn insert(
     session: &PostgresSession,
     table: &TableInfo,
     source: &RefCell<Box<dyn Records>>,
-) -> Result<u64, SqlFault> {
+) -> SqlResult<u64> {
     let fields = source.borrow().fields();
     let positions = table.positions(fields.iter().map(String::as_str))?;
     if positions.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) async fn insert(
 
 /// Where the values of the lines come from, batch by batch.
 trait Values {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault>;
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>>;
 
     /// Which value of each record is nil and left out.
     fn left_out(&self) -> Option<usize>;
@@ -72,7 +72,7 @@ struct Lines<'a> {
 }
 
 impl Values for Lines<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>> {
         match self.first.take() {
             Some(first) => Ok(Some(first)),
             None => {
@@ -92,7 +92,7 @@ async fn copy(
     table: &TableInfo,
     columns: &[usize],
     source: &mut impl Values,
-) -> Result<u64, SqlFault> {
+) -> SqlResult<u64> {
     let sql = match columns {
         [] => return Err(SqlFault::invalid("a record in a list of them needs a value")),
         _ => format!("COPY {} ({}) FROM STDIN", table.sql, change::names(table, columns)),
@@ -127,7 +127,7 @@ async fn copy(
             }
         }
     };
-    let sent: Result<(), SqlFault> = sent.await;
+    let sent: SqlResult<()> = sent.await;
     let done = match sent {
         Ok(()) => {
             let last = sink.send(out.into()).await;
@@ -176,7 +176,7 @@ fn line(
     values: Vec<Value>,
     number: u64,
     out: &mut Vec<u8>,
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     for (index, (at, value)) in columns.iter().zip(values).enumerate() {
         if index > 0 {
             out.push(b'\t');
@@ -196,7 +196,7 @@ pub(crate) async fn insert_list(
     session: &PostgresSession,
     table: &TableInfo,
     records: &[Value],
-) -> Result<(), SqlFault> {
+) -> SqlResult<()> {
     let check = |at: usize, value: &Value| {
         Parameter::for_column(&table.columns[at], value.clone()).map(drop)
     };
@@ -240,7 +240,7 @@ struct Listed<'a> {
 }
 
 impl Values for Listed<'_> {
-    async fn next(&mut self) -> Result<Option<Vec<Value>>, SqlFault> {
+    async fn next(&mut self) -> SqlResult<Option<Vec<Value>>> {
         let Some(rows) = self.rows.take() else { return Ok(None) };
         let mut values = Vec::new();
         for (name, value) in rows.iter().filter_map(Value::as_record).flatten() {

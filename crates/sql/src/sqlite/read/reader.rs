@@ -4,7 +4,7 @@ use crate::sqlite::connection::database_file::{Role, Volatile, watch};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
 use crate::sqlite::connection::wal_index::{Version, WalIndex};
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::read::answer_cache::{AnswerCache, CachedAnswer};
 use crate::sqlite::read::encode::{self, ENCODING_LIMIT, SizeWatch};
 use crate::sqlite::read::fold;
@@ -102,7 +102,7 @@ pub(crate) struct StatementTraits {
 }
 
 impl SqliteReader {
-    pub(crate) fn open(shared: Arc<SharedDatabase>) -> Result<Self, SqlFault> {
+    pub(crate) fn open(shared: Arc<SharedDatabase>) -> SqlResult<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let mut connection = shared.place.connect(Role::Worker, &shared.options)?;
         fold::install(&connection)?;
@@ -128,8 +128,8 @@ impl SqliteReader {
     /// Runs work in one read transaction, told the version of the database in it.
     pub(crate) fn snapshot<T>(
         &self,
-        work: impl FnOnce(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+        work: impl FnOnce(&Connection, DatabaseVersion) -> SqlResult<T>,
+    ) -> SqlResult<T> {
         if self.standing.stands() {
             if let Some(stamp) = self.unchanged() {
                 return self.within(|connection| work(connection, stamp));
@@ -176,8 +176,8 @@ impl SqliteReader {
     /// committed before and until it ended, or in the transaction that stands.
     fn steadily<T>(
         &self,
-        work: impl Fn(&Connection, DatabaseVersion) -> Result<T, SqlFault>,
-    ) -> Result<(T, DatabaseVersion), SqlFault> {
+        work: impl Fn(&Connection, DatabaseVersion) -> SqlResult<T>,
+    ) -> SqlResult<(T, DatabaseVersion)> {
         if let Some(stamp) = self.unchanged() {
             let stood = self.standing.stands();
             if !stood {
@@ -194,10 +194,7 @@ impl SqliteReader {
     }
 
     /// Reads in the transaction that stands, if one does. It ends with an error.
-    fn within<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, SqlFault>,
-    ) -> Result<T, SqlFault> {
+    fn within<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
         work(self.connection()).inspect_err(|_| self.standing.end())
     }
 
@@ -219,7 +216,7 @@ impl SqliteReader {
     }
 
     /// The description of a table; to be asked within [`SqliteReader::snapshot`].
-    pub(crate) fn table(&self, name: &str) -> Result<Option<Rc<TableInfo>>, SqlFault> {
+    pub(crate) fn table(&self, name: &str) -> SqlResult<Option<Rc<TableInfo>>> {
         if let Some(known) = self.tables.borrow().get(name) {
             return Ok(Some(known.clone()));
         }
@@ -232,7 +229,7 @@ impl SqliteReader {
     }
 
     /// What a statement of a program is.
-    pub(crate) fn traits(&self, sql: &str) -> Result<StatementTraits, SqlFault> {
+    pub(crate) fn traits(&self, sql: &str) -> SqlResult<StatementTraits> {
         if let Some(known) = self.statements.borrow().get(sql) {
             return Ok(*known);
         }
@@ -296,7 +293,7 @@ impl SqliteReader {
     pub(crate) fn patiently<T: 'static>(
         self: &Rc<Self>,
         deadline: Option<Instant>,
-        work: impl Fn(&SqliteReader) -> Result<T, SqlFault> + 'static,
+        work: impl Fn(&SqliteReader) -> SqlResult<T> + 'static,
     ) -> Answer<T> {
         match work(self) {
             Err(fault) if fault.is_busy() => {}
@@ -334,7 +331,7 @@ impl SqliteReader {
     ) -> Answer<T>
     where
         T: Send + 'static,
-        W: Fn(&Connection, ReadSite<'_>) -> Result<T, SqlFault> + Clone + Send + 'static,
+        W: Fn(&Connection, ReadSite<'_>) -> SqlResult<T> + Clone + Send + 'static,
     {
         let (pool, again) = (self.shared.pool.clone(), work.clone());
         let inline = self.patiently(deadline, move |reader| {
@@ -491,7 +488,7 @@ mod tests {
         assert_eq!(reader.tables.borrow().len(), 1);
     }
 
-    fn count(connection: &Connection, _: DatabaseVersion) -> Result<i64, SqlFault> {
+    fn count(connection: &Connection, _: DatabaseVersion) -> SqlResult<i64> {
         Ok(connection.query_row("select count(*) from t", [], |row| row.get(0))?)
     }
 

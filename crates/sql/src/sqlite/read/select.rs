@@ -10,7 +10,7 @@ use crate::database::filter::FilterWriter;
 pub(crate) use crate::rows::columns::{ColumnDisplay, ResultColumns};
 use crate::sqlite::connection::cell::{SqliteValue, date};
 use crate::sqlite::connection::decimal_order;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
 use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
 use std::cmp::Ordering;
@@ -102,7 +102,7 @@ impl ResultColumns {
 }
 
 /// The statement of a query over a table. With `count` its only column is the number of rows.
-pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<SqliteSelect, SqlFault> {
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<SqliteSelect> {
     let shown: Vec<&ColumnInfo> = if query.fields.is_empty() {
         table.columns.iter().collect()
     } else {
@@ -166,7 +166,7 @@ pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
 }
 
 /// The order asked for, then the table's own, so that every order is definite.
-fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, SqlFault> {
+fn order(table: &TableInfo, sort: &[Sort]) -> SqlResult<String> {
     let mut keys = Vec::new();
     for key in sort {
         let column = table.column(&key.field)?;
@@ -195,7 +195,7 @@ impl FilterWriter for SqliteCondition<'_> {
         &mut self.sql
     }
 
-    fn comparison(&mut self, filter: &Filter) -> Result<(), SqlFault> {
+    fn comparison(&mut self, filter: &Filter) -> SqlResult<()> {
         match filter {
             Filter::Compare(field, comparison, value) => self.compare(field, *comparison, value),
             Filter::Prefix(field, text) => self.prefix(field, text),
@@ -211,7 +211,7 @@ impl FilterWriter for SqliteCondition<'_> {
 }
 
 impl SqliteCondition<'_> {
-    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> Result<(), SqlFault> {
+    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> SqlResult<()> {
         let column = self.table.column(field)?;
         let name = quoted(&column.name);
         let Some((by, cell)) = comparable(by, value) else {
@@ -249,7 +249,7 @@ impl SqliteCondition<'_> {
         self.push(format!("({left} {sign} {place} AND typeof({name}) IN ({class}))"))
     }
 
-    fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), SqlFault> {
+    fn compare_nil(&mut self, name: &str, by: Comparison) -> SqlResult<()> {
         self.push(match by {
             Comparison::Equal => format!("{name} IS NULL"),
             Comparison::NotEqual => format!("{name} IS NOT NULL"),
@@ -260,7 +260,7 @@ impl SqliteCondition<'_> {
 
     /// Bytes are compared, because SQLite's `substr` of a text ends at a NUL. The range beside it
     /// lets an index find the place.
-    fn prefix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
+    fn prefix(&mut self, field: &str, text: &str) -> SqlResult<()> {
         let column = self.table.column(field)?;
         let name = quoted(&column.name);
         if text.is_empty() {
@@ -281,7 +281,7 @@ impl SqliteCondition<'_> {
         ))
     }
 
-    fn suffix(&mut self, field: &str, text: &str) -> Result<(), SqlFault> {
+    fn suffix(&mut self, field: &str, text: &str) -> SqlResult<()> {
         let name = quoted(&self.table.column(field)?.name);
         if text.is_empty() {
             return self.push(format!("typeof({name}) = 'text'"));
@@ -298,7 +298,7 @@ impl SqliteCondition<'_> {
         format!("?{}", self.parameters.len())
     }
 
-    fn push(&mut self, text: impl AsRef<str>) -> Result<(), SqlFault> {
+    fn push(&mut self, text: impl AsRef<str>) -> SqlResult<()> {
         self.sql.push_str(text.as_ref());
         Ok(())
     }

@@ -10,7 +10,7 @@
 //! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
 
 use crate::sqlite::connection::database_file::Own;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use rusqlite::Connection;
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -53,7 +53,7 @@ impl SharedSnapshot {
 
     /// A read is to come, and nothing has changed since the last one. Begins a transaction that is to
     /// stand, where it may, and answers whether it did: the read then says what it sees.
-    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> Result<bool, SqlFault> {
+    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> SqlResult<bool> {
         if self.calm.get() < CALM {
             self.calm.set(self.calm.get() + 1);
             return Ok(false);

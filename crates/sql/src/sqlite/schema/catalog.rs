@@ -3,7 +3,7 @@
 use crate::database::description::{TableColumn, TableDescription};
 use crate::database::schema::word;
 use crate::rows::columns::ColumnDisplay;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use runnel_store::FieldType;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -64,7 +64,7 @@ pub(crate) enum Affinity {
 impl TableInfo {
     /// Reads the description of a table or view; `None` when there is none of that name (names
     /// are compared as SQLite does, without regard to the case of ASCII letters).
-    pub(crate) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, SqlFault> {
+    pub(crate) fn read(connection: &Connection, name: &str) -> SqlResult<Option<Self>> {
         let found = connection
             .prepare_cached(
                 "SELECT name, type, wr FROM pragma_table_list \
@@ -128,7 +128,7 @@ impl TableInfo {
     }
 
     /// The tables and views that a program may use, by name.
-    pub(crate) fn names(connection: &Connection) -> Result<Vec<String>, SqlFault> {
+    pub(crate) fn names(connection: &Connection) -> SqlResult<Vec<String>> {
         let mut statement = connection.prepare_cached(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
              AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",

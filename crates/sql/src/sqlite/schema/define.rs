@@ -4,13 +4,13 @@
 use crate::database::description::TableDescription;
 pub(crate) use crate::database::schema::table_name;
 use crate::database::schema::{is_key, is_text_key};
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::{SqlFault, SqlResult};
 use crate::sqlite::schema::catalog::{ColumnInfo, DATE, DECIMAL, TableInfo, quoted};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
 use rusqlite::Connection;
 
 /// Checks that a shape can be a table of SQLite at all.
-pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn check(name: &str, shape: &Shape) -> SqlResult<()> {
     if name.to_ascii_lowercase().starts_with("sqlite_") {
         return Err(SqlFault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
@@ -18,7 +18,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), SqlFault> {
 }
 
 /// Makes the table, or what it lacks.
-pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), SqlFault> {
+pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> SqlResult<()> {
     for statement in lacking(connection, name, shape)? {
         connection.execute(&statement, []).map_err(|error| {
             let fault = SqlFault::from(error);
@@ -34,7 +34,7 @@ pub(crate) fn lacking(
     connection: &Connection,
     name: &str,
     shape: &Shape,
-) -> Result<Vec<String>, SqlFault> {
+) -> SqlResult<Vec<String>> {
     let mut statements = Vec::new();
     let table = TableInfo::read(connection, name)?;
     let name = table.as_ref().map_or(name, |table| &table.name);
@@ -65,7 +65,7 @@ fn index_statement(
     connection: &Connection,
     table: &str,
     index: &Index,
-) -> Result<Option<String>, SqlFault> {
+) -> SqlResult<Option<String>> {
     let mut known = connection.prepare_cached(
         "SELECT l.name, l.\"unique\", l.partial, (SELECT group_concat(coalesce(i.name, ''), char(0)) \
          FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i) \
@@ -100,7 +100,7 @@ fn index_statement(
 
 /// Checks that the columns that are there refer to what the class says: SQLite cannot add a
 /// reference to a column.
-fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), SqlFault> {
+fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> SqlResult<()> {
     let mut known =
         connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
     let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -130,7 +130,7 @@ fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Resu
 }
 
 /// The table as a class sees it: its own fields in its own order, with its types.
-pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, SqlFault> {
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> SqlResult<TableInfo> {
     let lacking = table.missing(shape)?;
     if let Some(field) = lacking.first() {
         let message = format!("the table {} has lost its column {}", table.name, field.name);

@@ -7,7 +7,7 @@ use crate::database::description::{
     RecordGroup, TableDescription, no_record, record_groups, remove_key,
 };
 use crate::sqlite::connection::cell::{SqliteValue, date, for_column, read};
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode::record;
 use crate::sqlite::read::select::{ResultColumns, list};
 use crate::sqlite::schema::catalog::{ColumnInfo, RowKey, TableInfo, quoted};
@@ -59,7 +59,7 @@ pub(crate) struct InsertedValues {
 
 impl RowValues {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, SqlFault> {
+    pub(crate) fn of(table: &TableInfo, value: Value) -> SqlResult<Self> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
         let columns = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
@@ -71,7 +71,7 @@ impl RowValues {
     }
 
     /// Removes the key, which has to be that of the reference.
-    fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> Result<Self, SqlFault> {
+    fn without_key(mut self, table: &TableInfo, key: &SqliteValue) -> SqlResult<Self> {
         let RowKey::Column(column) = &table.key else { return Ok(self) };
         let row = (&mut self.columns, &mut self.cells);
         remove_key(table.position(&column.name), &column.name, key, &SqliteValue::Null, row)?;
@@ -81,7 +81,7 @@ impl RowValues {
 
 impl RecordBatch {
     /// Checks a list of records.
-    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, SqlFault> {
+    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
         let check = |at: usize, value: &Value| for_column(&table.columns[at], value).map(drop);
         let groups = record_groups(table, &records, check)?;
         Ok(RecordBatch { records, groups })
@@ -114,7 +114,7 @@ impl WriteTarget {
         &self,
         connection: &Connection,
         row: &RowValues,
-    ) -> Result<InsertedValues, SqlFault> {
+    ) -> SqlResult<InsertedValues> {
         let sql = self.insert_and_return(&row.columns);
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(&row.cells))?;
@@ -185,11 +185,7 @@ impl WriteTarget {
     }
 
     /// Inserts many rows.
-    pub(crate) fn insert_all(
-        &self,
-        connection: &Connection,
-        batch: &RecordBatch,
-    ) -> Result<(), SqlFault> {
+    pub(crate) fn insert_all(&self, connection: &Connection, batch: &RecordBatch) -> SqlResult<()> {
         let mut records = batch.records.iter().filter_map(Value::as_record);
         for RecordGroup { columns, count, .. } in &batch.groups {
             let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
@@ -210,7 +206,7 @@ impl WriteTarget {
         connection: &Connection,
         key: &SqliteValue,
         row: &RowValues,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         if self.update(connection, key, row, true)? {
             return Ok(false);
         }
@@ -232,23 +228,19 @@ impl WriteTarget {
         connection: &Connection,
         key: &SqliteValue,
         row: &RowValues,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         self.update(connection, key, row, false)
     }
 
     /// Deletes the row of a key. Answers whether there was one.
-    pub(crate) fn delete(
-        &self,
-        connection: &Connection,
-        key: &SqliteValue,
-    ) -> Result<bool, SqlFault> {
+    pub(crate) fn delete(&self, connection: &Connection, key: &SqliteValue) -> SqlResult<bool> {
         let name = self.key_name()?;
         let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
         Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
     }
 
     /// Takes the key out of a record for put and merge.
-    pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> Result<RowValues, SqlFault> {
+    pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> SqlResult<RowValues> {
         RowValues::of(&self.info, value)?.without_key(&self.info, key)
     }
 
@@ -259,7 +251,7 @@ impl WriteTarget {
         key: &SqliteValue,
         row: &RowValues,
         whole: bool,
-    ) -> Result<bool, SqlFault> {
+    ) -> SqlResult<bool> {
         let (table, name) = (quoted(&self.info.name), self.key_name()?);
         let mut parts: Vec<String> = Vec::new();
         for (index, position) in row.columns.iter().enumerate() {
@@ -287,7 +279,7 @@ impl WriteTarget {
         Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
     }
 
-    fn key_name(&self) -> Result<String, SqlFault> {
+    fn key_name(&self) -> SqlResult<String> {
         self.info.key_sql().ok_or_else(|| self.info.no_key())
     }
 

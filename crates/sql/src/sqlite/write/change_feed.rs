@@ -7,7 +7,7 @@
 
 use crate::database::description::TableDescription;
 use crate::rows::columns::ColumnDisplay;
-use crate::sqlite::fault::SqlFault;
+use crate::sqlite::fault::SqlResult;
 use crate::sqlite::schema::catalog::{RowKey, TableInfo, quoted, shown_as};
 use crate::sqlite::write::removed_rows::{self, Before};
 use runnel_store::{ChangeKind, Reference, Watchers};
@@ -242,7 +242,7 @@ impl ChangeFeed {
         connection: &Connection,
         schema: i64,
         row: &ChangedRow,
-    ) -> Result<Option<(ChangeKind, Reference)>, SqlFault> {
+    ) -> SqlResult<Option<(ChangeKind, Reference)>> {
         let table = row.table.as_str();
         if table.starts_with("sqlite_") {
             return Ok(None);
@@ -263,12 +263,7 @@ impl ChangeFeed {
         }))
     }
 
-    fn naming(
-        &self,
-        connection: &Connection,
-        schema: i64,
-        table: &str,
-    ) -> Result<RowNaming, SqlFault> {
+    fn naming(&self, connection: &Connection, schema: i64, table: &str) -> SqlResult<RowNaming> {
         let mut names = self.names.borrow_mut();
         if names.0 != schema {
             *names = (schema, FxHashMap::default());
@@ -301,9 +296,7 @@ fn locked(seen: &Mutex<SeenRows>) -> MutexGuard<'_, SeenRows> {
 }
 
 /// The columns of keys that are not the numbers of the rows, by table.
-fn key_columns(
-    connection: &Connection,
-) -> Result<FxHashMap<String, (c_int, ColumnDisplay)>, SqlFault> {
+fn key_columns(connection: &Connection) -> SqlResult<FxHashMap<String, (c_int, ColumnDisplay)>> {
     let mut statement = connection.prepare_cached(
         "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND NOT wr",
     )?;
@@ -321,7 +314,7 @@ fn key_columns(
     Ok(keys)
 }
 
-fn without_row_numbers(connection: &Connection, table: &str) -> Result<bool, SqlFault> {
+fn without_row_numbers(connection: &Connection, table: &str) -> SqlResult<bool> {
     let mut statement = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM pragma_table_list \
          WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND wr)",

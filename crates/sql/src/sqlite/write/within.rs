@@ -4,7 +4,7 @@
 
 use crate::database::description::TableDescription;
 use crate::rows::parameters;
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
 use crate::sqlite::read::select::{SqliteSelect, list, translate};
@@ -27,7 +27,7 @@ impl WriteTarget {
         connection: &Connection,
         name: &str,
         shape: Option<&Shape>,
-    ) -> Result<Option<Arc<WriteTarget>>, SqlFault> {
+    ) -> SqlResult<Option<Arc<WriteTarget>>> {
         let Some(info) = TableInfo::read(connection, name)? else { return Ok(None) };
         let info = match shape {
             Some(shape) => seen_by(&info, shape)?,
@@ -43,7 +43,7 @@ impl SqliteRows {
         &self,
         held: &Rc<SqliteTransaction>,
         deadline: Option<Instant>,
-        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> Result<T, SqlFault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         let (name, shape, known) = (self.0.name.clone(), self.0.shape.clone(), self.0.known());
         let missing = self.0.missing().with("in a transaction", SqlFaultCause::Stale);
@@ -164,11 +164,7 @@ fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
     })
 }
 
-fn row(
-    connection: &Connection,
-    target: &WriteTarget,
-    key: &str,
-) -> Result<Option<Value>, SqlFault> {
+fn row(connection: &Connection, target: &WriteTarget, key: &str) -> SqlResult<Option<Value>> {
     let info = &target.info;
     let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
     let shown: Vec<_> = info.columns.iter().collect();

@@ -14,7 +14,7 @@ use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::connection::stop_flag::{StopFlag, is_over};
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::sqlite::options::SqliteOptions;
 use crate::sqlite::write::change_feed::{ChangeFeed, OTHERS_INTERVAL};
 use crate::sqlite::write::job::WriteJob;
@@ -99,8 +99,8 @@ struct WriterCounters {
 struct QueuedWrite<T, F> {
     work: F,
     /// Absent as long as it has not run.
-    result: Option<Result<T, SqlFault>>,
-    sender: oneshot::Sender<Result<T, SqlFault>>,
+    result: Option<SqlResult<T>>,
+    sender: oneshot::Sender<SqlResult<T>>,
     deadline: Option<Instant>,
     /// Where it is to be answered, where not by the writer itself.
     home: Option<ReplyQueue>,
@@ -111,10 +111,10 @@ pub(crate) fn job<T, F>(
     deadline: Option<Instant>,
     home: Option<ReplyQueue>,
     work: F,
-) -> (Box<dyn WriteJob>, oneshot::Receiver<Result<T, SqlFault>>)
+) -> (Box<dyn WriteJob>, oneshot::Receiver<SqlResult<T>>)
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+    F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
 {
     let (sender, receiver) = oneshot::channel();
     (Box::new(QueuedWrite { work, result: None, sender, deadline, home }), receiver)
@@ -124,7 +124,7 @@ where
 pub(crate) async fn until<T>(
     deadline: Option<Instant>,
     future: impl Future<Output = T>,
-) -> Result<T, SqlFault> {
+) -> SqlResult<T> {
     match deadline {
         None => Ok(future.await),
         Some(deadline) => {
@@ -137,7 +137,7 @@ pub(crate) async fn until<T>(
 impl<T, F> WriteJob for QueuedWrite<T, F>
 where
     T: Send + 'static,
-    F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+    F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
 {
     fn is_obsolete(&self) -> bool {
         self.sender.is_closed() || is_over(self.deadline)
@@ -180,7 +180,7 @@ impl SqliteWriter {
         place: &DatabaseFile,
         options: &SqliteOptions,
         numbers: &Arc<runnel_store::Counters>,
-    ) -> Result<Self, SqlFault> {
+    ) -> SqlResult<Self> {
         let mut connection = place.connect(Role::Writer, options)?;
         let counters = Arc::new(WriterCounters::default());
         let counted = counters.clone();
@@ -231,7 +231,7 @@ impl SqliteWriter {
     pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
-        F: FnMut(&Connection) -> Result<T, SqlFault> + Send + 'static,
+        F: FnMut(&Connection) -> SqlResult<T> + Send + 'static,
     {
         let (job, receiver) = job(deadline, Some(ReplyQueue::here()), work);
         self.queue(WriterTask::Write(job), receiver, deadline)
@@ -241,7 +241,7 @@ impl SqliteWriter {
     pub(crate) fn queue<T: Send + 'static>(
         &self,
         task: WriterTask,
-        receiver: oneshot::Receiver<Result<T, SqlFault>>,
+        receiver: oneshot::Receiver<SqlResult<T>>,
         deadline: Option<Instant>,
     ) -> Answer<T> {
         let answer =
@@ -282,7 +282,7 @@ impl Drop for SqliteWriter {
 }
 
 impl WriteBacklog {
-    fn enter(line: &Arc<WriteBacklog>) -> Result<BacklogEntry, SqlFault> {
+    fn enter(line: &Arc<WriteBacklog>) -> SqlResult<BacklogEntry> {
         let place = BacklogEntry(line.clone());
         line.numbers.rise(Level::Waiting, 1);
         if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
@@ -299,7 +299,7 @@ impl BacklogEntry {
         self,
         deadline: Option<Instant>,
         room: impl Future<Output = Result<(), Refused<T>>>,
-    ) -> Result<(), SqlFault> {
+    ) -> SqlResult<()> {
         let start = Instant::now();
         let patience = self.0.patience;
         let found = until(deadline, tokio::time::timeout(patience, room)).await;
@@ -465,7 +465,7 @@ impl WriterSession {
 
     /// Begins once more after the last of the jobs has failed without a savepoint. Answers whether
     /// the transaction stands.
-    fn again_with_care(&self, jobs: &mut WriteJobs) -> Result<bool, SqlFault> {
+    fn again_with_care(&self, jobs: &mut WriteJobs) -> SqlResult<bool> {
         self.roll_back();
         if jobs.len() > 1 {
             self.careful.set(CAREFUL);
@@ -538,14 +538,14 @@ impl WriterSession {
         }
     }
 
-    pub(crate) fn begin(&self) -> Result<(), SqlFault> {
+    pub(crate) fn begin(&self) -> SqlResult<()> {
         self.execute("BEGIN IMMEDIATE")?;
         self.writes.set(0);
         self.telling.begin(&self.connection);
         Ok(())
     }
 
-    pub(crate) fn commit(&self) -> Result<(), SqlFault> {
+    pub(crate) fn commit(&self) -> SqlResult<()> {
         let told = self.telling.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
         self.counters.generation.fetch_add(1, Ordering::Release);
@@ -569,7 +569,7 @@ impl WriterSession {
         self.stop.during(moment, work)
     }
 
-    pub(crate) fn execute(&self, sql: &str) -> Result<(), SqlFault> {
+    pub(crate) fn execute(&self, sql: &str) -> SqlResult<()> {
         self.connection.prepare_cached(sql)?.execute([])?;
         Ok(())
     }
