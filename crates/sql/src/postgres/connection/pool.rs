@@ -45,9 +45,9 @@ pub(crate) struct PostgresLease {
 impl PostgresPool {
     pub(crate) fn new(server: PostgresServer) -> Rc<Self> {
         let limits = SlotLimits {
-            slots: server.options.connections,
+            slots: server.options.max_connections,
             waiting: POSTGRES_WAITING,
-            wait: server.options.checkout_time,
+            wait: server.options.pool_timeout,
         };
         let slots = Slots::new(limits, server.counters.clone());
         Rc::new(PostgresPool {

@@ -43,8 +43,11 @@ impl ReadPool {
         options: SqliteOptions,
         counters: Arc<Counters>,
     ) -> Self {
-        let limits =
-            SlotLimits { slots: options.connections, waiting: POOL_WAITING, wait: options.wait };
+        let limits = SlotLimits {
+            slots: options.max_connections,
+            waiting: POOL_WAITING,
+            wait: options.pool_timeout,
+        };
         let slots = Slots::new(limits, counters.clone());
         ReadPool { place, options, idle: Mutex::default(), slots, counters }
     }

@@ -269,7 +269,7 @@ impl SqliteReader {
         stamp: DatabaseVersion,
         select: &Arc<SqliteSelect>,
     ) -> Option<CachedAnswer> {
-        if !self.shared.options.keep_answers {
+        if !self.shared.options.cache_answers {
             return None;
         }
         let kept = self.shelf.borrow_mut().find(stamp.data, select)?;
@@ -283,7 +283,7 @@ impl SqliteReader {
         select: &Arc<SqliteSelect>,
         answer: impl FnOnce() -> CachedAnswer,
     ) {
-        if self.shared.options.keep_answers {
+        if self.shared.options.cache_answers {
             self.shelf.borrow_mut().keep(stamp.data, select, answer());
         }
     }

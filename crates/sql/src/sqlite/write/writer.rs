@@ -220,7 +220,7 @@ impl SqliteWriter {
                 session.serve();
             })
             .map_err(|_| SqlFault::new(Kind::Unavailable, "no thread for the writer"))?;
-        let (waiting, patience) = (AtomicUsize::new(0), options.wait);
+        let (waiting, patience) = (AtomicUsize::new(0), options.pool_timeout);
         let line = Arc::new(WriteBacklog { waiting, patience, numbers: numbers.clone() });
         Ok(SqliteWriter { queue, thread: Some(thread), counters, line, watchers, guard })
     }
