@@ -31,7 +31,7 @@ impl WatchFeed {
     }
 
     /// Queues a change. When the queue is full it is replaced by one `lost`.
-    pub(crate) fn tell(&self, change: Change) {
+    pub(crate) fn push(&self, change: Change) {
         let full = self.waiting.borrow().len() >= WAITING_CHANGES;
         if full {
             self.lose();
@@ -100,7 +100,7 @@ mod tests {
         let feed = WatchFeed::new(Reference::from_path("top"));
         let mut changes = feed.changes(());
         for number in 0..=WAITING_CHANGES {
-            feed.tell(Change::changed(Reference::from_path(format!("top/{number}"))));
+            feed.push(Change::changed(Reference::from_path(format!("top/{number}"))));
         }
         let lost = changes.next().await.unwrap().unwrap();
         assert_eq!((lost.kind, lost.reference.path()), (ChangeKind::Lost, "top"));

@@ -11,7 +11,7 @@ pub(crate) enum MergePatch {
 
 impl MergePatch {
     /// Reads content of at most `limit` bytes.
-    pub(crate) async fn of(content: Content, limit: usize) -> Result<MergePatch> {
+    pub(crate) async fn read(content: Content, limit: usize) -> Result<MergePatch> {
         let value = match content.body {
             Body::Value(value) => value,
             Body::Lazy(lazy) => lazy.value().await?,

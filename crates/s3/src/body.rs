@@ -22,7 +22,7 @@ pub(crate) struct RequestBody {
 
 impl RequestBody {
     /// Content for a key. A type that is not said is that of the name's ending, or of the content.
-    pub(crate) async fn of(content: Content, key: &str) -> Result<RequestBody> {
+    pub(crate) async fn read(content: Content, key: &str) -> Result<RequestBody> {
         let (usual, pieces) = match content.body {
             Body::Empty => ("application/octet-stream", one(Bytes::new())),
             Body::Bytes(bytes) => ("application/octet-stream", one(bytes)),
@@ -100,7 +100,7 @@ pub(crate) struct ObjectHeaders {
 }
 
 impl ObjectHeaders {
-    pub(crate) fn of(headers: &HeaderMap) -> ObjectHeaders {
+    pub(crate) fn read(headers: &HeaderMap) -> ObjectHeaders {
         let text = |name: HeaderName| headers.get(name)?.to_str().ok();
         let media_type = text(header::CONTENT_TYPE).filter(|kind| !UNKNOWN.contains(kind));
         ObjectHeaders {
@@ -137,7 +137,7 @@ pub(crate) async fn content(
     reference: &Reference,
     deadline: Option<Instant>,
 ) -> Result<Content> {
-    let about = ObjectHeaders::of(response.headers());
+    let about = ObjectHeaders::read(response.headers());
     let mut body = response.into_body();
     let until = server.until(deadline, 0);
     let mut collected = BytesMut::new();

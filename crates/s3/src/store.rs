@@ -86,7 +86,7 @@ impl S3 {
         reference: &Reference,
         act: impl FnOnce(Arc<S3Server>, ObjectPath) -> F,
     ) -> Answer<T> {
-        let place = ObjectPath::of(self.options.bucket.as_deref(), reference);
+        let place = ObjectPath::parse(self.options.bucket.as_deref(), reference);
         match place.and_then(|place| Ok(act(self.server()?, place))) {
             Ok(future) => Answer::later(future).on(verb, reference),
             Err(error) => error.on(verb, reference).into(),
@@ -138,7 +138,7 @@ impl Store for S3 {
                     make_bucket(&server, &bucket, content, deadline).await.map(Outcome::put)
                 }
                 ObjectPath::Object(bucket, key) => {
-                    let there = look(&server, &bucket, &key, deadline).await?;
+                    let there = head(&server, &bucket, &key, deadline).await?;
                     let headers = condition::headers(only_if.as_ref(), &there)?;
                     upload::put(&server, &bucket, &key, content, headers, deadline).await?;
                     Ok(Outcome::put(matches!(there, KeyState::Nothing)))
@@ -161,7 +161,7 @@ impl Store for S3 {
             };
             let there = match key.is_empty() {
                 true => KeyState::Unknown,
-                false => look(&server, &bucket, &key, deadline).await?,
+                false => head(&server, &bucket, &key, deadline).await?,
             };
             let headers = condition::headers(only_if.as_ref(), &there)?;
             if matches!(there, KeyState::Nothing) {
@@ -193,7 +193,7 @@ impl Store for S3 {
 
     fn verbs(&self, reference: &Reference) -> Verbs {
         let all = Verbs::NONE.with(Verb::Put).with(Verb::Delete).with(Verb::List);
-        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+        match ObjectPath::parse(self.options.bucket.as_deref(), reference) {
             Ok(ObjectPath::Root) => Verbs::NONE.with(Verb::List),
             Ok(ObjectPath::Bucket(_)) => all,
             Ok(ObjectPath::Object(..)) => all.with(Verb::Get),
@@ -202,7 +202,7 @@ impl Store for S3 {
     }
 
     fn conditions(&self, reference: &Reference) -> Conditions {
-        match ObjectPath::of(self.options.bucket.as_deref(), reference) {
+        match ObjectPath::parse(self.options.bucket.as_deref(), reference) {
             Ok(ObjectPath::Object(..)) => Conditions::Tags,
             _ => Conditions::None,
         }
@@ -223,7 +223,7 @@ impl Store for S3 {
 }
 
 /// What is at a key.
-async fn look(
+async fn head(
     server: &S3Server,
     bucket: &str,
     key: &str,
@@ -251,7 +251,7 @@ async fn make_bucket(
     if matches!(&content.body, Body::Stream(..)) || content.read(0).await.is_err() {
         return Err(holds_no_content());
     }
-    if matches!(look(server, bucket, "", deadline).await?, KeyState::Object(_)) {
+    if matches!(head(server, bucket, "", deadline).await?, KeyState::Object(_)) {
         return Ok(false);
     }
     let mut ask = S3Request::new(Method::PUT, bucket, "");

@@ -32,7 +32,7 @@ pub(crate) async fn put(
     condition: HeaderMap,
     deadline: Option<Instant>,
 ) -> Result<()> {
-    let mut outgoing = RequestBody::of(content, key).await?;
+    let mut outgoing = RequestBody::read(content, key).await?;
     let once = !condition.is_empty();
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, outgoing.media_type.clone());

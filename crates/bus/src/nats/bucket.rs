@@ -192,7 +192,7 @@ pub(super) async fn merge(
     context: &Context,
 ) -> Result<()> {
     let limit = limit(server, context).await?;
-    let part = MergePatch::of(content, limit).await?;
+    let part = MergePatch::read(content, limit).await?;
     let merged = change(server, bucket, path, false, context, |before| match before {
         Some(before) => Ok(part.applied_to(before)),
         None => {

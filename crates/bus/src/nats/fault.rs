@@ -10,7 +10,7 @@ use std::error::Error as Cause;
 use std::io;
 
 /// The error of what the library reports.
-pub(super) fn of(error: &(dyn Cause + 'static), server: &Address) -> Error {
+pub(super) fn from_library(error: &(dyn Cause + 'static), server: &Address) -> Error {
     let (kind, message) = describe(error, server);
     Error::new(kind, message).with_detail(error.to_string())
 }

@@ -246,7 +246,7 @@ pub(super) async fn put(
         Err(error) if error.kind() == InfoErrorKind::NotFound => true,
         Err(error) => return Err(server.fault(&error)),
     };
-    let (mut reader, progress) = ContentReader::of(content).await?;
+    let (mut reader, progress) = ContentReader::open(content).await?;
     let metadata = ObjectMetadata { name, headers, ..ObjectMetadata::default() };
     let putting = async {
         tokio::select! {

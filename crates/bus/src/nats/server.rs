@@ -101,7 +101,7 @@ impl NatsServer {
 
     /// What the library reports, in our words.
     pub(super) fn fault(&self, error: &(dyn std::error::Error + 'static)) -> Error {
-        fault::of(error, &self.address)
+        fault::from_library(error, &self.address)
     }
 }
 

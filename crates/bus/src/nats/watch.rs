@@ -29,7 +29,7 @@ impl Drop for WatchTask {
 }
 
 /// Lets a task tell a watcher.
-fn told(feed: &Rc<WatchFeed>, task: impl Future<Output = ()> + 'static) -> Changes {
+fn watch_task(feed: &Rc<WatchFeed>, task: impl Future<Output = ()> + 'static) -> Changes {
     feed.changes(WatchTask(tokio::task::spawn_local(task).abort_handle()))
 }
 
@@ -81,7 +81,7 @@ pub(super) async fn keys(
             _ => Change::deleted(reference),
         })
     };
-    Ok(told(&feed, tell(feed.clone(), wire, entries, change)))
+    Ok(watch_task(&feed, forward(feed.clone(), wire, entries, change)))
 }
 
 pub(super) async fn objects(
@@ -113,12 +113,12 @@ pub(super) async fn objects(
             false => Change::changed(reference),
         })
     };
-    Ok(told(&feed, tell(feed.clone(), wire, infos, change)))
+    Ok(watch_task(&feed, forward(feed.clone(), wire, infos, change)))
 }
 
 /// Forwards the changes of a bucket. Its errors are lost connections: the consumer resumes where it
 /// was after the reconnection.
-async fn tell<T, E>(
+async fn forward<T, E>(
     feed: Rc<WatchFeed>,
     _wire: Rc<NatsConnection>,
     mut told: impl Stream<Item = std::result::Result<T, E>> + Unpin,
@@ -128,7 +128,7 @@ async fn tell<T, E>(
         match item {
             Ok(item) => {
                 if let Some(change) = change(item) {
-                    feed.tell(change);
+                    feed.push(change);
                 }
             }
             Err(_) => tokio::time::sleep(AGAIN).await,
@@ -165,7 +165,7 @@ pub(super) async fn subject(
     let mut gaps = wire.gaps.clone();
     gaps.mark_unchanged();
     let feed_of_task = feed.clone();
-    Ok(told(&feed, async move {
+    Ok(watch_task(&feed, async move {
         let mut messages = messages;
         loop {
             tokio::select! {
@@ -181,7 +181,7 @@ pub(super) async fn subject(
                     Some(message) => {
                         let content = Some(bucket::plain(message.payload));
                         let reference = place.reference(&message.subject);
-                        feed_of_task.tell(Change { content, ..Change::changed(reference) });
+                        feed_of_task.push(Change { content, ..Change::changed(reference) });
                     }
                     None => break,
                 },

@@ -143,7 +143,7 @@ impl RedisListener {
         over
     }
 
-    fn tell(&self, message: &Msg) {
+    fn dispatch(&self, message: &Msg) {
         let channel = message.get_channel::<Vec<u8>>().unwrap_or_default();
         let topic = match message.get_pattern::<Option<Vec<u8>>>() {
             Ok(Some(pattern)) => Topic::Pattern(pattern),
@@ -153,7 +153,7 @@ impl RedisListener {
         let said = Bytes::copy_from_slice(message.get_payload_bytes());
         for watcher in watchers {
             if let Some(change) = (watcher.translate)(&channel, said.clone()) {
-                watcher.feed.tell(change);
+                watcher.feed.push(change);
             }
         }
     }
@@ -234,10 +234,10 @@ async fn connect(hub: &Rc<RedisListener>) -> Result<PubSubSession> {
         let stream: Box<dyn RedisStream> = server.stream().await?;
         let opened = PubSub::new(&server.login(), stream).await;
         let (mut sink, messages) =
-            opened.map_err(|error| fault::of(&error, &server.address))?.split();
+            opened.map_err(|error| fault::from_library(&error, &server.address))?.split();
         let topics: Vec<Topic> = hub.topics.borrow().keys().cloned().collect();
         let begun = begin(&mut sink, &topics).await;
-        begun.map_err(|error| fault::of(&error, &server.address))?;
+        begun.map_err(|error| fault::from_library(&error, &server.address))?;
         Ok(PubSubSession { sink, messages })
     })
     .await
@@ -277,7 +277,7 @@ impl PubSubSession {
             let alive = tokio::select! {
                 message = self.messages.next() => match message {
                     Some(message) => {
-                        hub.tell(&message);
+                        hub.dispatch(&message);
                         true
                     }
                     None => false,
@@ -317,7 +317,9 @@ impl PubSubSession {
         });
         let (result, usable) = match followed.await {
             Ok(Ok(())) => (Ok(()), true),
-            Ok(Err(error)) => (Err(fault::of(&error, address)), !fault::is_broken(&error)),
+            Ok(Err(error)) => {
+                (Err(fault::from_library(&error, address)), !fault::is_broken(&error))
+            }
             Err(_) => (Err(wait::too_late(address)), false),
         };
         if let Some(done) = done {

@@ -64,7 +64,7 @@ pub(super) async fn find(
                 _ => Ok(StoredValue::Nothing),
             }
         }
-        Err(error) => Err(super::fault::of(&error, &server.address)),
+        Err(error) => Err(super::fault::from_library(&error, &server.address)),
     }
 }
 

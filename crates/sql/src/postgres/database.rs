@@ -6,7 +6,6 @@ use crate::postgres::connection::address::Address;
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::session::Repeat;
 use crate::postgres::connection::transaction;
-use crate::postgres::core::WorkerDatabase;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::options::PostgresOptions;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
@@ -17,6 +16,7 @@ use crate::postgres::schema::{define, migrate};
 use crate::postgres::table::PostgresRows;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch;
+use crate::postgres::worker_database::WorkerDatabase;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{
     Answer, Changes, Content, Context, Error, Kind, Result, Shape, Transaction, Value, Verb,
@@ -186,7 +186,7 @@ async fn prepare(
         )));
     }
     let parameters = values.iter().zip(kinds).enumerate().map(|(index, (value, kind))| {
-        Parameter::of(value.clone(), kind).map_err(|fault| SqlFault {
+        Parameter::of_type(value.clone(), kind).map_err(|fault| SqlFault {
             message: format!("${}: {}", index + 1, fault.message),
             ..fault
         })

@@ -6,7 +6,6 @@ use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
 use crate::postgres::connection::transaction;
-use crate::postgres::core::{WorkerDatabase, missing};
 use crate::postgres::fault::SqlResult;
 use crate::postgres::query::rows::{self, Ahead, ResultRows};
 use crate::postgres::query::select::{selection, translate};
@@ -15,6 +14,7 @@ use crate::postgres::schema::define::seen_by;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch::{self, WatchScope};
+use crate::postgres::worker_database::{WorkerDatabase, missing};
 use crate::postgres::write::change::{self, RowParameters, key_of};
 use crate::postgres::write::copy;
 use crate::rows::admission::refuse_key;
@@ -363,7 +363,7 @@ async fn insert(
     info: &TableInfo,
     value: &Value,
 ) -> SqlResult<InsertedRow> {
-    let row = RowParameters::of(info, value)?;
+    let row = RowParameters::of_record(info, value)?;
     let inserting =
         async |connection: &PostgresConnection| change::insert(connection, info, &row).await;
     match session.run(Repeat::No, inserting).await {

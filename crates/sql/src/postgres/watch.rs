@@ -267,7 +267,8 @@ impl ListenTarget {
     async fn listen(&self, shared: &Arc<WatcherList>) -> SqlResult<(Client, Driver)> {
         let connecting = async {
             let connected = self.config.connect(self.tls.clone()).await;
-            let (client, wire) = connected.map_err(|error| fault::of(&error, &self.place))?;
+            let (client, wire) =
+                connected.map_err(|error| fault::from_driver(&error, &self.place))?;
             let Some(driver) = beside(drive(wire, shared.clone())) else {
                 return Err(SqlFault::new(Kind::Failed, "there is no event loop here"));
             };
@@ -275,7 +276,7 @@ impl ListenTarget {
                 Ok(()) => Ok((client, driver)),
                 Err(error) => {
                     driver.abort();
-                    Err(fault::of(&error, &self.place))
+                    Err(fault::from_driver(&error, &self.place))
                 }
             }
         };
@@ -366,7 +367,7 @@ impl WatcherList {
 
     fn everyone_lost(&self) {
         for watcher in self.watchers() {
-            watcher.tell(RowEvent::Lost, None);
+            watcher.publish(RowEvent::Lost, None);
         }
     }
 
@@ -385,14 +386,14 @@ impl WatcherList {
             let scope = &watcher.scope;
             if scope.schema == schema && scope.table == table && scope.has(key) {
                 let told = if key.is_none() { RowEvent::Lost } else { told };
-                watcher.tell(told, key.map(str::to_string));
+                watcher.publish(told, key.map(str::to_string));
             }
         }
     }
 }
 
 impl PostgresWatcher {
-    fn tell(&self, told: RowEvent, key: Option<String>) {
+    fn publish(&self, told: RowEvent, key: Option<String>) {
         let mut state = locked(&self.state);
         if told == RowEvent::Lost || state.changes.len() >= WAITING_CHANGES {
             // Reading again makes up for all that waits.

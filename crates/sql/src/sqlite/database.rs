@@ -93,7 +93,7 @@ impl DatabaseBackend for SqliteBackend {
     }
 
     fn names(&self, context: &Context) -> Answer<Vec<String>> {
-        if let Some(held) = transaction::of(&self.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.reader.shared, context) {
             return held.run(context.deadline, TableInfo::names);
         }
         let names =
@@ -125,12 +125,12 @@ impl DatabaseBackend for SqliteBackend {
 
     fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
         let cells: SqlResult<Vec<SqliteValue>> =
-            parameters.into_iter().map(SqliteValue::of).collect();
+            parameters.into_iter().map(SqliteValue::of_value).collect();
         let cells = match cells {
             Ok(cells) => cells,
             Err(fault) => return Answer::Ready(Err(fault.into())),
         };
-        if let Some(held) = transaction::of(&self.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.reader.shared, context) {
             let (guard, sql) = (self.reader.shared.writer.guard.clone(), sql.to_string());
             let work = move |connection: &_| statement::within(connection, &guard, &sql, &cells);
             return held.run(context.deadline, work).map(Content::value);

@@ -70,7 +70,7 @@ impl SqliteRows {
         work: impl Fn(&WriteTarget, &rusqlite::Connection, &P) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         let deadline = context.deadline;
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             let mut check = Some(check);
             return self.within(&held, deadline, move |connection, target| {
                 let check = check.take().ok_or_else(SqlFault::stopped)?;
@@ -116,7 +116,7 @@ impl TableBackend for SqliteRows {
     const LABEL: &'static str = "table";
 
     fn rows(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.rows_within(&held, query, context);
         }
         match self.0.rows(query, context) {
@@ -129,7 +129,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.row_within(&held, key, context);
         }
         match self.0.row(key, context) {
@@ -142,7 +142,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn query(&self, query: &Query, context: &Context) -> Answer<Content> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.query_within(&held, query, context);
         }
         if *query == Query::default() {
@@ -166,7 +166,7 @@ impl TableBackend for SqliteRows {
                         &later,
                     )));
                 }
-                Ok(match reader.kept(stamp, &select) {
+                Ok(match reader.cached(stamp, &select) {
                     Some(CachedAnswer::Count(count)) => {
                         TableQuery::Content(Content::value(Value::Int(count)))
                     }
@@ -183,7 +183,7 @@ impl TableBackend for SqliteRows {
     }
 
     fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>> {
-        if let Some(held) = transaction::of(&self.0.reader.shared, context) {
+        if let Some(held) = transaction::current(&self.0.reader.shared, context) {
             return self.keys_within(&held, context);
         }
         let (inner, deadline) = (self.0.clone(), context.deadline);
@@ -218,7 +218,8 @@ impl TableBackend for SqliteRows {
             let names = record.as_record().unwrap_or_default().iter();
             let given = names.filter(|(_, value)| !value.is_nil()).map(|(name, _)| name.as_str());
             refuse_key(target.info.generated_key(), granted.as_deref(), given)?;
-            RowValues::of(&target.info, record).map_err(|fault| fault.of_content(granted.is_some()))
+            RowValues::of_record(&target.info, record)
+                .map_err(|fault| fault.of_content(granted.is_some()))
         };
         let inserted = self.change(context, check, WriteTarget::insert);
         inserted.map(|inserted| InsertedRow {
@@ -228,13 +229,13 @@ impl TableBackend for SqliteRows {
     }
 
     fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
-        let check = move |target: &WriteTarget| RecordBatch::of(&target.info, records);
+        let check = move |target: &WriteTarget| RecordBatch::of_records(&target.info, records);
         self.change(context, check, WriteTarget::insert_all)
     }
 
     fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
         let (shared, deadline) = (self.0.reader.shared.clone(), context.deadline);
-        let held = transaction::of(&shared, context);
+        let held = transaction::current(&shared, context);
         let target = match &held {
             Some(held) => self.within(held, deadline, |_, target| Ok(target.clone())),
             None => self.plan(context).map(|plan| plan.target.clone()),
@@ -312,8 +313,8 @@ impl SqliteTableState {
             let key = key_cell(&plan.target.info, key);
             let (Some(sql), Some(key)) = (&plan.target.one, key) else { return Ok(None) };
             let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
-            statement_counts::statement(u64::from(content.is_some()));
-            statement_counts::tell(&self.reader.shared.counters);
+            statement_counts::count(u64::from(content.is_some()));
+            statement_counts::flush(&self.reader.shared.counters);
             Ok(content)
         })
     }

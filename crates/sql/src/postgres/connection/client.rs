@@ -66,7 +66,7 @@ impl PostgresServer {
         let connected = self.address.config.connect(self.tls.clone());
         match tokio::time::timeout(limit, connected).await {
             Ok(Ok(pair)) => Ok(pair),
-            Ok(Err(error)) => Err(fault::of(&error, self.place())),
+            Ok(Err(error)) => Err(fault::from_driver(&error, self.place())),
             Err(_) => Err(fault::late(self.place(), limit)),
         }
     }
@@ -169,7 +169,7 @@ impl PostgresConnection {
     }
 
     pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> SqlFault {
-        let fault = fault::of(error, self.place());
+        let fault = fault::from_driver(error, self.place());
         if fault.cause == SqlFaultCause::Closed {
             self.dead.set(true);
         }

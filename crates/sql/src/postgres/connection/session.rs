@@ -29,7 +29,7 @@ impl PostgresSession {
     pub(crate) fn new(pool: &Rc<PostgresPool>, context: &Context) -> Self {
         PostgresSession {
             pool: pool.clone(),
-            transaction: transaction::of(pool, context),
+            transaction: transaction::current(pool, context),
             deadline: context.deadline,
         }
     }

@@ -34,7 +34,10 @@ pub(crate) struct PostgresSavepoint {
 }
 
 /// The transaction of this pool that a caller is in.
-pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<PostgresTransaction>> {
+pub(crate) fn current(
+    pool: &Rc<PostgresPool>,
+    context: &Context,
+) -> Option<Rc<PostgresTransaction>> {
     let mut next = context.transaction.as_ref();
     while let Some(transaction) = next {
         if let Some(level) = transaction.as_any().downcast_ref::<PostgresSavepoint>()
@@ -53,7 +56,7 @@ pub(crate) async fn begin(
     context: &Context,
 ) -> SqlResult<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
-    let (shared, level) = match of(pool, context) {
+    let (shared, level) = match current(pool, context) {
         Some(shared) => {
             let level = shared.depth.get() + 1;
             if level > POSTGRES_NESTING {

@@ -254,7 +254,7 @@ impl PostgresCondition<'_> {
             }
             Value::List(_) | Value::Record(_) => match by {
                 Comparison::Equal | Comparison::NotEqual => {
-                    match Parameter::of(value.clone(), &tokio_postgres::types::Type::JSONB) {
+                    match Parameter::of_type(value.clone(), &tokio_postgres::types::Type::JSONB) {
                         Ok(document) => self.sign(&name, by, document, "jsonb"),
                         Err(_) => incomparable(by),
                     }

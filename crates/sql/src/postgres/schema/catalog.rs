@@ -65,7 +65,7 @@ pub(crate) enum Holds {
 
 impl Holds {
     /// By the name of a type in the catalog.
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn of_type(name: &str) -> Self {
         match name {
             "bool" => Holds::Bool,
             "int2" | "int4" | "int8" | "oid" => Holds::Int,

@@ -5,11 +5,11 @@ use crate::database::description::TableDescription;
 use crate::database::schema::{self, is_key, is_text_key, table_name};
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::core::WorkerDatabase;
 use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::schema::catalog::{ColumnInfo, SCHEMA_LOCK, TableInfo, quoted};
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
+use crate::postgres::worker_database::WorkerDatabase;
 use runnel_store::{Field, FieldType, Kind, Shape};
 
 /// PostgreSQL cuts longer names off, in bytes.

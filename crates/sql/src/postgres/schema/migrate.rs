@@ -2,11 +2,11 @@
 
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::core::WorkerDatabase;
 use crate::postgres::fault::{SqlFault, SqlResult};
 use crate::postgres::schema::catalog::SCHEMA_LOCK;
 use crate::postgres::schema::read_catalog::field;
 use crate::postgres::value::parameter::Parameter;
+use crate::postgres::worker_database::WorkerDatabase;
 use runnel_store::Kind;
 use std::cell::RefCell;
 

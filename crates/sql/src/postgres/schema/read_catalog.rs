@@ -76,7 +76,7 @@ impl TableInfo {
             let kind: String = field(row, 4)?;
             columns.push(ColumnInfo {
                 name: field(row, 3)?,
-                holds: Holds::of(&kind),
+                holds: Holds::of_type(&kind),
                 written: field(row, 5)?,
                 array: field(row, 6)?,
                 generated: field(row, 7)?,

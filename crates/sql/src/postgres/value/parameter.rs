@@ -55,13 +55,13 @@ impl Parameter {
     }
 
     /// A value for a parameter whose type the server has found out.
-    pub(crate) fn of(value: Value, kind: &Type) -> SqlResult<Self> {
+    pub(crate) fn of_type(value: Value, kind: &Type) -> SqlResult<Self> {
         let plain = match kind.kind() {
-            Kind::Domain(inner) => return Parameter::of(value, inner),
+            Kind::Domain(inner) => return Parameter::of_type(value, inner),
             Kind::Array(inner) => return array(value, inner),
             _ => kind.clone(),
         };
-        let holds = Holds::of(plain.name());
+        let holds = Holds::of_type(plain.name());
         let what = format!("a parameter of type {}", plain.name());
         encode(holds, &what, value)
     }

@@ -20,7 +20,7 @@ pub(crate) struct RowParameters {
 
 impl RowParameters {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: &Value) -> SqlResult<Self> {
+    pub(crate) fn of_record(table: &TableInfo, value: &Value) -> SqlResult<Self> {
         let Some(fields) = value.as_record() else { return Err(no_record(value)) };
         let names = fields.iter().map(|(name, _)| name.as_str());
         let mut row = RowParameters { columns: Vec::new(), values: Vec::new() };
@@ -123,7 +123,7 @@ pub(crate) async fn put(
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     let mut sets: Vec<String> = Vec::new();
     for (at, other) in table.columns.iter().enumerate() {
         if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
@@ -163,7 +163,7 @@ pub(crate) async fn create(
     let (Some(position), Some(column)) = (table.key, table.key()) else {
         return Err(table.no_key());
     };
-    let mut row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let mut row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     row.columns.push(position);
     row.values.push(key.clone());
     let name = quoted(&column.name);
@@ -191,7 +191,7 @@ pub(crate) async fn merge(
     value: &Value,
 ) -> SqlResult<bool> {
     let Some(column) = table.key() else { return Err(table.no_key()) };
-    let row = RowParameters::of(table, value)?.without_key(table, key)?;
+    let row = RowParameters::of_record(table, value)?.without_key(table, key)?;
     if row.columns.is_empty() {
         let condition = is_key(column, 1);
         let sql = format!("SELECT 1 FROM {} WHERE {condition}", table.sql);

@@ -55,7 +55,7 @@ impl ToSql for SqliteValue {
 impl SqliteValue {
     /// A value where no column says what it should be: a parameter of a statement. Booleans are
     /// 0 and 1.
-    pub(crate) fn of(value: Value) -> SqlResult<Self> {
+    pub(crate) fn of_value(value: Value) -> SqlResult<Self> {
         Ok(match plain(&value)? {
             ValueRef::Null => SqliteValue::Null,
             ValueRef::Integer(number) => SqliteValue::Integer(number),
@@ -81,7 +81,7 @@ impl SqliteValue {
             ValueRef::Null => Ok(SqliteValue::Null),
             ValueRef::Integer(number) => Ok(SqliteValue::Integer(number)),
             ValueRef::Real(number) => Ok(SqliteValue::Real(number)),
-            ValueRef::Text(_) | ValueRef::Blob(_) => SqliteValue::of(value),
+            ValueRef::Text(_) | ValueRef::Blob(_) => SqliteValue::of_value(value),
         }
     }
 }

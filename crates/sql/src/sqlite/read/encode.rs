@@ -44,7 +44,7 @@ pub(crate) fn encode(
                 (watch.tell)(&mut out)?;
             }
         }
-        statement_counts::statement(count);
+        statement_counts::count(count);
         return Ok(out);
     }
     out.push(b'[');
@@ -59,7 +59,7 @@ pub(crate) fn encode(
         }
     }
     out.push(b']');
-    statement_counts::statement(count);
+    statement_counts::count(count);
     Ok(out)
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn records(connection: &Connection, select: &SqliteSelect) -> SqlResu
         }
         records.push(value);
     }
-    statement_counts::statement(records.len() as u64);
+    statement_counts::count(records.len() as u64);
     Ok(records)
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn record(
 /// The one integer that a count answers.
 pub(crate) fn count(connection: &Connection, select: &SqliteSelect) -> SqlResult<i64> {
     let mut statement = connection.prepare_cached(&select.sql)?;
-    statement_counts::statement(1);
+    statement_counts::count(1);
     Ok(statement.query_row(params_from_iter(&select.parameters), |row| row.get(0))?)
 }
 

@@ -175,7 +175,7 @@ pub(crate) fn encode(
         _ => out.push(b']'),
     }
     size.was(out.len());
-    statement_counts::statement(rows);
+    statement_counts::count(rows);
     Ok(out)
 }
 

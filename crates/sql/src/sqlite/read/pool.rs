@@ -124,7 +124,7 @@ impl ReadPool {
             work(&connection)
         };
         order.end();
-        statement_counts::tell(&self.counters);
+        statement_counts::flush(&self.counters);
         connection.progress_handler(0, None::<fn() -> bool>)?;
         // First the connection, then its slot: the next one finds it.
         lock(&self.idle).push(connection);

@@ -69,7 +69,7 @@ pub(crate) struct SqliteReader {
     pub(crate) shared: Arc<SharedDatabase>,
     // Dropped before the connection is closed, which the next field does.
     folding: fold::FoldStatements,
-    standing: Rc<SharedSnapshot>,
+    snapshot: Rc<SharedSnapshot>,
     /// Of the connection, from its first read on.
     index: OnceCell<Option<WalIndex>>,
     /// The version of the log to which the stamp belongs, where that is certain.
@@ -111,7 +111,7 @@ impl SqliteReader {
         Ok(SqliteReader {
             shared,
             folding: fold::FoldStatements::default(),
-            standing: SharedSnapshot::new(connection, own),
+            snapshot: SharedSnapshot::new(connection, own),
             index: OnceCell::new(),
             version: Cell::default(),
             stop,
@@ -130,11 +130,11 @@ impl SqliteReader {
         &self,
         work: impl FnOnce(&Connection, DatabaseVersion) -> SqlResult<T>,
     ) -> SqlResult<T> {
-        if self.standing.stands() {
+        if self.snapshot.is_open() {
             if let Some(stamp) = self.unchanged() {
                 return self.within(|connection| work(connection, stamp));
             }
-            self.standing.end();
+            self.snapshot.end();
         }
         // Read first: a commit between the two counts as not seen yet.
         let generation = self.shared.generation();
@@ -179,34 +179,34 @@ impl SqliteReader {
         work: impl Fn(&Connection, DatabaseVersion) -> SqlResult<T>,
     ) -> SqlResult<(T, DatabaseVersion)> {
         if let Some(stamp) = self.unchanged() {
-            let stood = self.standing.stands();
+            let stood = self.snapshot.is_open();
             if !stood {
                 let may = || self.index().is_some_and(WalIndex::is_short);
-                self.within(|_| self.standing.begin(may))?;
+                self.within(|_| self.snapshot.begin(may))?;
             }
             let found = self.within(|connection| work(connection, stamp))?;
             if stood || self.unchanged().is_some() {
                 return Ok((found, stamp));
             }
-            self.standing.end();
+            self.snapshot.end();
         }
         self.snapshot(|connection, stamp| Ok((work(connection, stamp)?, stamp)))
     }
 
     /// Reads in the transaction that stands, if one does. It ends with an error.
     fn within<T>(&self, work: impl FnOnce(&Connection) -> SqlResult<T>) -> SqlResult<T> {
-        work(self.connection()).inspect_err(|_| self.standing.end())
+        work(self.connection()).inspect_err(|_| self.snapshot.end())
     }
 
     fn connection(&self) -> &Connection {
-        self.standing.connection()
+        self.snapshot.connection()
     }
 
     fn index(&self) -> Option<&WalIndex> {
         let index = self.index.get_or_init(|| {
             // The connection's first read maps it.
             let version = self.connection().pragma_query_value(None, "schema_version", |_| Ok(()));
-            version.ok().and_then(|()| WalIndex::of(self.connection()))
+            version.ok().and_then(|()| WalIndex::of_connection(self.connection()))
         });
         index.as_ref()
     }
@@ -264,7 +264,7 @@ impl SqliteReader {
     }
 
     /// The kept answer at a version.
-    pub(crate) fn kept(
+    pub(crate) fn cached(
         &self,
         stamp: DatabaseVersion,
         select: &Arc<SqliteSelect>,
@@ -342,7 +342,7 @@ impl SqliteReader {
                     .stop
                     .during(Some(limit), || work(connection, ReadSite::Worker(&reader.folding)))
             });
-            statement_counts::tell(&reader.shared.counters);
+            statement_counts::flush(&reader.shared.counters);
             let found = found.map(|(found, stamp)| {
                 done(reader, stamp, &found);
                 found
@@ -496,7 +496,7 @@ mod tests {
     fn stand(reader: &SqliteReader) -> DatabaseVersion {
         for _ in 0..200 {
             let (_, stamp) = reader.steadily(count).unwrap();
-            if reader.standing.stands() {
+            if reader.snapshot.is_open() {
                 return stamp;
             }
         }
@@ -519,7 +519,7 @@ mod tests {
                 let before = stand(&reader);
                 assert_eq!(reader.steadily(count).unwrap(), (number - 1, before));
                 assert_eq!(reader.snapshot(count).unwrap(), number - 1);
-                assert!(reader.standing.stands());
+                assert!(reader.snapshot.is_open());
                 other.execute("insert into t values (1)", []).unwrap();
                 assert_eq!(reader.unchanged(), None);
                 let seen = match number % 2 {
@@ -530,12 +530,12 @@ mod tests {
                 };
                 assert_eq!(seen.0, number);
                 assert_ne!(seen.1.data, before.data);
-                assert!(!reader.standing.stands());
+                assert!(!reader.snapshot.is_open());
             }
             stand(&reader);
             let failed = |_: &Connection, _| Err::<(), SqlFault>(SqlFault::interrupted());
             assert!(reader.steadily(failed).is_err());
-            assert!(!reader.standing.stands());
+            assert!(!reader.snapshot.is_open());
             assert_eq!(reader.steadily(count).unwrap().0, 19);
         });
     }

@@ -95,7 +95,7 @@ impl SqliteSelect {
 }
 
 impl ResultColumns {
-    pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
+    pub(crate) fn of_columns<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
         let pair = |column: &'a ColumnInfo| (column.name.clone(), shown_as(column.kind));
         ResultColumns::new(columns.into_iter().map(pair))
     }
@@ -121,7 +121,7 @@ pub(crate) fn translate(table: &TableInfo, query: &Query) -> SqlResult<SqliteSel
         }
         (false, _) => {
             sql.push_str(&list(&shown));
-            ResultColumns::of(shown.iter().copied())
+            ResultColumns::of_columns(shown.iter().copied())
         }
     };
     let _ = write!(sql, " FROM {}", quoted(&table.name));
@@ -322,7 +322,7 @@ fn as_text(column: &ColumnInfo, cell: SqliteValue) -> SqliteValue {
 /// value is: then nothing is equal, less or greater.
 fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, SqliteValue)> {
     let Value::Big(digits) = value else {
-        return Some((by, SqliteValue::of(value.clone()).ok()?));
+        return Some((by, SqliteValue::of_value(value.clone()).ok()?));
     };
     if let Ok(number) = digits.parse() {
         return Some((by, SqliteValue::Integer(number)));

@@ -21,7 +21,7 @@ pub(crate) fn migrate(
     steps: Vec<(String, String)>,
     context: &Context,
 ) -> Answer<Vec<String>> {
-    if transaction::of(shared, context).is_some() {
+    if transaction::current(shared, context).is_some() {
         let message = "migrations are transactions themselves; run them outside of one";
         return Answer::Ready(Err(SqlFault::new(Kind::NotAllowed, message).into()));
     }

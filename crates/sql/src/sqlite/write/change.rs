@@ -29,7 +29,7 @@ pub(crate) struct WriteTarget {
 impl WriteTarget {
     pub(crate) fn new(info: TableInfo) -> Self {
         let shown: Vec<_> = info.columns.iter().collect();
-        let columns = Arc::new(ResultColumns::of(shown.iter().copied()));
+        let columns = Arc::new(ResultColumns::of_columns(shown.iter().copied()));
         let (names, table) = (list(&shown), quoted(&info.name));
         let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
         WriteTarget { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
@@ -59,7 +59,7 @@ pub(crate) struct InsertedValues {
 
 impl RowValues {
     /// Checks a record against the columns of a table.
-    pub(crate) fn of(table: &TableInfo, value: Value) -> SqlResult<Self> {
+    pub(crate) fn of_record(table: &TableInfo, value: Value) -> SqlResult<Self> {
         let Value::Record(fields) = value else { return Err(no_record(&value)) };
         let columns = table.positions(fields.iter().map(|(name, _)| name.as_str()))?;
         let cells = columns
@@ -81,7 +81,7 @@ impl RowValues {
 
 impl RecordBatch {
     /// Checks a list of records.
-    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
+    pub(crate) fn of_records(table: &TableInfo, records: Vec<Value>) -> SqlResult<Self> {
         let check = |at: usize, value: &Value| for_column(&table.columns[at], value).map(drop);
         let groups = record_groups(table, &records, check)?;
         Ok(RecordBatch { records, groups })
@@ -241,7 +241,7 @@ impl WriteTarget {
 
     /// Takes the key out of a record for put and merge.
     pub(crate) fn keyed(&self, key: &SqliteValue, value: Value) -> SqlResult<RowValues> {
-        RowValues::of(&self.info, value)?.without_key(&self.info, key)
+        RowValues::of_record(&self.info, value)?.without_key(&self.info, key)
     }
 
     /// Sets the columns of the row; with `whole` those that it does not name to their defaults.

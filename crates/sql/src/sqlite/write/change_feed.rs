@@ -158,7 +158,7 @@ impl ChangeFeed {
     }
 
     /// Tells as lost what other programs have written since the last look.
-    pub(crate) fn look(&self, connection: &Connection) {
+    pub(crate) fn poll_others(&self, connection: &Connection) {
         let now = data_version(connection);
         if self.others.replace(now) != now {
             self.watchers.lost(&Reference::default());
@@ -170,7 +170,7 @@ impl ChangeFeed {
             return;
         }
         // Those who write through this process all the time leave no pause for a look.
-        self.look(connection);
+        self.poll_others(connection);
         let schema = schema_version(connection);
         {
             let mut seen = locked(&self.seen);

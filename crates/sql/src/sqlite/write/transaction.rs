@@ -93,7 +93,10 @@ impl Drop for SqliteTransaction {
 }
 
 /// The transaction of this database that a caller is in.
-pub(crate) fn of(shared: &Arc<SharedDatabase>, context: &Context) -> Option<Rc<SqliteTransaction>> {
+pub(crate) fn current(
+    shared: &Arc<SharedDatabase>,
+    context: &Context,
+) -> Option<Rc<SqliteTransaction>> {
     let mut next = context.transaction.as_ref();
     while let Some(transaction) = next {
         if let Some(level) = transaction.as_any().downcast_ref::<SqliteSavepoint>()
@@ -112,7 +115,7 @@ pub(crate) fn begin(
     context: &Context,
 ) -> Answer<Rc<dyn Transaction>> {
     let outer = context.transaction.clone();
-    if let Some(held) = of(shared, context) {
+    if let Some(held) = current(shared, context) {
         let level = held.depth.get() + 1;
         if level > TRANSACTION_NESTING {
             let message = format!("transactions are nested more than {TRANSACTION_NESTING} deep");

@@ -200,7 +200,7 @@ impl SqliteWriter {
         let queue = ThreadQueue::new(WRITE_QUEUE);
         let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
         let watchers = Watchers::new();
-        let telling = ChangeFeed::new(watchers.clone());
+        let feed = ChangeFeed::new(watchers.clone());
         let thread = std::thread::Builder::new()
             .name("sqlite writer".into())
             .spawn(move || {
@@ -215,7 +215,7 @@ impl SqliteWriter {
                     numbers,
                     writes,
                     careful,
-                    telling,
+                    feed,
                 };
                 session.serve();
             })
@@ -351,7 +351,7 @@ pub(crate) struct WriterSession {
     writes: Cell<u64>,
     /// How many further transactions give each job a savepoint from the start.
     careful: Cell<u32>,
-    telling: ChangeFeed,
+    feed: ChangeFeed,
 }
 
 type WriteJobs = Vec<Box<dyn WriteJob>>;
@@ -360,14 +360,14 @@ impl WriterSession {
     fn serve(mut self) {
         let mut left = None;
         while let Some(task) = left.take().or_else(|| self.next()) {
-            self.telling.prepare(&mut self.connection);
+            self.feed.prepare(&mut self.connection);
             match task {
                 WriterTask::Write(job) => left = self.round(job),
                 WriterTask::Alone(alone) => self.alone(alone),
             }
             self.checkpoint();
         }
-        self.telling.end(&mut self.connection);
+        self.feed.end(&mut self.connection);
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, "the database was not closed cleanly");
         }
@@ -376,13 +376,13 @@ impl WriterSession {
     /// The next task. While there are watchers, polls for writes by other processes.
     fn next(&self) -> Option<WriterTask> {
         loop {
-            if !self.telling.is_watched() {
+            if !self.feed.is_watched() {
                 return self.jobs.next();
             }
             match self.jobs.next_until(Instant::now() + OTHERS_INTERVAL) {
                 Next::Item(task) => return Some(task),
                 Next::Closed => return None,
-                Next::Late => self.telling.look(&self.connection),
+                Next::Late => self.feed.poll_others(&self.connection),
             }
         }
     }
@@ -495,7 +495,7 @@ impl WriterSession {
             return true;
         }
         let good = self.stop.during(job.deadline(), || job.run(&self.connection));
-        statement_counts::tell_work(&self.numbers);
+        statement_counts::flush_work(&self.numbers);
         self.writes.set(self.writes.get() + 1);
         good && !self.connection.is_autocommit()
     }
@@ -512,9 +512,9 @@ impl WriterSession {
             return !self.connection.is_autocommit();
         }
         let end = job.deadline().into_iter().chain(end).min();
-        let mark = self.telling.mark();
+        let mark = self.feed.mark();
         let good = self.stop.during(end, || job.run(&self.connection));
-        statement_counts::tell_work(&self.numbers);
+        statement_counts::flush_work(&self.numbers);
         if self.connection.is_autocommit() {
             return false;
         }
@@ -524,7 +524,7 @@ impl WriterSession {
                 Ok(())
             }
             false => {
-                self.telling.forget_since(mark);
+                self.feed.forget_since(mark);
                 self.execute("ROLLBACK TO job")
             }
         };
@@ -541,18 +541,18 @@ impl WriterSession {
     pub(crate) fn begin(&self) -> SqlResult<()> {
         self.execute("BEGIN IMMEDIATE")?;
         self.writes.set(0);
-        self.telling.begin(&self.connection);
+        self.feed.begin(&self.connection);
         Ok(())
     }
 
     pub(crate) fn commit(&self) -> SqlResult<()> {
-        let told = self.telling.settle(&self.connection);
+        let told = self.feed.settle(&self.connection);
         self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
         self.counters.generation.fetch_add(1, Ordering::Release);
         self.numbers.add(Count::Commits, 1);
         // What has the writer to itself counts as one.
         self.numbers.add(Count::Writes, self.writes.take().max(1));
-        self.telling.publish(told);
+        self.feed.publish(told);
         Ok(())
     }
 
