@@ -1,4 +1,4 @@
-//! What a database can be told: `ref:sqlite:tasks.db database: #{ connections: 8 }`.
+//! What a database can be told: `ref:sqlite:tasks.db database: #{ maxConnections: 8 }`.
 
 use crate::world::option_value::{self, Wanted, flag, set};
 use runnel_sql::{PostgresOptions, SqliteOptions, Synchronous};
@@ -8,16 +8,20 @@ use std::time::Duration;
 /// The most connections that can be asked for: a database has more to do than to hold them.
 const MOST_CONNECTIONS: u32 = 1000;
 
+/// Old names of options, and the present ones.
+const RENAMED: [(&str, &str); 3] =
+    [("connections", "maxConnections"), ("wait", "poolTimeout"), ("keepAnswers", "cacheAnswers")];
+
 /// The longest time that can be asked for, in seconds.
 const LONGEST: f64 = 3600.0;
 
 /// How a file is used:
-/// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, connections: 8 }`
+/// `#{ synchronous: 'normal', busyTimeout: 2 seconds, readOnly: true, maxConnections: 8 }`
 pub(crate) fn sqlite(value: &Value) -> Result<SqliteOptions, Error> {
     let mut options = SqliteOptions::default();
     each(
         value,
-        "synchronous, busyTimeout, readOnly, keepAnswers, connections and wait",
+        "synchronous, busyTimeout, readOnly, cacheAnswers, maxConnections and poolTimeout",
         |name, value| match name {
             "synchronous" => {
                 options.synchronous = match value {
@@ -28,25 +32,25 @@ pub(crate) fn sqlite(value: &Value) -> Result<SqliteOptions, Error> {
                 Some(Ok(()))
             }
             "readOnly" => Some(set(&mut options.read_only, flag(value))),
-            "keepAnswers" => Some(set(&mut options.keep_answers, flag(value))),
+            "cacheAnswers" => Some(set(&mut options.cache_answers, flag(value))),
             "busyTimeout" => Some(set(&mut options.busy_timeout, time(value))),
-            "connections" => Some(set(&mut options.connections, count(value))),
-            "wait" => Some(set(&mut options.wait, time(value))),
+            "maxConnections" => Some(set(&mut options.max_connections, count(value))),
+            "poolTimeout" => Some(set(&mut options.pool_timeout, time(value))),
             _ => None,
         },
     )?;
     Ok(options)
 }
 
-/// How a server is used: `#{ connections: 16, wait: 1 second, timeout: 10 seconds }`
+/// How a server is used: `#{ maxConnections: 16, poolTimeout: 1 second, timeout: 10 seconds }`
 pub(crate) fn postgres(value: &Value) -> Result<PostgresOptions, Error> {
     let mut options = PostgresOptions::default();
     each(
         value,
-        "connections, wait, timeout, connectTimeout and transactionTimeout",
+        "maxConnections, poolTimeout, timeout, connectTimeout and transactionTimeout",
         |name, value| match name {
-            "connections" => Some(set(&mut options.connections, count(value))),
-            "wait" => Some(set(&mut options.checkout_time, time(value))),
+            "maxConnections" => Some(set(&mut options.max_connections, count(value))),
+            "poolTimeout" => Some(set(&mut options.pool_timeout, time(value))),
             "timeout" => Some(set(&mut options.time_limit, time(value))),
             "connectTimeout" => Some(set(&mut options.connect_time, time(value))),
             "transactionTimeout" => Some(set(&mut options.transaction_time, time(value))),
@@ -71,7 +75,11 @@ fn each(
                 return Err(Error::new(Kind::Invalid, message));
             }
             None => {
-                let message = format!("a database has no option {name}; it has {known}");
+                let renamed = RENAMED.iter().find(|(old, _)| old == name);
+                let message = match renamed {
+                    Some((old, new)) => format!("`{old}` is now `{new}`"),
+                    None => format!("a database has no option {name}; it has {known}"),
+                };
                 return Err(Error::new(Kind::Invalid, message));
             }
         }
@@ -98,23 +106,24 @@ mod tests {
 
     #[test]
     fn options_are_read_by_name() {
-        let eight = record("connections", Value::Int(8));
+        let eight = record("maxConnections", Value::Int(8));
         assert_eq!(
-            (sqlite(&eight).unwrap().connections, postgres(&eight).unwrap().connections),
+            (sqlite(&eight).unwrap().max_connections, postgres(&eight).unwrap().max_connections),
             (8, 8)
         );
-        let wait = record("wait", Value::Float(0.25));
-        assert_eq!(postgres(&wait).unwrap().checkout_time, Duration::from_millis(250));
+        let wait = record("poolTimeout", Value::Float(0.25));
+        assert_eq!(postgres(&wait).unwrap().pool_timeout, Duration::from_millis(250));
         assert_eq!(sqlite(&Value::Nil).unwrap(), SqliteOptions::default());
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         let message = |name, value| sqlite(&record(name, value)).unwrap_err().message;
-        assert!(message("connections", Value::Int(0)).contains("from 1 to 1000"));
-        assert!(message("wait", Value::Int(-1)).contains("seconds"));
+        assert!(message("maxConnections", Value::Int(0)).contains("from 1 to 1000"));
+        assert!(message("poolTimeout", Value::Int(-1)).contains("seconds"));
+        assert_eq!(message("wait", Value::Int(1)), "`wait` is now `poolTimeout`");
         assert!(message("conections", Value::Int(1)).contains("it has synchronous"));
         let error = postgres(&record("synchronous", Value::Nil)).unwrap_err();
-        assert!(error.message.contains("it has connections"), "{error}");
+        assert!(error.message.contains("it has maxConnections"), "{error}");
     }
 }

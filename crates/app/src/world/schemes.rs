@@ -2,9 +2,7 @@
 
 use crate::world::command_store::CommandStore;
 use crate::world::database_options;
-use runnel_store::{
-    Answer, Below, Disk, Environment, Error, Layer, Memory, PathUp, Reference, Store, Value, Verb,
-};
+use runnel_store::{Answer, Disk, Environment, Error, Memory, Reference, Store, Value};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -30,19 +28,17 @@ pub(crate) const SCHEMES: [&str; 14] = [
 /// The stores of the schemes, each made when it is first used.
 pub(crate) struct Schemes {
     made: RefCell<HashMap<&'static str, Rc<dyn Store>>>,
-    databases: Databases,
+    sqlite: Rc<runnel_sql::SqliteScheme>,
     postgres: Rc<runnel_sql::PostgresScheme>,
     search: Rc<runnel_search::SearchScheme>,
     environment: Rc<Environment>,
 }
 
-type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::SqliteDatabase>>>>;
-
 impl Schemes {
     /// The schemes of a program with this environment.
     pub(crate) fn new(environment: Rc<Environment>) -> Self {
-        let (made, databases, postgres, search) = Default::default();
-        Schemes { made, databases, postgres, search, environment }
+        let (made, sqlite, postgres, search) = Default::default();
+        Schemes { made, sqlite, postgres, search, environment }
     }
 
     /// The store of a scheme; `None` for one that is not built in.
@@ -78,7 +74,7 @@ impl Schemes {
             }),
             "search" => self.search.clone(),
             "sh" => Rc::new(CommandStore::new(self.environment.clone())),
-            "sqlite" => Rc::new(SqliteScheme { databases: self.databases.clone() }),
+            "sqlite" => self.sqlite.clone(),
             _ => return None,
         })
     }
@@ -130,7 +126,11 @@ impl Schemes {
     ) -> Option<Answer<Rc<dyn Store>>> {
         match scheme {
             "sqlite" => {
-                let opened = open_sqlite(&self.databases, path, options);
+                let opened = match options.is_nil() {
+                    true => self.sqlite.open(path, None),
+                    false => database_options::sqlite(options)
+                        .and_then(|options| self.sqlite.open(path, Some(options))),
+                };
                 Some(opened.map(|database| database as Rc<dyn Store>).into())
             }
             // What stands for a server is its reference: here it is only told how to be used.
@@ -142,65 +142,5 @@ impl Schemes {
             }
             _ => None,
         }
-    }
-}
-
-/// Opens a database, or answers the one that is open; options count at the first opening.
-fn open_sqlite(
-    databases: &Databases,
-    path: &str,
-    options: &Value,
-) -> Result<Rc<runnel_sql::SqliteDatabase>, Error> {
-    if options.is_nil()
-        && let Some(database) = databases.borrow().get(path)
-    {
-        return Ok(database.clone());
-    }
-    let database = runnel_sql::SqliteDatabase::open(path, database_options::sqlite(options)?)?;
-    databases.borrow_mut().insert(path.to_string(), database.clone());
-    Ok(database)
-}
-
-/// `sqlite:tasks.db/tasks/7`: the file is the part of the path up to the first name that ends in
-/// a usual ending of databases, or else the whole path.
-struct SqliteScheme {
-    databases: Databases,
-}
-
-impl SqliteScheme {
-    fn split(path: &str) -> (&str, &str) {
-        for ending in [".db", ".sqlite", ".sqlite3", ":memory:"] {
-            if let Some(at) = path.find(&format!("{ending}/")) {
-                let cut = at + ending.len();
-                return (&path[..cut], &path[cut + 1..]);
-            }
-        }
-        (path, "")
-    }
-}
-
-impl Layer for SqliteScheme {
-    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>, Error> {
-        let (file, rest) = Self::split(reference.path());
-        let database = open_sqlite(&self.databases, file, &Value::Nil)?;
-        Ok(Below::found(database, reference.with_path(rest)))
-    }
-
-    /// Named as paths are here: the file first.
-    fn up(&self, reference: &Reference) -> Option<PathUp> {
-        let file = Reference::from_path(Self::split(reference.path()).0.to_string());
-        Some(Box::new(move |below| Some(file.join(below.relative_path()))))
-    }
-
-    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
-        None
-    }
-
-    fn name(&self) -> String {
-        "sqlite".into()
-    }
-
-    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        Vec::new()
     }
 }

@@ -2,11 +2,12 @@
 //! the transaction has done, also to the tables themselves. Rows are read at once, because they
 //! cannot be read after the transaction.
 
+use crate::database::description::TableDescription;
 use crate::rows::parameters;
-use crate::sqlite::fault::{SqlFault, SqlFaultCause};
+use crate::sqlite::fault::{SqlFaultCause, SqlResult};
 use crate::sqlite::read::encode;
 use crate::sqlite::read::keys::keys_sql;
-use crate::sqlite::read::select::{SqliteSelect, column, list, translate};
+use crate::sqlite::read::select::{SqliteSelect, list, translate};
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use crate::sqlite::schema::define::seen_by;
 use crate::sqlite::table::{SqliteRows, keys};
@@ -26,7 +27,7 @@ impl WriteTarget {
         connection: &Connection,
         name: &str,
         shape: Option<&Shape>,
-    ) -> Result<Option<Arc<WriteTarget>>, SqlFault> {
+    ) -> SqlResult<Option<Arc<WriteTarget>>> {
         let Some(info) = TableInfo::read(connection, name)? else { return Ok(None) };
         let info = match shape {
             Some(shape) => seen_by(&info, shape)?,
@@ -42,7 +43,7 @@ impl SqliteRows {
         &self,
         held: &Rc<SqliteTransaction>,
         deadline: Option<Instant>,
-        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> Result<T, SqlFault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> SqlResult<T> + Send + 'static,
     ) -> Answer<T> {
         let (name, shape, known) = (self.0.name.clone(), self.0.shape.clone(), self.0.known());
         let missing = self.0.missing().with("in a transaction", SqlFaultCause::Stale);
@@ -71,7 +72,7 @@ impl SqliteRows {
             let info = &target.info;
             let query = match &query {
                 None => Query::default(),
-                Some(text) => parameters::parse(text, |name| Ok(column(info, name)?.kind))?,
+                Some(text) => parameters::parse(text, |name| Ok(info.column(name)?.kind))?,
             };
             let select = translate(info, &query)?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
@@ -163,11 +164,7 @@ fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
     })
 }
 
-fn row(
-    connection: &Connection,
-    target: &WriteTarget,
-    key: &str,
-) -> Result<Option<Value>, SqlFault> {
+fn row(connection: &Connection, target: &WriteTarget, key: &str) -> SqlResult<Option<Value>> {
     let info = &target.info;
     let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
     let shown: Vec<_> = info.columns.iter().collect();

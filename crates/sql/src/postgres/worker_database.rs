@@ -3,7 +3,7 @@
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::connection::pool::PostgresPool;
 use crate::postgres::connection::session::{PostgresSession, Repeat};
-use crate::postgres::fault::{SqlFault, SqlFaultCause};
+use crate::postgres::fault::{SqlFault, SqlFaultCause, SqlResult};
 use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::watch::PostgresListener;
 use runnel_store::{Context, Kind};
@@ -46,7 +46,7 @@ impl WorkerDatabase {
         &self,
         session: &PostgresSession,
         name: &str,
-    ) -> Result<Option<Rc<TableInfo>>, SqlFault> {
+    ) -> SqlResult<Option<Rc<TableInfo>>> {
         if let Some((since, known)) = self.tables.borrow().get(name)
             && since.elapsed() < KNOWN_TIME
         {
@@ -77,8 +77,8 @@ impl WorkerDatabase {
         &self,
         session: &PostgresSession,
         name: &str,
-        work: impl AsyncFn(Rc<TableInfo>) -> Result<T, SqlFault>,
-    ) -> Result<Option<T>, SqlFault> {
+        work: impl AsyncFn(Rc<TableInfo>) -> SqlResult<T>,
+    ) -> SqlResult<Option<T>> {
         let mut again = true;
         loop {
             let Some(info) = self.look(session, name).await? else { return Ok(None) };
