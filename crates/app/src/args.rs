@@ -44,7 +44,7 @@ pub(crate) struct Args {
 /// How a program is run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Running {
-    /// Run the program in so many threads that share its ports; `auto`: one for each core.
+    /// Number of worker threads that share the ports of the program; `auto`: one for each core.
     #[arg(long, value_name = "N|auto", default_value = "1", value_parser = crate::process::workers::count)]
     pub(crate) workers: usize,
     /// Start the program again when it dies, and exchange it on SIGHUP, SIGUSR2 or `upgrade`.

@@ -6,7 +6,7 @@ use crate::exit_status;
 use crate::process::handover;
 use crate::process::notify;
 use crate::process::signals;
-use crate::process::workers::{self, Place};
+use crate::process::workers::{self, WorkerIndex};
 use crate::report::Report;
 use crate::world::World;
 use runnel_runtime::{Argument, Isolate};
@@ -21,28 +21,28 @@ use std::time::Duration;
 const WRITING: Duration = Duration::from_secs(30);
 
 /// An isolate with its world.
-pub(crate) struct Program {
+pub(crate) struct RunningProgram {
     pub(crate) isolate: Isolate,
     pub(crate) world: Rc<World>,
 }
 
-impl Program {
-    pub(crate) fn new() -> Result<Program, String> {
-        Program::within(World::new())
+impl RunningProgram {
+    pub(crate) fn new() -> Result<RunningProgram, String> {
+        RunningProgram::within(World::new())
     }
 
     /// In a world of one's own.
-    pub(crate) fn within(world: Rc<World>) -> Result<Program, String> {
+    pub(crate) fn within(world: Rc<World>) -> Result<RunningProgram, String> {
         let isolate = Isolate::new(world.clone(), crate::memory::limits())?;
-        Ok(Program { isolate, world })
+        Ok(RunningProgram { isolate, world })
     }
 }
 
 /// Runs with a program, then ends the process's output and servers. The isolate itself is not
 /// taken apart: the process ends.
-fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
+fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8) -> u8 {
     let outcome = started(block_on(async {
-        let program = Program::within(World::of(place))?;
+        let program = RunningProgram::within(World::of(place))?;
         let status = tokio::select! {
             status = act(&program) => status,
             status = signals::told_to_stop() => status,
@@ -74,7 +74,7 @@ fn with_program(place: Place, act: impl AsyncFnOnce(&Program) -> u8) -> u8 {
 
 /// Stops the servers, all at the same time and without the engine, which may be short of memory;
 /// then ends the program.
-async fn finish(program: &Program) {
+async fn finish(program: &RunningProgram) {
     program.world.stop_servers().await;
     if let Err(fault) = program.isolate.finish().await {
         Console::error(&format!("error: {fault}"));
@@ -94,25 +94,27 @@ async fn written(status: u8) -> u8 {
 
 /// `runnel -e SOURCE`
 pub(crate) fn evaluate(source: &str, report: &Report) -> u8 {
-    with_program(Place::first(1), async |program| match program.isolate.run(source, "-e").await {
-        Ok(outcome) => {
-            if let Some(text) = outcome.text {
-                program.world.console().write(text.as_bytes());
-                program.world.console().write(b"\n");
+    with_program(WorkerIndex::first(1), async |program| {
+        match program.isolate.run(source, "-e").await {
+            Ok(outcome) => {
+                if let Some(text) = outcome.text {
+                    program.world.console().write(text.as_bytes());
+                    program.world.console().write(b"\n");
+                }
+                program.isolate.warn_unstarted().await;
+                forked(program).await
             }
-            program.isolate.warn_unstarted().await;
-            forked(program).await
-        }
-        Err(why) => {
-            program.world.console().flush();
-            report.failure(&program.isolate, source, "-e", &why)
+            Err(why) => {
+                program.world.console().flush();
+                report.failure(&program.isolate, source, "-e", &why)
+            }
         }
     })
 }
 
 /// `runnel` alone.
 pub(crate) fn prompt(_report: &Report) -> u8 {
-    with_program(Place::first(1), async |program| {
+    with_program(WorkerIndex::first(1), async |program| {
         crate::repl::greet();
         let world = &program.world;
         crate::repl::interact(&program.isolate, world.input(), world.console()).await
@@ -143,13 +145,13 @@ pub(crate) fn file(order: &Order) -> u8 {
     let source: Arc<str> = source.into();
     let same = source.clone();
     workers::plan(order.workers, move |place| worker(place, &others, &same));
-    let status = worker(Place::first(order.workers), &mine, &source);
+    let status = worker(WorkerIndex::first(order.workers), &mine, &source);
     workers::stop(status);
     status
 }
 
 /// One worker, from its start to its end.
-fn worker(place: Place, order: &Order, source: &str) -> u8 {
+fn worker(place: WorkerIndex, order: &Order, source: &str) -> u8 {
     let report = Report::new(order.json);
     let first = place.is_first();
     with_program(place, async |program| {
@@ -175,13 +177,13 @@ fn worker(place: Place, order: &Order, source: &str) -> u8 {
 
 /// The exit status of a program that has come to its end: an error that a forked fiber raised and
 /// that nothing joined is reported, and counts as one of the program.
-async fn forked(program: &Program) -> u8 {
+async fn forked(program: &RunningProgram) -> u8 {
     if program.isolate.report_forks().await { exit_status::SOFTWARE } else { 0 }
 }
 
 /// Runs the program to the end of its top level.
 async fn top_level(
-    program: &Program,
+    program: &RunningProgram,
     order: &Order,
     source: &str,
     report: &Report,

@@ -1,7 +1,7 @@
 //! `runnel test`: the `test` blocks of programs, and the examples in Markdown pages.
 //!
 //! Each section of a page and each program runs in a process of its own, with a folder of its own:
-//! none can disturb another, and one that hangs or breaks is an ordinary failure.
+//! none can disturb another, and a part that hangs or crashes is an ordinary failure.
 
 mod client;
 mod conversation;
@@ -190,7 +190,7 @@ async fn start(job: &Job, folder: &Path) -> Result<std::process::Output, String>
     }
 }
 
-/// What came out so far.
+/// The results so far.
 #[derive(Default)]
 struct Results {
     passed: usize,

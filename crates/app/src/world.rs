@@ -12,7 +12,7 @@ pub(crate) mod server_options;
 use crate::console::Console;
 use crate::process::handover;
 use crate::process::reload::Watched;
-use crate::process::workers::{self, Place};
+use crate::process::workers::{self, WorkerIndex};
 use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
@@ -36,7 +36,7 @@ pub(crate) struct World {
     /// Whether the program only shows what it is made of: nothing listens, reads or prints.
     silent: bool,
     /// Which worker it belongs to.
-    place: Rc<Place>,
+    place: Rc<WorkerIndex>,
     /// Whether output counts: up to the end of its top level only the first worker prints.
     speaks: Cell<bool>,
     servers: Rc<RefCell<Vec<Weak<WatchedServer>>>>,
@@ -44,20 +44,20 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Rc<World> {
-        World::of(Place::first(1))
+        World::of(WorkerIndex::first(1))
     }
 
     /// The world of a worker.
-    pub(crate) fn of(place: Place) -> Rc<World> {
+    pub(crate) fn of(place: WorkerIndex) -> Rc<World> {
         World::made(false, place)
     }
 
     /// A world in which a program only shows what it is made of.
     pub(crate) fn silent() -> Rc<World> {
-        World::made(true, Place::first(1))
+        World::made(true, WorkerIndex::first(1))
     }
 
-    fn made(silent: bool, place: Place) -> Rc<World> {
+    fn made(silent: bool, place: WorkerIndex) -> Rc<World> {
         let environment = Rc::new(Environment::new());
         Rc::new(World {
             console: Rc::new(Console::new()),
@@ -76,7 +76,7 @@ impl World {
         self.speaks.set(true);
     }
 
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &WorkerIndex {
         &self.place
     }
 

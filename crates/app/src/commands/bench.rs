@@ -28,7 +28,7 @@ pub(crate) struct Bench {
     /// What is measured; several are measured in turn and compared.
     #[arg(required = true, value_name = "URL")]
     urls: Vec<String>,
-    /// Connections at a time; with --rate, the most of them [default: 64; with --sweep 1000].
+    /// Concurrent connections; with --rate, the most of them [default: 64; with --sweep 1000].
     #[arg(short, long, value_name = "COUNT")]
     connections: Option<usize>,
     /// Threads that send.

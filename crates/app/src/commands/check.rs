@@ -3,13 +3,13 @@
 use crate::console::Console;
 use crate::event_loop::block_on;
 use crate::report::Report;
-use crate::run::Program;
+use crate::run::RunningProgram;
 use std::path::PathBuf;
 
 /// Says what is wrong with programs, without running them. Warnings fail only where they are denied.
 pub(crate) fn run(files: &[PathBuf], lua: bool, deny_warnings: bool, report: &Report) -> u8 {
     let outcome = block_on(async {
-        let program = Program::new()?;
+        let program = RunningProgram::new()?;
         let mut status = 0;
         for path in files {
             let source = match crate::run::read(path) {

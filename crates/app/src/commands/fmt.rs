@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const MOST_INPUT: u64 = runnel_syntax::limits::MAX_SOURCE_BYTES as u64 + 1;
 
 /// What became of one file.
-enum Outcome {
+enum FormatResult {
     Same,
     Changed(String),
     Failed(u8),
@@ -25,13 +25,13 @@ pub(crate) fn run(files: &[PathBuf], check: bool, report: &Report) -> u8 {
     let mut status = 0;
     for path in files {
         match file(path, report) {
-            Outcome::Same => {}
-            Outcome::Failed(failed) => status = failed,
-            Outcome::Changed(_) if check => {
+            FormatResult::Same => {}
+            FormatResult::Failed(failed) => status = failed,
+            FormatResult::Changed(_) if check => {
                 Console::line(&format!("{} is not formatted", path.display()));
                 status = status.max(1);
             }
-            Outcome::Changed(text) => {
+            FormatResult::Changed(text) => {
                 if let Err(error) = replace(path, &text) {
                     Console::error(&format!(
                         "error: {} cannot be written: {error}",
@@ -45,23 +45,23 @@ pub(crate) fn run(files: &[PathBuf], check: bool, report: &Report) -> u8 {
     status
 }
 
-fn file(path: &Path, report: &Report) -> Outcome {
+fn file(path: &Path, report: &Report) -> FormatResult {
     match crate::run::read(path) {
         Ok(source) => formatted(&source, &path.display().to_string(), report),
         Err((message, failed)) => {
             Console::error(&message);
-            Outcome::Failed(failed)
+            FormatResult::Failed(failed)
         }
     }
 }
 
-fn formatted(source: &str, name: &str, report: &Report) -> Outcome {
+fn formatted(source: &str, name: &str, report: &Report) -> FormatResult {
     match runnel_syntax::format(source) {
-        Ok(text) if text == source => Outcome::Same,
-        Ok(text) => Outcome::Changed(text),
+        Ok(text) if text == source => FormatResult::Same,
+        Ok(text) => FormatResult::Changed(text),
         Err(diagnostics) => {
             report.diagnostics(source, name, &diagnostics);
-            Outcome::Failed(exit_status::DATA)
+            FormatResult::Failed(exit_status::DATA)
         }
     }
 }
@@ -92,14 +92,14 @@ fn standard_input(check: bool, report: &Report) -> u8 {
         return exit_status::DATA;
     }
     match formatted(&source, "standard input", report) {
-        Outcome::Failed(failed) => failed,
-        Outcome::Changed(_) if check => 1,
-        Outcome::Same if check => 0,
-        Outcome::Changed(text) => {
+        FormatResult::Failed(failed) => failed,
+        FormatResult::Changed(_) if check => 1,
+        FormatResult::Same if check => 0,
+        FormatResult::Changed(text) => {
             Console::part(&text);
             0
         }
-        Outcome::Same => {
+        FormatResult::Same => {
             Console::part(&source);
             0
         }

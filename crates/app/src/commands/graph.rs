@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::event_loop::{block_on, started};
 use crate::exit_status;
 use crate::report::Report;
-use crate::run::Program;
+use crate::run::RunningProgram;
 use crate::world::World;
 use runnel_runtime::Isolate;
 use runnel_store::{Store, draw_graph, graph_svg};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a program may take before it is drawn as far as it has come.
+/// How long a program may run before its state is drawn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Draws a program: as text on standard output, or as a picture in a file.
@@ -23,7 +23,7 @@ pub(crate) fn run(path: &Path, args: &[String], svg: Option<&Path>, report: &Rep
     looked_at(path, args, report, async |isolate, name| draw(&isolate.installed(), name, svg))
 }
 
-/// Runs a program as far as it shows what it is made of, and looks at that.
+/// Runs the top level of a program without side effects and returns its stores.
 pub(crate) fn looked_at(
     path: &Path,
     args: &[String],
@@ -39,7 +39,7 @@ pub(crate) fn looked_at(
         }
     };
     let outcome = started(block_on(async {
-        let program = Program::within(World::silent())?;
+        let program = RunningProgram::within(World::silent())?;
         let status = match installs(&program.isolate, &source, &name, args, report).await {
             Ok(()) => look(&program.isolate, &name).await,
             Err(status) => status,

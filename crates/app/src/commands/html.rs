@@ -10,7 +10,7 @@ use crate::console::Console;
 use crate::exit_status;
 use std::io::{Read, Write};
 use std::path::Path;
-use tree::{Handle, Kind, Node};
+use tree::{Handle, HtmlNode, NodeKind};
 
 /// Bytes of the largest page.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -85,7 +85,7 @@ pub(crate) fn run(file: Option<&Path>) -> u8 {
 /// A page, or a part of one, as source text.
 pub(crate) fn convert(source: &str) -> String {
     let (nodes, whole) = tree::read(source);
-    let writer = Writer { nodes: &nodes };
+    let writer = LiteralWriter { nodes: &nodes };
     let mut top: Vec<Handle> = nodes[0].children.clone();
     if !whole && let [root] = top[..] {
         // The parser puts the parts of a fragment into an element of its own.
@@ -108,23 +108,23 @@ pub(crate) fn convert(source: &str) -> String {
     text
 }
 
-struct Writer<'a> {
-    nodes: &'a [Node],
+struct LiteralWriter<'a> {
+    nodes: &'a [HtmlNode],
 }
 
-impl Writer<'_> {
+impl LiteralWriter<'_> {
     /// A node as an element of the list of children; nothing where it says nothing.
     fn node(&self, node: Handle, parent: &str, depth: usize) -> Option<String> {
         match &self.nodes[node].kind {
-            Kind::Document => None,
-            Kind::Comment(text) => Some(raw(&format!("<!--{text}-->"))),
-            Kind::Text(text) => text_child(text, parent),
-            Kind::Element { .. } => Some(self.element(node, depth)),
+            NodeKind::Document => None,
+            NodeKind::Comment(text) => Some(raw(&format!("<!--{text}-->"))),
+            NodeKind::Text(text) => text_child(text, parent),
+            NodeKind::Element { .. } => Some(self.element(node, depth)),
         }
     }
 
     fn element(&self, node: Handle, depth: usize) -> String {
-        let Kind::Element { name, attributes, contents } = &self.nodes[node].kind else {
+        let NodeKind::Element { name, attributes, contents } = &self.nodes[node].kind else {
             return String::new();
         };
         let tag = name.local.to_string();
@@ -161,24 +161,24 @@ impl Writer<'_> {
     fn markup(&self, node: Handle, out: &mut String) {
         // Markup may be nested deeper than the stack: what is left to write is kept in a list.
         enum Left {
-            Node(Handle, bool),
+            HtmlNode(Handle, bool),
             End(String),
         }
-        let mut left = vec![Left::Node(node, false)];
+        let mut left = vec![Left::HtmlNode(node, false)];
         while let Some(next) = left.pop() {
             let (node, is_raw) = match next {
                 Left::End(text) => {
                     out.push_str(&text);
                     continue;
                 }
-                Left::Node(node, is_raw) => (node, is_raw),
+                Left::HtmlNode(node, is_raw) => (node, is_raw),
             };
             match &self.nodes[node].kind {
-                Kind::Document => {}
-                Kind::Comment(text) => out.push_str(&format!("<!--{text}-->")),
-                Kind::Text(text) if is_raw => out.push_str(text),
-                Kind::Text(text) => out.push_str(&escape(text)),
-                Kind::Element { name, attributes, contents } => {
+                NodeKind::Document => {}
+                NodeKind::Comment(text) => out.push_str(&format!("<!--{text}-->")),
+                NodeKind::Text(text) if is_raw => out.push_str(text),
+                NodeKind::Text(text) => out.push_str(&escape(text)),
+                NodeKind::Element { name, attributes, contents } => {
                     let tag = name.local.to_string();
                     out.push_str(&format!("<{tag}"));
                     for (name, value) in attributes {
@@ -193,7 +193,7 @@ impl Writer<'_> {
                             || matches!(tag.as_str(), "noframes" | "plaintext");
                     left.push(Left::End(format!("</{tag}>")));
                     let held = &self.nodes[contents.unwrap_or(node)];
-                    left.extend(held.children.iter().rev().map(|one| Left::Node(*one, is_raw)));
+                    left.extend(held.children.iter().rev().map(|one| Left::HtmlNode(*one, is_raw)));
                 }
             }
         }

@@ -1,12 +1,11 @@
-//! Listening sockets from others: from systemd, or from a supervisor, which is also told when the
-//! program serves and tells it when another one takes over.
+//! Listening sockets passed by systemd or by a supervisor, and the control connection to the supervisor.
 //!
 //! A supervisor listens on a Unix socket in a folder of its own, which only its user can enter.
-//! `RUNNEL_SUPERVISOR=pid:path` leads there. A program opens a connection for each socket that it
-//! needs (`listen ADDRESS NUMBER`, or `socket MODE PATH`), and gets the socket with the answer (`SCM_RIGHTS`, unix(7));
-//! and one that it keeps (`program PID`), on which it says `ready` (and which files it `reads` and
-//! `writes`, where it is watched) and is told `leave`, or `cut` to end without draining. When
-//! that one ends, the supervisor is gone, and the program stops.
+//! `RUNNEL_SUPERVISOR=pid:path` names it. A program opens one connection per socket
+//! (`listen ADDRESS NUMBER` or `socket MODE PATH`) and receives the socket with the response
+//! (`SCM_RIGHTS`, unix(7)). A control connection (`program PID`) stays open: the program sends `ready`
+//! and, under `--watch`, `reads FILE` and `writes FILE`; the supervisor sends `leave` to drain, `cut` to stop
+//! without draining, and `fault TEXT`. When the control connection closes, the program stops.
 
 use crate::process::notify;
 use crate::process::signals;
@@ -23,11 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where the supervisor is.
+/// The environment variable with the process ID and the socket of the supervisor.
 pub(crate) const VARIABLE: &str = "RUNNEL_SUPERVISOR";
-/// The longest line that either side says.
+/// The longest line of the protocol, in bytes.
 pub(crate) const LINE: u64 = 64 * 1024;
-/// How long a supervisor may take for an answer.
+/// The timeout of a response from the supervisor.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The sockets that systemd gave.
@@ -38,7 +37,7 @@ static GIVEN_UNIX: Mutex<Vec<UnixListener>> = Mutex::new(Vec::new());
 static SUPERVISOR: Mutex<Option<UnixStream>> = Mutex::new(None);
 /// The program serves: files that it reads from now on are no part of its start.
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// Another program takes over.
+/// Another process takes over the ports.
 static LEAVING: AtomicBool = AtomicBool::new(false);
 
 /// Takes what systemd gave, before anything else opens files or threads.
@@ -97,7 +96,7 @@ pub(crate) fn admin_listener(address: SocketAddr) -> Result<Option<TcpListener>>
     Ok(own.and_then(|socket| socket.try_clone().ok()))
 }
 
-/// The supervisor's socket, when it is our parent that says so.
+/// The path of the supervisor's socket, if the supervisor is our parent.
 pub(crate) fn supervisor() -> Option<PathBuf> {
     let value = std::env::var(VARIABLE).ok()?;
     let (process, path) = value.split_once(':')?;
@@ -173,7 +172,7 @@ pub(crate) fn report() {
     }
 }
 
-/// Does what the supervisor says, until it is gone.
+/// Executes the commands of the supervisor until the connection closes.
 fn listen_to(mut reader: BufReader<UnixStream>) {
     loop {
         let mut line = String::new();
@@ -194,7 +193,7 @@ fn listen_to(mut reader: BufReader<UnixStream>) {
     signals::end_all(0);
 }
 
-/// Tells the supervisor something about a file.
+/// Reports a file to the supervisor.
 pub(crate) fn tell(what: &str, file: &Path) {
     let mut supervisor = SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner);
     // As JSON, so that it is one line whatever the file is called.
@@ -206,7 +205,7 @@ pub(crate) fn tell(what: &str, file: &Path) {
     }
 }
 
-/// The program serves.
+/// Reports that the program serves.
 pub(crate) fn ready() {
     STARTED.store(true, Ordering::Relaxed);
     match &mut *SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -229,7 +228,7 @@ pub(crate) fn is_leaving() -> bool {
     LEAVING.load(Ordering::Relaxed)
 }
 
-/// Whether a supervisor speaks with the world for us.
+/// Whether the process has a supervisor.
 pub(crate) fn is_supervised() -> bool {
     SUPERVISOR.lock().unwrap_or_else(PoisonError::into_inner).is_some()
 }

@@ -1,10 +1,10 @@
-//! Telling systemd how it goes: sd_notify(3), a datagram to the socket in `NOTIFY_SOCKET`.
+//! Readiness and watchdog messages to systemd: sd_notify(3), a datagram to the socket in `NOTIFY_SOCKET`.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// Says something such as `READY=1` to whoever started this process, if it listens.
+/// Sends a state such as `READY=1` to the service manager, if `NOTIFY_SOCKET` is set.
 pub(crate) fn notify(state: &str) {
     let Some(path) = std::env::var_os("NOTIFY_SOCKET").filter(|path| !path.is_empty()) else {
         return;
@@ -20,11 +20,11 @@ pub(crate) fn notify(state: &str) {
         socket.send_to_addr(state.as_bytes(), &address)
     });
     if let Err(error) = sent {
-        tracing::warn!(%error, "systemd could not be told {state}");
+        tracing::warn!(%error, "systemd did not accept {state}");
     }
 }
 
-/// How often systemd wants to hear `WATCHDOG=1`: half of the time after which it would give up.
+/// The interval of `WATCHDOG=1` messages: half of the watchdog timeout.
 pub(crate) fn watchdog() -> Option<Duration> {
     let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
     if number("WATCHDOG_PID").is_some_and(|process| process != u64::from(std::process::id())) {
@@ -33,7 +33,7 @@ pub(crate) fn watchdog() -> Option<Duration> {
     number("WATCHDOG_USEC").filter(|time| *time > 0).map(|time| Duration::from_micros(time / 2))
 }
 
-/// Says that this event loop goes on, as often as systemd wants to hear it.
+/// Sends watchdog messages while this event loop is alive.
 pub(crate) async fn keep_alive() {
     let Some(time) = watchdog() else { return std::future::pending().await };
     let mut ticks = tokio::time::interval(time);

@@ -1,9 +1,8 @@
 //! `runnel run --watch FILE`: a new version of the program after each change of it.
 //!
-//! The supervisor watches the file, and what the program reads while it starts, and exchanges the
-//! program as it does at an upgrade. While a changed program does not start, the old one serves; a
-//! browser that asks it for a page is shown what is wrong instead, every other client is answered
-//! as before.
+//! The supervisor polls the file and the files that the program reads while it starts, and exchanges
+//! the program as in an upgrade. While the new version does not start, the old one serves: browsers
+//! that load a page get the error instead, all other clients get the usual response.
 
 pub(crate) mod fault;
 mod page;
@@ -21,8 +20,8 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::mpsc;
 
-/// How often the file is looked at. Editors replace files, and folders may be on another machine:
-/// a look finds every change, and costs nothing that matters on a developer's machine.
+/// The polling interval. Editors replace files, and folders may be network mounts, where
+/// notifications are unreliable; polling finds every change at a negligible cost.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// The files that a program is made of.
@@ -47,14 +46,14 @@ impl Files {
         }
     }
 
-    /// A run of the program writes a file: it is none of those that make the program.
+    /// A run of the program writes a file, which is therefore data and not source.
     pub(crate) fn writes(&self, file: &Path) {
         self.read.borrow_mut().values_mut().for_each(|files| {
             files.remove(file);
         });
     }
 
-    /// Only these runs count still.
+    /// Forgets all other runs.
     pub(crate) fn keep(&self, processes: &[u32]) {
         self.read.borrow_mut().retain(|process, _| processes.contains(process));
     }
@@ -66,7 +65,7 @@ impl Files {
     }
 }
 
-/// Asks for another version whenever one of the files has changed.
+/// Requests an exchange when a file has changed.
 pub(crate) async fn watch(files: Rc<Files>, events: mpsc::Sender<SupervisorEvent>) {
     let mut known = BTreeMap::from([(files.program.clone(), state(&files.program).await)]);
     loop {

@@ -1,4 +1,4 @@
-//! Being told to stop: by signals, or from the prompt.
+//! Requests to stop: signals, the supervisor, the prompt.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,20 +6,19 @@ use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// Interrupts belong to the prompt: they end a statement, not the program.
+/// SIGINT belongs to the prompt: it ends a statement, not the program.
 static HELD: AtomicBool = AtomicBool::new(false);
-/// The prompt was left by hand: at its end the program does not go on serving.
+/// The prompt was closed at a terminal, so the program ends instead of serving on.
 static LEFT: AtomicBool = AtomicBool::new(false);
-/// The exit status with which all workers are to end, once they are to end.
+/// The exit status of all workers, once a stop is requested.
 static END: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(|| watch::Sender::new(None));
 
-/// The supervisor was told to stop twice.
+/// A second stop was requested: open connections are cut.
 static CUT: LazyLock<watch::Sender<bool>> = LazyLock::new(|| watch::Sender::new(false));
 /// Signals within this time are the same request to stop: a terminal and a wrapper both send one.
 pub(crate) const SAME: Duration = Duration::from_millis(500);
 
-/// Waits for SIGTERM, SIGINT, or the program's own wish to end; answers the exit status that goes
-/// with it.
+/// Waits for SIGTERM, SIGINT or [`end_all`], and returns the exit status.
 pub(crate) async fn told_to_stop() -> u8 {
     let (Ok(mut terminate), Ok(mut interrupt)) =
         (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
@@ -40,8 +39,8 @@ pub(crate) async fn told_to_stop() -> u8 {
     }
 }
 
-/// While the program stops: waits for another request to stop, which ends it at once. Below a
-/// supervisor that one decides, since systemd and terminals send signals to both.
+/// During a stop: waits for a second request, which cuts open connections. Under a supervisor only
+/// the supervisor decides, because systemd and terminals signal both processes.
 pub(crate) async fn told_again(is_supervised: bool) {
     let mut cut = CUT.subscribe();
     let signals = async {
@@ -67,8 +66,8 @@ pub(crate) fn cut() {
     CUT.send_replace(true);
 }
 
-/// Waits as long as a program serves after its end: not at all once its prompt was left, or else
-/// until whoever runs the program is told to stop.
+/// Pends for ever, so that a program serves after its last statement; returns at once when its prompt was
+/// closed.
 pub(crate) async fn served() {
     if !LEFT.load(Ordering::Relaxed) {
         std::future::pending().await
@@ -80,7 +79,7 @@ pub(crate) fn leave() {
     LEFT.store(true, Ordering::Relaxed);
 }
 
-/// Ends the program; never answers.
+/// Ends the program; never returns.
 pub(crate) async fn end(status: u8) {
     end_all(status);
     std::future::pending().await
@@ -101,21 +100,21 @@ pub(crate) fn is_ending() -> bool {
 }
 
 /// Interrupts are held while this lives.
-pub(crate) struct Held(());
+pub(crate) struct InterruptGuard(());
 
 /// Keeps interrupts from ending the program.
-pub(crate) fn hold_interrupts() -> Held {
+pub(crate) fn hold_interrupts() -> InterruptGuard {
     HELD.store(true, Ordering::Relaxed);
-    Held(())
+    InterruptGuard(())
 }
 
-impl Drop for Held {
+impl Drop for InterruptGuard {
     fn drop(&mut self) {
         HELD.store(false, Ordering::Relaxed);
     }
 }
 
-/// Waits for an interrupt.
+/// Waits for SIGINT.
 pub(crate) async fn interrupted() {
     match signal(SignalKind::interrupt()) {
         Ok(mut interrupt) => {

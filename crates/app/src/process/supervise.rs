@@ -3,7 +3,7 @@
 //! The supervisor holds the listening sockets, so that connections wait in the system's queue
 //! while no program serves, and are never refused. A program that dies is started again. On
 //! SIGHUP or SIGUSR2 the new version of binary and program starts beside the old one; once it
-//! says that it serves, the old one is told to leave, and has [`LEAVING`] for what is under way.
+//! is ready, the old one drains, for at most [`LEAVING`].
 //! A new version that fails leaves the old one as it is.
 
 mod child;
@@ -37,7 +37,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A program that has run so long did not die early: it is started again at once.
 const STEADY: Duration = Duration::from_secs(1);
-/// What happens, before it is looked at.
+/// The capacity of the event channel.
 const EVENTS: usize = 256;
 
 /// What to run, and how.
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) watch: Option<PathBuf>,
 }
 
-/// Runs a program until it ends well or we are told to stop; the exit status.
+/// Runs a program until it exits with 0 or a stop is requested, and returns the exit status.
 pub(crate) fn run(plan: Plan) -> u8 {
     let outcome = crate::event_loop::started(crate::event_loop::block_on(async {
         let (events, heard) = mpsc::channel(EVENTS);
@@ -169,7 +169,7 @@ impl Supervisor {
         let events = self.events.clone();
         tokio::task::spawn_local(async move {
             tokio::time::sleep(time).await;
-            // Nobody hears it at the end.
+            // The channel is closed at the end.
             let _ = events.send(event).await;
         });
     }
@@ -314,7 +314,7 @@ impl Supervisor {
     }
 }
 
-/// What whoever runs us says by signals.
+/// Turns signals into events.
 async fn hear_signals(events: mpsc::Sender<SupervisorEvent>) {
     let kinds = [
         SignalKind::hangup(),

@@ -2,9 +2,9 @@
 //!
 //! The first worker runs to the end of its top level (or to its prompt) before the others start,
 //! so that what it prepares (tables, files) is there. Each worker has its own event loop, isolate
-//! and stores; what native stores keep (`memory:`, files, databases) is common to them all. One
-//! that fails or panics ends the process: a program with half of its workers is not what
-//! somebody asked for, and whoever runs it can start it anew.
+//! and stores; what native stores keep (`memory:`, files, databases) is common to them all. A worker
+//! that fails or panics ends the process, because half of the workers would hide the failure; a
+//! supervisor restarts it.
 
 mod door;
 pub(crate) mod jobs;
@@ -27,7 +27,7 @@ pub(crate) const MOST: usize = 256;
 const STACK: usize = 8 * 1024 * 1024;
 
 /// Which worker of how many.
-pub(crate) struct Place {
+pub(crate) struct WorkerIndex {
     number: usize,
     count: usize,
     /// How many servers with port 0 there were.
@@ -38,16 +38,16 @@ pub(crate) struct Place {
 
 /// A place where a server listens, until it is dropped. The socket itself may be another's, who
 /// would hand it out twice.
-pub(crate) struct Held(#[expect(dead_code, reason = "its end says so")] Rc<()>);
+pub(crate) struct ListenAddressGuard(#[expect(dead_code, reason = "its end says so")] Rc<()>);
 
-impl Place {
+impl WorkerIndex {
     /// The only worker, or the first.
-    pub(crate) fn first(count: usize) -> Place {
-        Place::other(0, count)
+    pub(crate) fn first(count: usize) -> WorkerIndex {
+        WorkerIndex::other(0, count)
     }
 
-    fn other(number: usize, count: usize) -> Place {
-        Place { number, count, anywhere: Cell::new(0), held: RefCell::default() }
+    fn other(number: usize, count: usize) -> WorkerIndex {
+        WorkerIndex { number, count, anywhere: Cell::new(0), held: RefCell::default() }
     }
 
     /// Its number, from 0.
@@ -65,7 +65,7 @@ impl Place {
         &self,
         store: Rc<dyn Store>,
         options: ServerOptions,
-    ) -> Result<(HttpServer, Held)> {
+    ) -> Result<(HttpServer, ListenAddressGuard)> {
         let address = options.address;
         let is_anywhere = address.port() == 0 && options.socket.is_none();
         let again = if is_anywhere { self.anywhere.replace(self.anywhere.get() + 1) } else { 0 };
@@ -112,7 +112,7 @@ impl Place {
     }
 
     /// Takes a place for a server, once.
-    fn hold(&self, name: &door::Name) -> Result<Held> {
+    fn hold(&self, name: &door::Name) -> Result<ListenAddressGuard> {
         let mut held = self.held.borrow_mut();
         held.retain(|(_, token)| token.strong_count() > 0);
         if held.iter().any(|(known, _)| known == name) {
@@ -120,7 +120,7 @@ impl Place {
         }
         let token = Rc::new(());
         held.push((name.clone(), Rc::downgrade(&token)));
-        Ok(Held(token))
+        Ok(ListenAddressGuard(token))
     }
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn count(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Runs one of the other workers.
-type Run = Box<dyn Fn(Place) -> u8 + Send + Sync>;
+type Run = Box<dyn Fn(WorkerIndex) -> u8 + Send + Sync>;
 
 /// The other workers, before and after they start.
 static OTHERS: Mutex<Others> = Mutex::new(Others::None);
@@ -148,7 +148,7 @@ enum Others {
 }
 
 /// Says how the other workers are run, once the first has come so far.
-pub(crate) fn plan(count: usize, run: impl Fn(Place) -> u8 + Send + Sync + 'static) {
+pub(crate) fn plan(count: usize, run: impl Fn(WorkerIndex) -> u8 + Send + Sync + 'static) {
     if count > 1 {
         *OTHERS.lock().unwrap_or_else(PoisonError::into_inner) =
             Others::Waiting(count, Box::new(run));
@@ -173,7 +173,7 @@ pub(crate) fn start() {
             .stack_size(STACK)
             .spawn(move || {
                 let fall = Fall { number, why: "panicked" };
-                let status = run(Place::other(number, count));
+                let status = run(WorkerIndex::other(number, count));
                 std::mem::forget(fall);
                 jobs::release(number);
                 if status != 0 && !signals::is_ending() {

@@ -7,7 +7,7 @@ use runnel_runtime::{Failure, Isolate};
 /// What a line leads to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
-    /// Nothing to show: an assignment, a definition, nil, or a statement that goes on.
+    /// Nothing to show: an assignment, a definition, nil, or an incomplete statement.
     Quiet,
     /// A value to show.
     Value(String),

@@ -16,13 +16,13 @@ use tokio::process::{Child, Command};
 /// How long a command may take where its caller sets no deadline.
 const TIME: Duration = Duration::from_secs(60);
 
-/// Bytes that a command may write. One that writes more is ended.
+/// Bytes that a command may write; a command that exceeds them is killed.
 const OUTPUT: usize = 64 << 20;
 
 /// Bytes that a command may be given.
 const INPUT: usize = 64 << 20;
 
-/// Bytes of what a command says about its failure that are told.
+/// Bytes of standard error that an error message quotes.
 const COMPLAINT: usize = 4 << 10;
 
 /// The argument after which a command takes no more options.
@@ -42,9 +42,9 @@ const MARKED_DASH: &str = "%2D";
 /// - **get** runs the command and answers what it writes. **post** gives it the content to read and
 ///   answers what it writes; **put** does the same without answering it.
 /// - A command that ends with another status than 0 is an error with what it wrote to its standard
-///   error; one that is not there is [`Kind::NotFound`].
+///   error; a missing command is [`Kind::NotFound`].
 /// - It runs where the program runs, in the environment of `env:`, at most until the caller's
-///   deadline or for a minute, and is ended when nobody waits for it any more.
+///   deadline or for a minute, and is killed when its request is cancelled.
 pub(crate) struct CommandStore {
     environment: Rc<Environment>,
 }

@@ -1,6 +1,6 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
-use crate::process::workers::Held;
+use crate::process::workers::ListenAddressGuard;
 use crate::world::option_value::{Wanted, flag, set, texts};
 use runnel_observe::{
     AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
@@ -161,14 +161,14 @@ fn headers(text: &str) -> Vec<(String, String)> {
 pub(crate) struct WatchedServer {
     server: runnel_http::HttpServer,
     /// Its place, until it has stopped.
-    held: RefCell<Option<Held>>,
+    held: RefCell<Option<ListenAddressGuard>>,
     observing: Option<Observing>,
 }
 
 impl WatchedServer {
     pub(crate) fn new(
         server: runnel_http::HttpServer,
-        held: Held,
+        held: ListenAddressGuard,
         observing: Option<Observing>,
     ) -> Self {
         WatchedServer { server, held: RefCell::new(Some(held)), observing }

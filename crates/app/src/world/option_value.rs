@@ -6,7 +6,7 @@ use runnel_store::Value;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// What an option should have been, for the sentence that says so.
+/// The expected kind of an option, for the error message.
 pub(crate) type Wanted = std::borrow::Cow<'static, str>;
 
 /// Puts a value in its place.

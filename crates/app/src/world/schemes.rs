@@ -41,7 +41,7 @@ impl Schemes {
         Schemes { made, sqlite, postgres, search, environment }
     }
 
-    /// The store of a scheme; `None` for one that is not built in.
+    /// The store of a built-in scheme; `None` for any other name.
     pub(crate) fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
         // These are one store under two names, so that they share connections.
         let name = match name {
@@ -79,7 +79,7 @@ impl Schemes {
         })
     }
 
-    /// What the stores of other machines are told: a program may change its environment.
+    /// Options of Redis and NATS: credentials come from the environment of the program.
     fn bus(&self) -> runnel_bus::BusOptions {
         let variable = self.variable();
         runnel_bus::BusOptions { variable, ..runnel_bus::BusOptions::default() }

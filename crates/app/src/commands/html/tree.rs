@@ -11,7 +11,7 @@ use std::cell::RefCell;
 pub(super) type Handle = usize;
 
 /// What a node is.
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// The root, or the contents of a template.
     Document,
     Element {
@@ -25,8 +25,8 @@ pub(super) enum Kind {
     Comment(String),
 }
 
-pub(super) struct Node {
-    pub(super) kind: Kind,
+pub(super) struct HtmlNode {
+    pub(super) kind: NodeKind,
     pub(super) children: Vec<Handle>,
     parent: Option<Handle>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Node {
 /// A tree; its root is node 0.
 #[derive(Default)]
 pub(super) struct Tree {
-    nodes: RefCell<Vec<Node>>,
+    nodes: RefCell<Vec<HtmlNode>>,
 }
 
 /// The name of an element, apart from the tree that is being built.
@@ -52,9 +52,9 @@ impl ElemName for Name {
 }
 
 /// Reads a whole document, or a part of one as it would stand in a body.
-pub(super) fn read(source: &str) -> (Vec<Node>, bool) {
+pub(super) fn read(source: &str) -> (Vec<HtmlNode>, bool) {
     let tree = Tree::default();
-    tree.add(Kind::Document);
+    tree.add(NodeKind::Document);
     let folded = source.to_ascii_lowercase();
     let whole = ["<!doctype", "<html", "<head", "<body"].iter().any(|tag| folded.contains(tag));
     let options = ParseOpts {
@@ -82,9 +82,9 @@ fn pairs(attributes: Vec<Attribute>) -> Vec<(String, String)> {
 }
 
 impl Tree {
-    fn add(&self, kind: Kind) -> Handle {
+    fn add(&self, kind: NodeKind) -> Handle {
         let mut nodes = self.nodes.borrow_mut();
-        nodes.push(Node { kind, children: Vec::new(), parent: None });
+        nodes.push(HtmlNode { kind, children: Vec::new(), parent: None });
         nodes.len() - 1
     }
 
@@ -105,13 +105,13 @@ impl Tree {
                 let mut nodes = self.nodes.borrow_mut();
                 let before = at.checked_sub(1).and_then(|at| nodes[parent].children.get(at));
                 if let Some(before) = before.copied()
-                    && let Kind::Text(existing) = &mut nodes[before].kind
+                    && let NodeKind::Text(existing) = &mut nodes[before].kind
                 {
                     existing.push_str(&text);
                     return;
                 }
                 drop(nodes);
-                self.add(Kind::Text(text.to_string()))
+                self.add(NodeKind::Text(text.to_string()))
             }
         };
         let mut nodes = self.nodes.borrow_mut();
@@ -123,10 +123,10 @@ impl Tree {
 
 impl TreeSink for Tree {
     type Handle = Handle;
-    type Output = Vec<Node>;
+    type Output = Vec<HtmlNode>;
     type ElemName<'a> = Name;
 
-    fn finish(self) -> Vec<Node> {
+    fn finish(self) -> Vec<HtmlNode> {
         self.nodes.into_inner()
     }
 
@@ -138,22 +138,22 @@ impl TreeSink for Tree {
 
     fn elem_name(&self, target: &Handle) -> Name {
         match &self.nodes.borrow()[*target].kind {
-            Kind::Element { name, .. } => Name(name.ns.clone(), name.local.clone()),
+            NodeKind::Element { name, .. } => Name(name.ns.clone(), name.local.clone()),
             _ => Name(ns!(), local_name!("")),
         }
     }
 
     fn create_element(&self, name: QualName, attrs: Vec<Attribute>, flags: ElementFlags) -> Handle {
-        let contents = flags.template.then(|| self.add(Kind::Document));
-        self.add(Kind::Element { name, attributes: pairs(attrs), contents })
+        let contents = flags.template.then(|| self.add(NodeKind::Document));
+        self.add(NodeKind::Element { name, attributes: pairs(attrs), contents })
     }
 
     fn create_comment(&self, text: StrTendril) -> Handle {
-        self.add(Kind::Comment(text.to_string()))
+        self.add(NodeKind::Comment(text.to_string()))
     }
 
     fn create_pi(&self, target: StrTendril, data: StrTendril) -> Handle {
-        self.add(Kind::Comment(format!("?{target} {data}")))
+        self.add(NodeKind::Comment(format!("?{target} {data}")))
     }
 
     fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
@@ -177,7 +177,7 @@ impl TreeSink for Tree {
 
     fn get_template_contents(&self, target: &Handle) -> Handle {
         match &self.nodes.borrow()[*target].kind {
-            Kind::Element { contents: Some(contents), .. } => *contents,
+            NodeKind::Element { contents: Some(contents), .. } => *contents,
             _ => *target,
         }
     }
@@ -196,7 +196,7 @@ impl TreeSink for Tree {
 
     fn add_attrs_if_missing(&self, target: &Handle, attrs: Vec<Attribute>) {
         let mut nodes = self.nodes.borrow_mut();
-        if let Kind::Element { attributes, .. } = &mut nodes[*target].kind {
+        if let NodeKind::Element { attributes, .. } = &mut nodes[*target].kind {
             for (name, value) in pairs(attrs) {
                 if !attributes.iter().any(|(known, _)| *known == name) {
                     attributes.push((name, value));

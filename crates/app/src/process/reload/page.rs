@@ -22,7 +22,7 @@ impl Watched {
     }
 }
 
-/// The page, if there is a fault, and whoever asks is a browser that loads a page.
+/// The page, if there is a fault and the request comes from a browser that loads a page.
 fn fault(context: &Context) -> Option<Content> {
     let exchange = context.exchange.as_ref()?;
     let text = super::fault::fault()?;

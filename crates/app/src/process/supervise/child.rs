@@ -12,7 +12,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, Command};
 use tokio::sync::mpsc;
 
-/// So much of what a program said last is kept, in bytes, to be shown.
+/// Bytes of the last standard error output, kept to be shown.
 const KEPT: usize = 16 * 1024;
 
 /// A program that was started.
@@ -52,7 +52,7 @@ impl Child {
                 None => String::new(),
             };
             let status = child.wait().await.ok();
-            // Nobody hears it at the end.
+            // The channel is closed at the end.
             let _ = events.send(SupervisorEvent::Ended(process, status, said)).await;
         });
         Ok(Child { process, since: Instant::now(), says: None })
