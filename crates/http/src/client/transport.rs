@@ -199,7 +199,7 @@ impl TransportError {
         }
     }
 
-    fn of(failure: &RoundTripFailure, host: &str) -> Self {
+    pub(crate) fn of(failure: &RoundTripFailure, host: &str) -> Self {
         let detail = failure.to_string();
         let (fault, message) = match failure.root() {
             FailureCause::Tls(reason) => {

@@ -97,7 +97,7 @@ impl ServerTls {
         self.reload_if_changed();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
         Box::pin(async move {
-            Ok(NetworkStream::Secure(Box::new(acceptor.accept(stream).await?.into())))
+            Ok(NetworkStream::Right(Box::new(acceptor.accept(stream).await?.into())))
         })
     }
 
