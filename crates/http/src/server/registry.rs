@@ -105,10 +105,9 @@ impl ServerState {
     /// Whether a client has reached its limit. Connections of a trusted proxy count for its
     /// clients.
     pub(crate) fn is_over_quota(&self, peer: SocketAddr) -> bool {
-        let Limits { client_connections, proxies, .. } = &*self.limits;
-        let Some(most) = *client_connections else { return false };
+        let Some(most) = self.limits.client_connections else { return false };
         let held = self.clients.borrow().held_by(Client::of(peer));
-        if held < most || forwarded::is_trusted(proxies, peer) {
+        if held < most || forwarded::is_trusted(&self.limits.access.trusted_proxies, peer) {
             return false;
         }
         self.refused(peer, most);
