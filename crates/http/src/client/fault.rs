@@ -19,7 +19,7 @@ pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
         FailureCause::Io(io::ErrorKind::NotFound) => {
-            let message = format!("there is no socket on which {host} is to be reached");
+            let message = format!("there is no socket for {host}");
             (Kind::Unavailable, message, true)
         }
         FailureCause::Io(io::ErrorKind::PermissionDenied) => {

@@ -117,7 +117,7 @@ impl ServerTls {
         tokio::task::spawn_local(async move {
             match read.await {
                 Ok(Some((written, Ok(settings)))) => {
-                    tracing::info!("the certificate was read again");
+                    tracing::info!("the certificate was reloaded");
                     kept.settings.replace(settings);
                     kept.written.set(written);
                 }

@@ -115,7 +115,7 @@ impl ServerConnection {
             return;
         };
         match agreed {
-            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
             Ok(wire) => {
                 let is_http2 = chose_http2(&wire);
                 let socket = Socket::new(wire, self.state.clone());

@@ -117,7 +117,7 @@ impl ServerState {
     fn refused(&self, client: SocketAddr, most: usize) {
         if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();
-            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
+            tracing::warn!(%client, left_out, "a client has reached its limit of {most} connections");
         }
     }
 

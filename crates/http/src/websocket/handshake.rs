@@ -63,7 +63,7 @@ impl RequestCycle {
     /// 426: only a WebSocket of this version is available.
     fn upgrade_required(self) -> Response<ResponseBody> {
         let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
-        let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
+        let problem = problem.because("this is a WebSocket: send an upgrade request, version 13");
         let mut response = self.problem(problem);
         let headers = response.headers_mut();
         headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
