@@ -57,7 +57,7 @@ impl Judged {
 fn judge(name: &str) -> Option<PathBuf> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/judges").join(name);
     if !file.exists() {
-        note(&format!("left out: there is no judge {}", file.display()));
+        runnel_scratch::list_as_left_out(&format!("the judge {name} is not beside the project"));
         return None;
     }
     Some(file)
