@@ -2,7 +2,7 @@
 //! Todo-Backend's specification and TechEmpower's rules, where these lie beside the project.
 
 use crate::support::http::send;
-use crate::support::{Folder, Process, free_port, note, run, runnel, skip};
+use crate::support::{Folder, Process, free_port, run, runnel, skip};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
