@@ -200,8 +200,8 @@ const NARROW: &str = "
 scheme Slow { /wait { get { runLoop runFor: 2. 'done' } } }
 slow ← #HTTPServer{ port: 0 } → #Slow{}.
 slow start.
-scheme:narrow ← #HTTPStore{ base: \"http://127.0.0.1:{slow port}\", connections: 1,
-   wait: 500 milliseconds }.
+scheme:narrow ← #HTTPStore{ base: \"http://127.0.0.1:{slow port}\", maxConnections: 1,
+   poolTimeout: 500 milliseconds }.
 scheme Front { /x { get { narrow:wait } } }
 server ← #HTTPServer{ port: 0, admin: 0 } → #Front{}.
 ";
