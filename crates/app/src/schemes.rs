@@ -36,7 +36,7 @@ pub(crate) struct Schemes {
     environment: Rc<Environment>,
 }
 
-type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
+type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::SqliteDatabase>>>>;
 
 impl Schemes {
     /// The schemes of a program with this environment.
@@ -84,9 +84,9 @@ impl Schemes {
     }
 
     /// What the stores of other machines are told: a program may change its environment.
-    fn bus(&self) -> runnel_bus::Options {
+    fn bus(&self) -> runnel_bus::BusOptions {
         let variable = self.variable();
-        runnel_bus::Options { variable, ..runnel_bus::Options::default() }
+        runnel_bus::BusOptions { variable, ..runnel_bus::BusOptions::default() }
     }
 
     fn variable(&self) -> runnel_s3::Variable {
@@ -150,13 +150,13 @@ fn open_sqlite(
     databases: &Databases,
     path: &str,
     options: &Value,
-) -> Result<Rc<runnel_sql::Database>, Error> {
+) -> Result<Rc<runnel_sql::SqliteDatabase>, Error> {
     if options.is_nil()
         && let Some(database) = databases.borrow().get(path)
     {
         return Ok(database.clone());
     }
-    let database = runnel_sql::Database::open(path, database_options::sqlite(options)?)?;
+    let database = runnel_sql::SqliteDatabase::open(path, database_options::sqlite(options)?)?;
     databases.borrow_mut().insert(path.to_string(), database.clone());
     Ok(database)
 }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use runnel_search::{
-    Answer as Found, Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchPage,
+    Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchAnswer, SearchPage,
     SearchStore,
 };
 use runnel_store::{Answer, Body, Context, Error, Kind, Reference, Store, Value};
@@ -62,7 +62,7 @@ impl IndexOf {
 }
 
 impl PageSource for IndexOf {
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         if let Some(store) = self.index() {
             store.search_into(query, request, answer);
         }
@@ -72,7 +72,12 @@ impl PageSource for IndexOf {
         self.index()?.document(index, id)
     }
 
-    fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
+    fn highlight(
+        &self,
+        index: usize,
+        answer: &SearchAnswer,
+        look: &mut dyn FnMut(&Highlighter<'_>),
+    ) {
         if let Some(store) = self.index() {
             store.highlight(index, answer, look);
         }

@@ -2,3 +2,4 @@
 
 pub(crate) mod known;
 pub(crate) mod run;
+pub(crate) mod startup;

@@ -1,7 +1,7 @@
 //! A line of the access log for one request. Headers that carry secrets are never looked at, and
 //! secret parameters are hidden.
 
-use crate::log::clock::{self, Moment};
+use crate::log::clock::{calendar, wall_time, write_common};
 use crate::log::redaction;
 use crate::settings::LogFormat;
 use runnel_http::{ObservedRequest, RefusedHead};
@@ -25,12 +25,12 @@ pub(crate) fn write(format: LogFormat, request: &ObservedRequest, line: &mut Vec
 /// Adds the line of a head that was refused, with its end. What the client sent is not repeated.
 pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut Vec<u8>) {
     let RefusedHead { peer, status, reason, sent } = refused;
-    let (peer, now) = (peer.ip(), Moment::of(SystemTime::now()));
+    let (peer, now) = (peer.ip(), calendar(SystemTime::now()));
     // Writing into memory never fails.
     match format {
         LogFormat::Json => {
             line.extend_from_slice(b"{\"time\":\"");
-            now.write_rfc3339(line);
+            now.write_millis(line);
             line.push(b'"');
             for name in ["method", "target", "protocol"] {
                 text(line, name, "-");
@@ -41,7 +41,7 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
         }
         LogFormat::Combined => {
             let _ = write!(line, "{peer} - - [");
-            now.write_common(line);
+            write_common(&now, line);
             let _ = write!(line, "] \"- - -\" {status} {sent} \"-\" \"-\" \"");
             quoted(line, reason);
             line.push(b'"');
@@ -53,7 +53,7 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
 fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
     let elapsed = request.started().elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    Moment::of(clock::at(request.started())).write_rfc3339(line);
+    calendar(wall_time(request.started())).write_millis(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
@@ -103,7 +103,7 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 /// that at the end. Nobody's user name is known here.
 fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
     let _ = write!(line, "{} - - [", request.peer().ip());
-    Moment::of(clock::at(request.started())).write_common(line);
+    write_common(&calendar(wall_time(request.started())), line);
     line.extend_from_slice(b"] \"");
     quoted(line, request.method().as_str());
     line.push(b' ');

@@ -2,7 +2,7 @@
 //!
 //! Names of attributes are those of its semantic conventions for HTTP.
 
-use crate::log::clock::{at, since_epoch};
+use crate::log::clock::{since_epoch, wall_time};
 use crate::log::redaction;
 use runnel_http::{CLIENT_GONE, ObservedRequest, OutboundCall};
 use runnel_store::{Value, json};
@@ -113,7 +113,7 @@ pub(crate) fn of_call(call: &OutboundCall) -> Option<TraceSpan> {
 }
 
 fn times(started: Instant, took: Duration) -> (u128, u128) {
-    let start = since_epoch(at(started)).as_nanos();
+    let start = since_epoch(wall_time(started)).as_nanos();
     (start, start + took.as_nanos())
 }
 

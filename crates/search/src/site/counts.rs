@@ -6,7 +6,7 @@ use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
 use crate::format::number::write_microseconds;
-use crate::{Answer, Request, leading_integer};
+use crate::{Request, SearchAnswer, leading_integer};
 use runnel_store::json;
 
 /// Documents that are left out before the first at most.
@@ -43,17 +43,17 @@ impl Asked {
         Asked { ids: 0, ..self }
     }
 
-    pub(crate) fn search(&self, source: &dyn PageSource) -> Answer {
+    pub(crate) fn search(&self, source: &dyn PageSource) -> SearchAnswer {
         let request =
             Request::new().ids(self.ids).offset(self.offset).unique(self.unique).separate(true);
-        let mut answer = Answer::new();
+        let mut answer = SearchAnswer::new();
         source.search_into(&self.query, &request, &mut answer);
         answer
     }
 }
 
 /// The answer without documents as JSON.
-pub(crate) fn counted(asked: &Asked, answer: &Answer) -> Vec<u8> {
+pub(crate) fn counted(asked: &Asked, answer: &SearchAnswer) -> Vec<u8> {
     let mut out = Vec::new();
     if asked.listed {
         answer.write_json(&mut out);
@@ -72,7 +72,7 @@ pub(crate) fn counted(asked: &Asked, answer: &Answer) -> Vec<u8> {
 pub(crate) fn all_hits(
     source: &dyn PageSource,
     options: &PageOptions,
-    answer: &Answer,
+    answer: &SearchAnswer,
 ) -> Vec<Hit> {
     let of = |allocation: crate::Allocation<'_>| {
         hits(source, options, answer, allocation.index(), allocation.ids())
@@ -81,7 +81,7 @@ pub(crate) fn all_hits(
 }
 
 /// The answer as JSON, in which each interpretation has a further element: its documents as markup.
-pub(crate) fn with_results(answer: &Answer, results: &[String]) -> Vec<u8> {
+pub(crate) fn with_results(answer: &SearchAnswer, results: &[String]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut results = results.iter();
     answer.write_json_with(&mut out, |allocation, out| {

@@ -10,7 +10,7 @@ use super::result::{Hit, id_text};
 use super::source::PageSource;
 use super::statistics_store::{SearchStatistics, is_statistics};
 use super::{Journal, front, headers, moment};
-use crate::{Answer, MAX_QUERY_CHARS, leading_integer};
+use crate::{MAX_QUERY_CHARS, SearchAnswer, leading_integer};
 use runnel_store::{
     Answer as StoreAnswer, Content, Context, Reference, Result, Store, Value, Verb, Verbs,
 };
@@ -131,7 +131,7 @@ impl Inner {
         });
     }
 
-    fn tell(&self, kind: Kind, query: &str, answer: &Answer) {
+    fn tell(&self, kind: Kind, query: &str, answer: &SearchAnswer) {
         self.journal.tell(Event {
             total: answer.total(),
             offset: answer.offset(),

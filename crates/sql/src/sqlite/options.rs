@@ -8,7 +8,7 @@ pub const POOL_CONNECTIONS: usize = 4;
 /// How a database is opened. All openings of one file in a process share its writer, so they have
 /// to agree on these.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct SqliteOptions {
     /// What an answered write survives.
     pub synchronous: Synchronous,
     /// How long to wait for the locks of other processes before a verb fails as temporarily
@@ -25,9 +25,9 @@ pub struct Options {
     pub wait: Duration,
 }
 
-impl Default for Options {
+impl Default for SqliteOptions {
     fn default() -> Self {
-        Options {
+        SqliteOptions {
             synchronous: Synchronous::Full,
             busy_timeout: Duration::from_secs(5),
             read_only: false,

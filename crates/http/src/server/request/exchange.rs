@@ -10,6 +10,7 @@ use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
     Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
 };
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
@@ -175,7 +176,7 @@ impl Exchange for HttpExchange {
     }
 
     fn query(&self, name: &str) -> Option<String> {
-        form::find(self.uri.query()?.as_bytes(), name)
+        runnel_text::form::field(self.uri.query()?.as_bytes(), name).map(Cow::into_owned)
     }
 
     fn header(&self, name: &str) -> Option<String> {

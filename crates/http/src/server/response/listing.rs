@@ -2,46 +2,31 @@
 
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
+use runnel_text::escape::html;
 use std::fmt::Write;
 
 /// An HTML page with a link to each child of the collection at a path.
 pub(crate) fn page(path: &str, entries: &[Entry]) -> String {
     let base = path.trim_end_matches('/');
-    let title = escape_html(if base.is_empty() { "/" } else { base });
+    let title = html(if base.is_empty() { "/" } else { base });
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
          </head>\n<body>\n<main>\n<h1>{title}</h1>\n<ul>\n"
     );
     if let Some((parent, _)) = base.rsplit_once('/') {
-        let parent = escape_html(&escape_path(parent));
+        let parent = html(&escape_path(parent));
         let _ = writeln!(page, "<li><a href=\"{parent}/\">Parent</a></li>");
     }
-    let base = escape_html(&escape_path(base));
+    let base = html(&escape_path(base));
     for entry in entries {
-        let name = escape_html(&runnel_store::decode_segment(&entry.name));
-        let link = escape_html(&escape_name(&entry.name));
+        let name = html(&runnel_store::decode_segment(&entry.name));
+        let link = html(&escape_name(&entry.name));
         let slash = if entry.collection { "/" } else { "" };
         let _ = writeln!(page, "<li><a href=\"{base}/{link}{slash}\">{name}{slash}</a></li>");
     }
     page.push_str("</ul>\n</main>\n</body>\n</html>\n");
     page
-}
-
-/// Text as it stands in HTML, in an element or in a quoted attribute.
-pub(crate) fn escape_html(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

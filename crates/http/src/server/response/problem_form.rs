@@ -1,9 +1,9 @@
 //! The body of an error response: RFC 9457 problem details, a page, or plain text, by `Accept`.
 
 use crate::protocol::negotiation::Quality;
-use crate::server::response::listing::escape_html;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
+use runnel_text::escape::html;
 use std::fmt::Write;
 
 /// The form of an error response.
@@ -152,7 +152,7 @@ impl ProblemText<'_> {
     }
 
     fn page(&self) -> String {
-        let title = escape_html(self.title);
+        let title = html(self.title);
         let mut page = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -162,18 +162,18 @@ impl ProblemText<'_> {
             code = self.code,
         );
         if let Some(detail) = self.detail {
-            let _ = writeln!(page, "<p>{}</p>", escape_html(detail));
+            let _ = writeln!(page, "<p>{}</p>", html(detail));
         }
         if !self.fields.is_empty() {
             page.push_str("<ul>\n");
             for field in self.shown() {
-                let (pointer, message) = (escape_html(&field.pointer), escape_html(&field.message));
+                let (pointer, message) = (html(&field.pointer), html(&field.message));
                 let _ = writeln!(page, "<li><code>{pointer}</code> {message}</li>");
             }
             page.push_str("</ul>\n");
         }
         if let Some(instance) = self.instance {
-            let _ = writeln!(page, "<p class=\"id\">Request {}</p>", escape_html(instance));
+            let _ = writeln!(page, "<p class=\"id\">Request {}</p>", html(instance));
         }
         page.push_str("</main>\n</body>\n</html>\n");
         page

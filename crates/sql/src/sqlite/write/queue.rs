@@ -10,14 +10,14 @@ use std::time::Instant;
 use tokio::sync::Semaphore;
 
 /// The queue; handles are shared by [`Arc`].
-pub(crate) struct Queue<T> {
-    state: Mutex<State<T>>,
+pub(crate) struct ThreadQueue<T> {
+    state: Mutex<QueueState<T>>,
     filled: Condvar,
     /// One permit for each free place.
     room: Semaphore,
 }
 
-struct State<T> {
+struct QueueState<T> {
     waiting: VecDeque<T>,
     closed: bool,
 }
@@ -34,16 +34,16 @@ pub(crate) enum Next<T> {
 
 /// Why something was not queued.
 pub(crate) enum Refused<T> {
-    /// There is no room now; [`Queue::wait`] waits for it.
+    /// There is no room now; [`ThreadQueue::wait`] waits for it.
     Full(T),
     /// The queue has been closed.
     Closed,
 }
 
-impl<T> Queue<T> {
+impl<T> ThreadQueue<T> {
     pub(crate) fn new(places: usize) -> Arc<Self> {
-        Arc::new(Queue {
-            state: Mutex::new(State { waiting: VecDeque::new(), closed: false }),
+        Arc::new(ThreadQueue {
+            state: Mutex::new(QueueState { waiting: VecDeque::new(), closed: false }),
             filled: Condvar::new(),
             room: Semaphore::new(places),
         })
@@ -128,7 +128,7 @@ impl<T> Queue<T> {
         self.filled.notify_all();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, QueueState<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn it_is_bounded_and_in_order() {
-        let queue = Queue::new(2);
+        let queue = ThreadQueue::new(2);
         assert!(queue.push(1).is_ok() && queue.push(2).is_ok());
         assert!(matches!(queue.push(3), Err(Refused::Full(3))));
         let waiting = queue.wait(3);
@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn closing_lets_out_and_not_in() {
-        let queue = Queue::new(1);
+        let queue = ThreadQueue::new(1);
         assert!(queue.push(1).is_ok());
         let waiting = queue.wait(2);
         tokio::pin!(waiting);
@@ -169,6 +169,6 @@ mod tests {
         assert!(matches!(queue.push(3), Err(Refused::Closed)));
         assert_eq!((queue.next(), queue.next()), (Some(1), None));
         assert_eq!(queue.next_until(Instant::now()), Next::Closed);
-        assert_eq!(Queue::<i32>::new(1).next_until(Instant::now()), Next::Late);
+        assert_eq!(ThreadQueue::<i32>::new(1).next_until(Instant::now()), Next::Late);
     }
 }

@@ -2,58 +2,56 @@
 //! the transaction has done, also to the tables themselves. Rows are read at once, because nobody
 //! could read them after the transaction.
 
-use crate::parameters;
-use crate::sqlite::fault::{Cause, Fault};
+use crate::rows::parameters;
+use crate::sqlite::fault::{SqlFault, SqlFaultCause};
 use crate::sqlite::read::encode;
-use crate::sqlite::read::keys::{entries, keys_sql};
-use crate::sqlite::read::select::{Select, column, list, translate};
+use crate::sqlite::read::keys::keys_sql;
+use crate::sqlite::read::select::{SqliteSelect, column, list, translate};
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use crate::sqlite::schema::define::seen_by;
-use crate::sqlite::table::{LIST_LIMIT, Table};
-use crate::sqlite::write::change::{Target, key_cell};
-use crate::sqlite::write::change_feed;
-use crate::sqlite::write::transaction::Held;
+use crate::sqlite::table::{SqliteRows, keys};
+use crate::sqlite::write::change::{WriteTarget, key_cell};
+use crate::sqlite::write::transaction::SqliteTransaction;
+use crate::sqlite::write::watch;
 use futures_util::StreamExt;
-use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Kind, Query, Reference, Shape, Value,
-};
+use runnel_store::{Answer, Changes, Content, Context, Kind, Query, Reference, Shape, Value};
 use rusqlite::Connection;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-impl Target {
+impl WriteTarget {
     /// The table as the transaction sees it.
     fn read(
         connection: &Connection,
         name: &str,
         shape: Option<&Shape>,
-    ) -> Result<Option<Arc<Target>>, Fault> {
+    ) -> Result<Option<Arc<WriteTarget>>, SqlFault> {
         let Some(info) = TableInfo::read(connection, name)? else { return Ok(None) };
         let info = match shape {
             Some(shape) => seen_by(&info, shape)?,
             None => info,
         };
-        Ok(Some(Arc::new(Target::new(info))))
+        Ok(Some(Arc::new(WriteTarget::new(info))))
     }
 }
 
-impl Table {
+impl SqliteRows {
     /// Runs work in a transaction, with the table as it is there.
     pub(crate) fn within<T: Send + 'static>(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         deadline: Option<Instant>,
-        mut work: impl FnMut(&Connection, &Arc<Target>) -> Result<T, Fault> + Send + 'static,
+        mut work: impl FnMut(&Connection, &Arc<WriteTarget>) -> Result<T, SqlFault> + Send + 'static,
     ) -> Answer<T> {
         let (name, shape, known) = (self.0.name.clone(), self.0.shape.clone(), self.0.known());
-        let missing = self.0.missing().with("in a transaction", Cause::Stale);
+        let missing = self.0.missing().with("in a transaction", SqlFaultCause::Stale);
         held.run(deadline, move |connection| {
             let mut version = connection.prepare_cached("PRAGMA schema_version")?;
             let schema: i64 = version.query_row([], |row| row.get(0))?;
             let target = match &known {
                 Some((version, target)) if *version == schema => target.clone(),
-                _ => match Target::read(connection, &name, shape.as_ref())? {
+                _ => match WriteTarget::read(connection, &name, shape.as_ref())? {
                     Some(target) => target,
                     None => return Err(missing.clone()),
                 },
@@ -62,18 +60,14 @@ impl Table {
         })
     }
 
-    pub(crate) fn get_within(
+    pub(crate) fn rows_within(
         &self,
-        held: &Rc<Held>,
-        reference: &Reference,
+        held: &Rc<SqliteTransaction>,
+        query: Option<&str>,
         context: &Context,
     ) -> Answer<Option<Content>> {
-        let key = reference.key().into_owned();
-        let query = reference.query().filter(|query| !query.is_empty()).map(String::from);
+        let query = query.map(String::from);
         let found = self.within(held, context.deadline, move |connection, target| {
-            if !key.is_empty() {
-                return row(connection, target, &key);
-            }
             let info = &target.info;
             let query = match &query {
                 None => Query::default(),
@@ -82,24 +76,28 @@ impl Table {
             let select = translate(info, &query)?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
         });
-        let inner = self.0.clone();
-        Answer::later(async move {
-            match found.await {
-                Ok(found) => Ok(found.map(|value| inner.classed(Content::value(value)))),
-                // No such table.
-                Err(error) if error.kind == Kind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
-        })
+        found_within(found)
+    }
+
+    pub(crate) fn row_within(
+        &self,
+        held: &Rc<SqliteTransaction>,
+        key: &str,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        let key = key.to_string();
+        found_within(self.within(held, context.deadline, move |connection, target| {
+            row(connection, target, &key)
+        }))
     }
 
     pub(crate) fn query_within(
         &self,
-        held: &Rc<Held>,
+        held: &Rc<SqliteTransaction>,
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        let (inner, query) = (self.0.clone(), query.clone());
+        let query = query.clone();
         let found = self.within(held, context.deadline, move |connection, target| {
             let select = translate(&target.info, &query)?;
             Ok(match query.count {
@@ -107,34 +105,40 @@ impl Table {
                 false => Value::List(encode::records(connection, &select)?),
             })
         });
-        found.map(move |value| match value {
-            Value::Int(_) => Content::value(value),
-            rows => inner.classed(Content::value(rows)),
+        found.map(Content::value)
+    }
+
+    pub(crate) fn keys_within(
+        &self,
+        held: &Rc<SqliteTransaction>,
+        context: &Context,
+    ) -> Answer<Option<Vec<String>>> {
+        self.within(held, context.deadline, move |connection, target| {
+            match keys_sql(&target.info) {
+                Some(sql) => keys(connection, &sql).map(Some),
+                None => Ok(Some(Vec::new())),
+            }
         })
     }
 
-    pub(crate) fn list_within(
+    /// The changes of the table or of one of its rows; `named` says whether references begin with
+    /// the name of the table.
+    pub(crate) fn changes(
         &self,
-        held: &Rc<Held>,
+        reference: &Reference,
+        named: bool,
         context: &Context,
-    ) -> Answer<Option<Vec<Entry>>> {
-        let names = self.within(held, context.deadline, move |connection, target| {
-            let Some(sql) = keys_sql(&target.info) else { return Ok(Vec::new()) };
-            let mut statement = connection.prepare_cached(&sql)?;
-            let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
-            Ok(names.collect::<rusqlite::Result<Vec<String>>>()?)
-        });
-        names.and_then(entries)
-    }
-
-    /// The changes of the table or of one of its rows, named as the table names them.
-    pub(crate) fn changes(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    ) -> Answer<Changes> {
         let name = self.0.name.clone();
         let path = match &*reference.key() {
             "" => name.clone(),
             key => format!("{name}/{key}"),
         };
-        change_feed::watch(&self.0.reader.shared, &path, context.deadline).map(move |changes| {
+        let changes = watch::watch(&self.0.reader.shared, &path, context.deadline);
+        if named {
+            return changes;
+        }
+        changes.map(move |changes| {
             let within = changes.map(move |change| {
                 let mut change = change?;
                 let path = change.reference.relative_path();
@@ -148,12 +152,27 @@ impl Table {
     }
 }
 
-fn row(connection: &Connection, target: &Target, key: &str) -> Result<Option<Value>, Fault> {
+/// Rows that were read, as content. A missing table is no content.
+fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
+    Answer::later(async move {
+        match found.await {
+            Ok(found) => Ok(found.map(Content::value)),
+            Err(error) if error.kind == Kind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
+}
+
+fn row(
+    connection: &Connection,
+    target: &WriteTarget,
+    key: &str,
+) -> Result<Option<Value>, SqlFault> {
     let info = &target.info;
     let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
     let shown: Vec<_> = info.columns.iter().collect();
     let (names, table) = (list(&shown), quoted(&info.name));
     let sql = format!("SELECT {names} FROM {table} WHERE {name} = ?1");
-    let select = Select::new(sql, vec![key], Some(target.columns.clone()), false);
+    let select = SqliteSelect::new(sql, vec![key], Some(target.columns.clone()), false);
     Ok(encode::records(connection, &select)?.pop())
 }

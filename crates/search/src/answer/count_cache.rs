@@ -10,12 +10,12 @@ pub(crate) type CountKey = (u128, bool);
 
 /// The numbers of documents of sets of lists that have been counted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct CountCache {
     few: Vec<(CountKey, usize)>,
     many: HashMap<CountKey, usize>,
 }
 
-impl Counts {
+impl CountCache {
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.few.clear();
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn many_counts_are_kept_as_well_as_few() {
-        let mut counts = Counts::default();
+        let mut counts = CountCache::default();
         for number in 0..100_usize {
             assert_eq!(counts.get((number as u128, true)), None);
             counts.set((number as u128, true), number * 2);

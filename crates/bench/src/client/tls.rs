@@ -27,15 +27,15 @@ pub enum Trust {
 
 /// What is needed for secure connections to one host.
 #[derive(Debug, Clone)]
-pub(crate) struct Secure {
+pub(crate) struct TlsClient {
     settings: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
-impl Secure {
+impl TlsClient {
     /// # Errors
     /// A sentence: the host cannot stand in a certificate, or there is none among the authorities.
-    pub(crate) fn new(host: &str, trust: &Trust) -> Result<Secure, String> {
+    pub(crate) fn new(host: &str, trust: &Trust) -> Result<TlsClient, String> {
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| format!("{host} cannot be the name of a secure server"))?;
         let provider = Arc::new(ring::default_provider());
@@ -53,12 +53,12 @@ impl Secure {
             }
             Trust::Anything => builder
                 .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Unverified(provider)))
+                .with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
                 .with_no_client_auth(),
         };
         settings.resumption = Resumption::disabled();
         settings.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Secure { settings: Arc::new(settings), name })
+        Ok(TlsClient { settings: Arc::new(settings), name })
     }
 }
 
@@ -78,9 +78,9 @@ fn authorities(text: &[u8]) -> Result<RootCertStore, String> {
 
 /// Believes every certificate; only whether the server has its key is looked at.
 #[derive(Debug)]
-struct Unverified(Arc<CryptoProvider>);
+struct AnyCertificate(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Unverified {
+impl ServerCertVerifier for AnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
@@ -117,7 +117,7 @@ impl ServerCertVerifier for Unverified {
     }
 }
 
-/// A connection, secure or not.
+/// A connection, plain or with TLS.
 #[derive(Debug)]
 pub(crate) enum Stream<S: Read + Write> {
     Plain(S),
@@ -127,8 +127,8 @@ pub(crate) enum Stream<S: Read + Write> {
 impl<S: Read + Write> Stream<S> {
     /// # Errors
     /// The settings allow no handshake.
-    pub(crate) fn new(socket: S, secure: Option<&Secure>) -> io::Result<Self> {
-        let Some(Secure { settings, name }) = secure else { return Ok(Stream::Plain(socket)) };
+    pub(crate) fn new(socket: S, tls: Option<&TlsClient>) -> io::Result<Self> {
+        let Some(TlsClient { settings, name }) = tls else { return Ok(Stream::Plain(socket)) };
         let connection = ClientConnection::new(settings.clone(), name.clone());
         let connection = connection.map_err(io::Error::other)?;
         Ok(Stream::Secure(Box::new(StreamOwned::new(connection, socket))))

@@ -10,7 +10,7 @@ const DIGITS: u8 = 3;
 
 /// Why a request has no good answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Failure {
+pub enum RequestFailure {
     /// Nothing takes connections at the address.
     Refused,
     /// No connection within the time limit.
@@ -37,51 +37,51 @@ pub enum Failure {
     Body,
 }
 
-impl Failure {
+impl RequestFailure {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Failure; 12] = [
-        Failure::Refused,
-        Failure::ConnectTimeout,
-        Failure::Connect,
-        Failure::Reset,
-        Failure::Closed,
-        Failure::Short,
-        Failure::Timeout,
-        Failure::Unsent,
-        Failure::Malformed,
-        Failure::Status,
-        Failure::Length,
-        Failure::Body,
+    pub const ALL: [RequestFailure; 12] = [
+        RequestFailure::Refused,
+        RequestFailure::ConnectTimeout,
+        RequestFailure::Connect,
+        RequestFailure::Reset,
+        RequestFailure::Closed,
+        RequestFailure::Short,
+        RequestFailure::Timeout,
+        RequestFailure::Unsent,
+        RequestFailure::Malformed,
+        RequestFailure::Status,
+        RequestFailure::Length,
+        RequestFailure::Body,
     ];
 
     /// The name of the kind, as it is shown.
     pub fn name(self) -> &'static str {
         match self {
-            Failure::Refused => "connection refused",
-            Failure::ConnectTimeout => "connect timeout",
-            Failure::Connect => "no connection",
-            Failure::Reset => "connection reset",
-            Failure::Closed => "closed before the answer",
-            Failure::Short => "answer cut short",
-            Failure::Timeout => "timeout",
-            Failure::Unsent => "not sent in time",
-            Failure::Malformed => "not HTTP/1.1",
-            Failure::Status => "wrong status",
-            Failure::Length => "wrong length",
-            Failure::Body => "wrong body",
+            RequestFailure::Refused => "connection refused",
+            RequestFailure::ConnectTimeout => "connect timeout",
+            RequestFailure::Connect => "no connection",
+            RequestFailure::Reset => "connection reset",
+            RequestFailure::Closed => "closed before the answer",
+            RequestFailure::Short => "answer cut short",
+            RequestFailure::Timeout => "timeout",
+            RequestFailure::Unsent => "not sent in time",
+            RequestFailure::Malformed => "not HTTP/1.1",
+            RequestFailure::Status => "wrong status",
+            RequestFailure::Length => "wrong length",
+            RequestFailure::Body => "wrong body",
         }
     }
 }
 
 /// What one thread, or all of them, counted.
 #[derive(Debug, Clone)]
-pub(crate) struct Tally {
+pub(crate) struct LoadCounts {
     /// Good answers that came within the time that is measured.
     pub(crate) replies: u64,
     /// Requests of the measured time, whatever became of them.
     pub(crate) offered: u64,
-    /// Failures of the measured time, in the order of [`Failure::ALL`].
-    pub(crate) failures: [u64; Failure::ALL.len()],
+    /// Failures of the measured time, in the order of [`RequestFailure::ALL`].
+    pub(crate) failures: [u64; RequestFailure::ALL.len()],
     /// Answers by their status.
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// Bytes that came, heads and all.
@@ -92,13 +92,13 @@ pub(crate) struct Tally {
     pub(crate) latency: Histogram<u64>,
 }
 
-impl Tally {
+impl LoadCounts {
     pub(crate) fn new() -> Self {
         let latency = Histogram::new_with_bounds(1, LONGEST, DIGITS);
-        Tally {
+        LoadCounts {
             replies: 0,
             offered: 0,
-            failures: [0; Failure::ALL.len()],
+            failures: [0; RequestFailure::ALL.len()],
             statuses: BTreeMap::new(),
             received: 0,
             connected: 0,
@@ -112,7 +112,7 @@ impl Tally {
     }
 
     /// Adds what another one counted.
-    pub(crate) fn add(&mut self, other: &Tally) {
+    pub(crate) fn add(&mut self, other: &LoadCounts) {
         self.replies += other.replies;
         self.offered += other.offered;
         for (sum, one) in self.failures.iter_mut().zip(other.failures) {

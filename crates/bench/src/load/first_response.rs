@@ -1,7 +1,7 @@
 //! The first answer, which says what the others have to be like.
 
-use crate::client::response::{Reader, Step};
-use crate::client::secure::{Secure, Stream};
+use crate::client::response::{ReadStep, ResponseReader};
+use crate::client::tls::{Stream, TlsClient};
 use crate::load::plan::LARGEST_BODY;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// What came.
 #[derive(Debug)]
-pub(crate) struct First {
+pub(crate) struct FirstResponse {
     pub(crate) status: u16,
     /// Bytes of the body.
     pub(crate) length: u64,
@@ -24,12 +24,12 @@ pub(crate) struct First {
 /// has more than [`LARGEST_BODY`] bytes.
 pub(crate) fn ask(
     stream: TcpStream,
-    secure: Option<&Secure>,
+    tls: Option<&TlsClient>,
     request: &[u8],
     bodiless: bool,
     keep: bool,
     limit: Duration,
-) -> Result<First, String> {
+) -> Result<FirstResponse, String> {
     let began = Instant::now();
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut => {
@@ -37,7 +37,7 @@ pub(crate) fn ask(
         }
         _ => format!("the first request failed: {error}"),
     };
-    let mut stream = Stream::new(stream, secure).map_err(failed)?;
+    let mut stream = Stream::new(stream, tls).map_err(failed)?;
     let set = send(&mut stream, request, limit);
     if let Err(error) = &set
         && let Some(why) = tls_fault(error)
@@ -46,7 +46,7 @@ pub(crate) fn ask(
     }
     // The answer may have come before the server closed: reading tells.
     let mut unsent = set.err();
-    let mut reader = Reader::new(bodiless);
+    let mut reader = ResponseReader::new(bodiless);
     let mut body = Vec::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -68,17 +68,17 @@ pub(crate) fn ask(
             return Err(format!("the first body has more than {LARGEST_BODY} bytes"));
         }
         let complete = match step {
-            Ok(Step::Done(taken)) if taken == count => true,
-            Ok(Step::More) if count == 0 && reader.ended() => true,
-            Ok(Step::More) if count == 0 => {
+            Ok(ReadStep::Done(taken)) if taken == count => true,
+            Ok(ReadStep::More) if count == 0 && reader.ended() => true,
+            Ok(ReadStep::More) if count == 0 => {
                 return Err("the connection was closed before the first answer was complete".into());
             }
-            Ok(Step::More) => false,
-            Ok(Step::Done(_)) => return Err("more came than the first answer".into()),
+            Ok(ReadStep::More) => false,
+            Ok(ReadStep::Done(_)) => return Err("more came than the first answer".into()),
             Err(_) => return Err("what came first is no answer of HTTP/1.1".into()),
         };
         if complete {
-            return Ok(First { status: reader.status(), length: reader.length(), body });
+            return Ok(FirstResponse { status: reader.status(), length: reader.length(), body });
         }
         if began.elapsed() >= limit {
             return Err(format!(

@@ -1,89 +1,34 @@
 //! What each word of a query can be: combinations of the word with the categories that know it.
 
-use crate::answer::search_answer::Answer;
+use crate::answer::search_answer::SearchAnswer;
 use crate::format::json;
-use crate::format::number::Number;
-use crate::index::category_index::{Found, WordsIndex};
-use crate::index::posting_list::Posting;
-use crate::index::search_index::Index;
-use crate::index::slot_bits::Bits;
+use crate::format::number::Score;
+use crate::index::category_index::{CategoryIndex, FoundWord};
+use crate::index::posting_list::PostingList;
+use crate::index::search_index::SearchIndex;
+use crate::index::slot_bits::SlotBits;
 use crate::limits::{MAX_COMBINATIONS, MAX_WORD_CHARS};
-use crate::query::parsed_query::{Place, Token};
-use crate::query::preferences::{Name, Preferences};
-use crate::query::string_range::{Members, Succession};
+use crate::query::combination::{
+    COMPARED_LISTS, Combination, CombinationRecord, DocumentList, FoundBy,
+};
+use crate::query::parsed_query::{QueryPosition, QueryToken};
+use crate::query::preferences::{CategoryNameId, Preferences};
+use crate::query::string_range::{RangeMembers, StringRange};
 use crate::query::synonyms::Synonyms;
 use crate::query::typos::nearest;
-use crate::query::work_budget::{COMPARED, COPIED, SORTED, Work};
-use crate::text::word_list::{Span, first_characters};
+use crate::query::work_budget::{COMPARED, COPIED, SORTED, WorkBudget};
+use crate::text::word_list::{TextSpan, first_characters};
 use std::borrow::Cow;
 
 /// How many words of sets are joined in one step of work.
 const WORDS_JOINED: usize = 4;
 
-/// Lists beyond this many are not compared with others to find equal ones.
-pub(crate) const COMPARED_LISTS: usize = 128;
-
-/// Documents that a combination leads to.
-#[derive(Debug)]
-pub(crate) enum List<'a> {
-    Stored(&'a Posting),
-    Made(Box<Posting>),
-}
-
-impl List<'_> {
-    pub(crate) fn posting(&self) -> &Posting {
-        match self {
-            List::Stored(posting) => posting,
-            List::Made(posting) => posting,
-        }
-    }
-}
-
-/// A word in a category.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Combination {
-    pub(crate) weight: Number,
-    /// The number of its list.
-    pub(crate) list: u32,
-    pub(crate) name: Name,
-    pub(crate) hidden: bool,
-    /// The number of what answers say about it.
-    pub(crate) record: u32,
-}
-
-/// How the text of a combination leads to the words that it found.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum How {
-    /// By combinations that were made one of.
-    #[default]
-    Others,
-    /// As the category stores words, or parts of them.
-    Stored { part: bool },
-    /// As a query has words, or parts of them; `exact` ones are not stemmed.
-    Query { part: bool, exact: bool },
-    /// As words next to each other: places in the words of phrases.
-    Phrase(u32, u32),
-    /// As all from one to the other.
-    Range { from: Span, to: Span, part: bool },
-}
-
-/// A combination as answers show it. Spans are parts of the answer's texts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Record {
-    pub(crate) category: Span,
-    pub(crate) original: Span,
-    pub(crate) text: Span,
-    pub(crate) how: How,
-    /// The JSON of it.
-    pub(crate) json: Span,
-}
-
 /// Forms the combinations of one query.
 pub(crate) struct Combiner<'a, 'q> {
     pub(crate) preferences: &'a Preferences,
-    pub(crate) answer: &'q mut Answer,
-    pub(crate) work: &'q mut Work,
-    pub(crate) lists: Vec<List<'a>>,
+    pub(crate) answer: &'q mut SearchAnswer,
+    pub(crate) work: &'q mut WorkBudget,
+    pub(crate) lists: Vec<DocumentList<'a>>,
     /// How many typos a word that is not known may have.
     pub(crate) typos: usize,
     pub(crate) synonyms: &'a Synonyms,
@@ -91,15 +36,20 @@ pub(crate) struct Combiner<'a, 'q> {
 
 /// The texts of a combination while it is formed.
 #[derive(Clone, Copy)]
-pub(crate) struct Texts {
-    pub(crate) original: Span,
-    pub(crate) text: Span,
-    pub(crate) how: How,
+pub(crate) struct CombinationTexts {
+    pub(crate) original: TextSpan,
+    pub(crate) text: TextSpan,
+    pub(crate) how: FoundBy,
 }
 
 impl<'a> Combiner<'a, '_> {
     /// Adds the combinations of one place of the query in one index and answers how many there are.
-    pub(crate) fn place(&mut self, index: &'a Index, names: &[Name], place: Place) -> usize {
+    pub(crate) fn place(
+        &mut self,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        place: QueryPosition,
+    ) -> usize {
         let before = self.answer.combinations.len();
         for number in place.first..place.end {
             let token = self.answer.query.tokens[number as usize];
@@ -119,10 +69,10 @@ impl<'a> Combiner<'a, '_> {
     /// Adds the documents of a place whose documents are to be left out. It gets no combinations.
     pub(crate) fn excluded(
         &mut self,
-        index: &'a Index,
-        names: &[Name],
-        place: Place,
-        out: &mut Bits,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        place: QueryPosition,
+        out: &mut SlotBits,
     ) {
         let (combinations, records) = (self.answer.combinations.len(), self.answer.records.len());
         let json = self.answer.record_json.len();
@@ -144,7 +94,7 @@ impl<'a> Combiner<'a, '_> {
         self.answer.record_json.truncate(json);
     }
 
-    fn token(&mut self, index: &'a Index, names: &[Name], token: &Token) {
+    fn token(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
         let before = self.answer.combinations.len();
         let hash = index.hash(self.lookup_text(token));
         let synonyms = self.synonyms_of(token);
@@ -168,7 +118,12 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Calls `each` for the categories that a word may be in, in the order that counts.
-    fn each_category(&mut self, index: &Index, token: &Token, mut each: impl FnMut(&mut Self, u8)) {
+    fn each_category(
+        &mut self,
+        index: &SearchIndex,
+        token: &QueryToken,
+        mut each: impl FnMut(&mut Self, u8),
+    ) {
         if let Some(category) = token.category {
             return each(self, category);
         }
@@ -177,7 +132,7 @@ impl<'a> Combiner<'a, '_> {
         };
         let mut start = qualifiers.start;
         while start <= qualifiers.end {
-            let rest = Span { start, end: qualifiers.end }.of(&self.answer.query.text);
+            let rest = TextSpan { start, end: qualifiers.end }.of(&self.answer.query.text);
             let length = rest.find(',').unwrap_or(rest.len());
             let category = index.qualified(&rest[..length]);
             start += length as u32 + 1;
@@ -188,7 +143,13 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Combinations with the words nearest to one that is not known.
-    fn nearest(&mut self, index: &'a Index, names: &[Name], token: &Token, category: u8) {
+    fn nearest(
+        &mut self,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        token: &QueryToken,
+        category: u8,
+    ) {
         let words = &index.categories()[usize::from(category)];
         if words.config().grid.is_some() {
             return;
@@ -203,33 +164,33 @@ impl<'a> Combiner<'a, '_> {
         for entry in nearest(bundle, &text, self.typos, self.work) {
             let text = self.store(entry.word());
             let list = self.add_found(Some(entry.posting()));
-            let how = How::Stored { part: token.partial };
-            let texts = Texts { original: token.original, text, how };
+            let how = FoundBy::Stored { part: token.partial };
+            let texts = CombinationTexts { original: token.original, text, how };
             self.push(words, names[usize::from(category)], entry.weight(), list, texts);
         }
     }
 
-    fn lookup_text(&self, token: &Token) -> &str {
+    fn lookup_text(&self, token: &QueryToken) -> &str {
         first_characters(token.text.of(&self.answer.query.text), MAX_WORD_CHARS)
     }
 
     fn in_category(
         &mut self,
-        index: &'a Index,
-        names: &[Name],
-        token: &Token,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        token: &QueryToken,
         category: u8,
         hash: u64,
     ) {
         let words = &index.categories()[usize::from(category)];
-        let how = How::Query { part: token.partial, exact: token.exact };
-        let texts = Texts { original: token.original, text: token.text, how };
+        let how = FoundBy::Query { part: token.partial, exact: token.exact };
+        let texts = CombinationTexts { original: token.original, text: token.text, how };
         let name = names[usize::from(category)];
         if let Some((from, to)) = token.range {
-            let how = How::Range { from, to, part: token.partial };
-            let texts = Texts { how, ..texts };
+            let how = FoundBy::Range { from, to, part: token.partial };
+            let texts = CombinationTexts { how, ..texts };
             if let Some((weight, posting)) = self.range(index, words, token.partial, from, to) {
-                let list = self.add_list(List::Made(Box::new(posting)));
+                let list = self.add_list(DocumentList::Made(Box::new(posting)));
                 self.push(words, name, weight, list, texts);
             }
             return;
@@ -258,11 +219,11 @@ impl<'a> Combiner<'a, '_> {
 
     fn exact_first(
         &mut self,
-        words: &WordsIndex,
-        name: Name,
-        exact: Option<Found<'a>>,
-        partial: Option<Found<'a>>,
-        texts: Texts,
+        words: &CategoryIndex,
+        name: CategoryNameId,
+        exact: Option<FoundWord<'a>>,
+        partial: Option<FoundWord<'a>>,
+        texts: CombinationTexts,
     ) {
         let weights = exact.iter().chain(&partial).map(|(weight, _)| *weight);
         let Some(weight) = weights.max_by(|left, right| left.order(*right)) else {
@@ -274,11 +235,11 @@ impl<'a> Combiner<'a, '_> {
                 slots.extend(posting.iter());
             }
         }
-        let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
+        let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
         self.push(words, name, weight, list, texts);
     }
 
-    fn similar(&mut self, index: &'a Index, names: &[Name], token: &Token) {
+    fn similar(&mut self, index: &'a SearchIndex, names: &[CategoryNameId], token: &QueryToken) {
         for (words, name) in index.categories().iter().zip(names) {
             let similar = words.similar();
             let Some(code) = similar.strategy().encode(self.lookup_text(token)) else {
@@ -291,8 +252,14 @@ impl<'a> Combiner<'a, '_> {
                 };
                 let text = self.store(word);
                 let list = self.add_found(posting);
-                let how = How::Stored { part: false };
-                self.push(words, *name, weight, list, Texts { original: text, text, how });
+                let how = FoundBy::Stored { part: false };
+                self.push(
+                    words,
+                    *name,
+                    weight,
+                    list,
+                    CombinationTexts { original: text, text, how },
+                );
             }
         }
     }
@@ -301,14 +268,14 @@ impl<'a> Combiner<'a, '_> {
     /// words.
     fn range(
         &mut self,
-        index: &'a Index,
-        words: &'a WordsIndex,
+        index: &'a SearchIndex,
+        words: &'a CategoryIndex,
         partial: bool,
-        from: Span,
-        to: Span,
-    ) -> Option<(Number, Posting)> {
+        from: TextSpan,
+        to: TextSpan,
+    ) -> Option<(Score, PostingList)> {
         let text = &self.answer.query.text;
-        let succession = Succession::new(from.of(text), to.of(text));
+        let succession = StringRange::new(from.of(text), to.of(text));
         let mut range = RangeSum { weight: None, slots: Vec::new() };
         let members = succession.members().filter(|_| words.config().grid.is_none());
         match members {
@@ -322,7 +289,7 @@ impl<'a> Combiner<'a, '_> {
                     return None;
                 }
                 inside.sort_by(|left, right| {
-                    Members::order(left.word()).cmp(&Members::order(right.word()))
+                    RangeMembers::order(left.word()).cmp(&RangeMembers::order(right.word()))
                 });
                 for entry in inside {
                     range.add((entry.weight(), Some(entry.posting())), self.work);
@@ -340,7 +307,7 @@ impl<'a> Combiner<'a, '_> {
                 }
             }
         }
-        Some((range.weight?, Posting::from_slots(range.slots)))
+        Some((range.weight?, PostingList::from_slots(range.slots)))
     }
 
     /// Makes one combination of all since a place.
@@ -356,7 +323,7 @@ impl<'a> Combiner<'a, '_> {
                 slots.extend(posting.iter());
             }
         }
-        let mut parts = [Span::default(); 3];
+        let mut parts = [TextSpan::default(); 3];
         for (number, part) in parts.iter_mut().enumerate() {
             let start = self.answer.query.text.len();
             for (at, combination) in merged.iter().enumerate() {
@@ -368,49 +335,50 @@ impl<'a> Combiner<'a, '_> {
                 }
                 text.extend_from_within(span.start as usize..span.end as usize);
             }
-            *part = Span { start: start as u32, end: self.answer.query.text.len() as u32 };
+            *part = TextSpan { start: start as u32, end: self.answer.query.text.len() as u32 };
         }
         let [category, original, text] = parts;
         let name = self.preferences.name(category.of(&self.answer.query.text));
-        let list = self.add_list(List::Made(Box::new(Posting::without_repeats(slots))));
+        let list = self.add_list(DocumentList::Made(Box::new(PostingList::without_repeats(slots))));
         self.answer.record_json.push(b'[');
         json::write_string(category.of(&self.answer.query.text), &mut self.answer.record_json);
-        let texts = Texts { original, text, how: How::Others };
-        self.push_record(name, Number::float(0.0), list, category, texts);
+        let texts = CombinationTexts { original, text, how: FoundBy::Others };
+        self.push_record(name, Score::float(0.0), list, category, texts);
     }
 
-    pub(crate) fn store(&mut self, word: &str) -> Span {
+    pub(crate) fn store(&mut self, word: &str) -> TextSpan {
         let text = &mut self.answer.query.text;
         let start = text.len() as u32;
         text.push_str(word);
-        Span { start, end: text.len() as u32 }
+        TextSpan { start, end: text.len() as u32 }
     }
 
-    fn add_found(&mut self, posting: Option<&'a Posting>) -> u32 {
+    fn add_found(&mut self, posting: Option<&'a PostingList>) -> u32 {
         let Some(posting) = posting else {
-            return self.add_list(List::Made(Box::default()));
+            return self.add_list(DocumentList::Made(Box::default()));
         };
-        let compared = self.lists.iter().take(COMPARED_LISTS);
-        let equal =
-            |list: &List<'_>| matches!(list, List::Stored(other) if std::ptr::eq(*other, posting));
-        match compared.into_iter().position(equal) {
+        let is_known = |list: &DocumentList<'_>| match list {
+            DocumentList::Stored(known) => std::ptr::eq(*known, posting),
+            DocumentList::Made(_) => false,
+        };
+        match self.lists.iter().take(COMPARED_LISTS).position(is_known) {
             Some(number) => number as u32,
-            None => self.add_list(List::Stored(posting)),
+            None => self.add_list(DocumentList::Stored(posting)),
         }
     }
 
-    pub(crate) fn add_list(&mut self, list: List<'a>) -> u32 {
+    pub(crate) fn add_list(&mut self, list: DocumentList<'a>) -> u32 {
         self.lists.push(list);
         self.lists.len() as u32 - 1
     }
 
     pub(crate) fn push(
         &mut self,
-        words: &WordsIndex,
-        name: Name,
-        weight: Number,
+        words: &CategoryIndex,
+        name: CategoryNameId,
+        weight: Score,
         list: u32,
-        texts: Texts,
+        texts: CombinationTexts,
     ) {
         let category = self.store(&words.config().name);
         self.answer.record_json.push(b'[');
@@ -419,8 +387,15 @@ impl<'a> Combiner<'a, '_> {
     }
 
     /// Adds a combination. The start of its JSON, with the category, has been written.
-    fn push_record(&mut self, name: Name, weight: Number, list: u32, category: Span, texts: Texts) {
-        let Answer { query, records, record_json, combinations, .. } = &mut *self.answer;
+    fn push_record(
+        &mut self,
+        name: CategoryNameId,
+        weight: Score,
+        list: u32,
+        category: TextSpan,
+        texts: CombinationTexts,
+    ) {
+        let SearchAnswer { query, records, record_json, combinations, .. } = &mut *self.answer;
         let start = records.last().map_or(0, |record| record.json.end);
         for span in [texts.original, texts.text] {
             record_json.push(b',');
@@ -434,31 +409,31 @@ impl<'a> Combiner<'a, '_> {
             hidden: self.preferences.is_hidden(name),
             record: records.len() as u32,
         });
-        let json = Span { start, end: record_json.len() as u32 };
-        let Texts { original, text, how } = texts;
-        records.push(Record { category, original, text, how, json });
+        let json = TextSpan { start, end: record_json.len() as u32 };
+        let CombinationTexts { original, text, how } = texts;
+        records.push(CombinationRecord { category, original, text, how, json });
     }
 
     /// Adds what a combination found besides its text. Answers do not show it.
-    pub(crate) fn push_hidden(&mut self, words: &WordsIndex, text: Span, how: How) {
+    pub(crate) fn push_hidden(&mut self, words: &CategoryIndex, text: TextSpan, how: FoundBy) {
         let category = self.store(&words.config().name);
         let records = &mut self.answer.records;
         let end = records.last().map_or(0, |record| record.json.end);
-        let json = Span { start: end, end };
-        records.push(Record { category, original: text, text, how, json });
+        let json = TextSpan { start: end, end };
+        records.push(CombinationRecord { category, original: text, text, how, json });
     }
 }
 
 /// A range while it is put together.
 struct RangeSum {
-    weight: Option<Number>,
+    weight: Option<Score>,
     slots: Vec<u32>,
 }
 
 impl RangeSum {
-    fn add(&mut self, (weight, posting): Found<'_>, work: &mut Work) {
+    fn add(&mut self, (weight, posting): FoundWord<'_>, work: &mut WorkBudget) {
         // The order of the sum matters to its last digits.
-        self.weight = Some(weight + self.weight.unwrap_or(Number::ZERO));
+        self.weight = Some(weight + self.weight.unwrap_or(Score::ZERO));
         if let Some(posting) = posting
             && work.spend(posting.len() * COPIED)
         {
