@@ -262,7 +262,12 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest() {
         let (first, longest) = (Duration::from_millis(100), Duration::from_millis(700));
-        let options = RetryOptions { times: 5, first, longest };
+        let options = RetryOptions {
+            retries: 5,
+            initial_delay: first,
+            max_delay: longest,
+            retry_posts: false,
+        };
         let bounds = [0, 1, 2, 3, 40, 200].map(|tried| options.pause(tried, u64::MAX).as_millis());
         assert_eq!(bounds, [100, 200, 400, 700, 700, 700]);
         assert_eq!(options.pause(3, 0), Duration::ZERO);
