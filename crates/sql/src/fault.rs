@@ -80,8 +80,8 @@ impl SqlFault {
         self
     }
 
-    /// The fault of a write that was sent: where the connection ended before the reply, nobody knows
-    /// whether it was done.
+    /// The fault of a write that was sent and whose connection ended before the reply: the outcome
+    /// is unknown.
     pub(crate) fn in_doubt(mut self) -> Self {
         if self.cause == SqlFaultCause::Closed {
             self.kind = Kind::InDoubt;

@@ -1,17 +1,17 @@
-//! Languages: how texts become words where one language is expected.
+//! Languages: the tokenizers, stemmers and stop words of each.
 
 use crate::text::stemmer::Stemmer;
-use crate::text::stop_words;
+use crate::text::stop_words::stop_words;
 use crate::text::substitution::Substitution;
 use crate::text::tokenizer::{Splitter, Tokenizer};
 
-/// A language, as a choice of how texts are taken apart.
+/// A language, which selects a tokenizer.
 ///
-/// All take letters and digits as words ([`Splitter::Words`]), and reduce words to their stems if
-/// there is a [`Stemmer`]. Danish, Dutch, English, Finnish, French, German, Italian, Norwegian,
-/// Portuguese, Russian, Spanish and Swedish leave out stop words. In English, Dutch and the Romance
-/// languages accents make no difference, in German neither that between `ä` and `ae`, in Russian
-/// not that between `ё` and `е`. Chinese, Japanese and Thai are split into pairs of letters.
+/// All split texts into letters and digits ([`Splitter::Words`]) and stem words if there is a
+/// [`Stemmer`]. Danish, Dutch, English, Finnish, French, German, Italian, Norwegian, Portuguese,
+/// Russian, Spanish and Swedish have stop words. English, Dutch and the Romance languages ignore
+/// accents, German also the difference between `ä` and `ae`, Russian that between `ё` and `е`.
+/// Chinese, Japanese and Thai are split into pairs of letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each variant is the language of its name")]
 pub enum Language {
@@ -66,7 +66,7 @@ const NAMES: [(&str, &str, Language); 21] = [
 ];
 
 impl Language {
-    /// The language of an English name or a code of two letters: `german`, `de`.
+    /// The language of an English name or an ISO code of two letters: `german`, `de`.
     pub fn named(name: &str) -> Option<Language> {
         let is = |known: &&(&str, &str, Language)| {
             known.0.eq_ignore_ascii_case(name) || known.1.eq_ignore_ascii_case(name)
@@ -84,7 +84,7 @@ impl Language {
         self.tokenizer(Splitter::Words)
     }
 
-    /// The tokenizer for queries. Stemming is done by the index.
+    /// The tokenizer for queries. The index stems their words.
     pub fn searching(self) -> Tokenizer {
         self.tokenizer(Splitter::QueryWords)
     }
@@ -97,7 +97,7 @@ impl Language {
         if let Some(stemmer) = self.stemmer() {
             tokenizer = tokenizer.stems(stemmer);
         }
-        tokenizer.stop_words(self.stop_words())
+        tokenizer.stop_words(stop_words(self))
     }
 
     fn substitution(self) -> Option<Substitution> {
@@ -115,45 +115,8 @@ impl Language {
 
     /// The stemmer, if there is one for the language.
     pub fn stemmer(self) -> Option<Stemmer> {
-        Some(match self {
-            Arabic => Stemmer::Arabic,
-            Danish => Stemmer::Danish,
-            Dutch => Stemmer::Dutch,
-            English => Stemmer::English,
-            Finnish => Stemmer::Finnish,
-            French => Stemmer::French,
-            German => Stemmer::German,
-            Greek => Stemmer::Greek,
-            Hungarian => Stemmer::Hungarian,
-            Italian => Stemmer::Italian,
-            Norwegian => Stemmer::Norwegian,
-            Portuguese => Stemmer::Portuguese,
-            Romanian => Stemmer::Romanian,
-            Russian => Stemmer::Russian,
-            Spanish => Stemmer::Spanish,
-            Swedish => Stemmer::Swedish,
-            Tamil => Stemmer::Tamil,
-            Turkish => Stemmer::Turkish,
-            Chinese | Japanese | Thai => return None,
-        })
-    }
-
-    fn stop_words(self) -> &'static [&'static str] {
-        match self {
-            Danish => stop_words::DANISH,
-            Dutch => stop_words::DUTCH,
-            English => stop_words::ENGLISH,
-            Finnish => stop_words::FINNISH,
-            French => stop_words::FRENCH,
-            German => stop_words::GERMAN,
-            Italian => stop_words::ITALIAN,
-            Norwegian => stop_words::NORWEGIAN,
-            Portuguese => stop_words::PORTUGUESE,
-            Russian => stop_words::RUSSIAN,
-            Spanish => stop_words::SPANISH,
-            Swedish => stop_words::SWEDISH,
-            _ => &[],
-        }
+        let (name, ..) = NAMES.iter().find(|(_, _, language)| *language == self)?;
+        Stemmer::named(name)
     }
 }
 
@@ -175,7 +138,7 @@ mod tests {
     #[test]
     fn stop_words_are_in_order_and_as_substituted() {
         for (_, code, language) in NAMES {
-            let words = language.stop_words();
+            let words = stop_words(language);
             assert!(words.is_sorted_by(|left, right| left < right), "{code}");
             for word in words {
                 // A stop word alone stays, and stays what it is.

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// How long the description of a table is taken to be true without a sign that it is not. Columns
-/// that somebody else adds show up after that time; one that is gone is noticed at once.
+/// that other programs add show up after that time; a dropped column is noticed at once.
 const KNOWN_TIME: Duration = Duration::from_secs(5);
 
 /// Descriptions of tables that are remembered.

@@ -27,8 +27,8 @@ use std::rc::Rc;
 ///
 /// - Nothing is connected before it is needed. A worker has up to
 ///   [`PostgresOptions::connections`] connections; verbs wait for one in their order.
-/// - A verb ends at the deadline of its context, or after [`PostgresOptions::time_limit`]. One that
-///   is given up is stopped on the server.
+/// - A verb ends at the deadline of its context, or after [`PostgresOptions::time_limit`]. The
+///   server stops an abandoned statement.
 /// - A connection that has died is replaced; a verb that only reads is then retried once.
 /// - Transactions have a connection to themselves. A verb that fails within one has done nothing,
 ///   and the transaction continues. One within another is a savepoint. A commit whose connection

@@ -195,8 +195,8 @@ fn of_class(
     }
 }
 
-/// The detail names the columns: `Key (title, owner)=(a, b) already exists.` The values stay out
-/// of the message: they may be nobody's business.
+/// The detail names the columns: `Key (title, owner)=(a, b) already exists.` The values stay out of
+/// the message: they may be secret.
 fn duplicate(said: &DbError) -> String {
     match duplicated(said).join(" and ").as_str() {
         "" => "another row has the same values".to_string(),

@@ -360,7 +360,7 @@ impl TableBackend for PostgresRows {
     }
 }
 
-/// Inserts a record, once more when it met a number that somebody else had taken.
+/// Inserts a record, and retries once when the generated key exists already.
 async fn insert(
     session: &PostgresSession,
     info: &TableInfo,

@@ -1,8 +1,8 @@
 //! Changes, by whomever they are made: LISTEN and NOTIFY (the manual's pages of the same names).
 //!
 //! A table that is watched gets triggers, one for each statement that changes rows, which notify
-//! the channel `runnel` of the table and the keys. One connection of the worker listens for all
-//! its watchers. When it breaks it is made again, and everyone is told that changes may be lost.
+//! the channel `runnel` of the table and the keys. One connection of the worker listens for all its
+//! watchers. When it breaks, a new one replaces it, and every watcher gets a `lost`.
 
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer, Wire, beside};
 use crate::postgres::connection::tls::Tls;
@@ -21,20 +21,20 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_postgres::{AsyncMessage, Client, Config};
 
-/// A statement that changes more rows than this is told as one loss: whoever follows reads again.
+/// A statement that changes more rows than this is reported as one loss: watchers then read again.
 pub const POSTGRES_TOLD_ROWS: u32 = 256;
 
 /// The most watchers of one database and worker.
 pub const POSTGRES_WATCHERS: usize = 4096;
 
-/// How often the listening connection is tried when nothing comes.
+/// How often a silent listening connection is checked.
 const TRY_TIME: Duration = Duration::from_secs(20);
 
 /// How long it is waited before connecting again: doubled from the first to the second.
 const AGAIN: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
 /// The function behind the triggers. The names of keys come as arguments of the trigger; what has
-/// none, or is larger than a notification may be (8,000 bytes), is told without its key.
+/// none, or is larger than a notification may be (8,000 bytes), is reported without its key.
 fn function() -> String {
     format!(
         r#"CREATE OR REPLACE FUNCTION runnel_notify() RETURNS trigger LANGUAGE plpgsql AS $runnel$
@@ -73,7 +73,7 @@ END $runnel$"#
     )
 }
 
-/// Tells of one row; a key that is too long is left out.
+/// Reports one row; a key that is too long is left out.
 const TELL: &str = "\
 CREATE OR REPLACE FUNCTION runnel_tell(what text, schema name, relation name, key text) \
 RETURNS void LANGUAGE sql AS $runnel$ SELECT pg_notify('runnel', CASE WHEN length(key) > 1000 \
@@ -133,12 +133,12 @@ fn triggers(table: &TableInfo) -> String {
     statements.join("; ")
 }
 
-/// What somebody watches.
+/// The scope of a watch.
 #[derive(Clone)]
 pub(crate) struct WatchScope {
     pub(crate) schema: String,
     pub(crate) table: String,
-    /// What stands before the key in the references that are told: `tasks/`.
+    /// The prefix of keys in the references of changes: `tasks/`.
     pub(crate) prefix: String,
     /// One row, and those below it where keys are paths.
     pub(crate) key: Option<String>,
@@ -188,7 +188,7 @@ struct WatcherList {
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum ListenState {
-    /// Nobody listens.
+    /// No connection listens.
     #[default]
     Off,
     /// The connection listens.
@@ -238,7 +238,7 @@ impl PostgresListener {
         })))
     }
 
-    /// Sees to it that somebody listens.
+    /// Starts listening, unless a connection listens already.
     async fn listen(&self) -> Result<(), SqlFault> {
         let _one = self.starting.lock().await;
         loop {
@@ -300,7 +300,7 @@ async fn drive(mut wire: Wire, shared: Arc<WatcherList>) {
     }
 }
 
-/// Keeps listening as long as somebody watches.
+/// Keeps listening as long as there are watchers, with a new connection when one breaks.
 async fn keep(
     dial: ListenTarget,
     shared: Arc<WatcherList>,
@@ -332,7 +332,7 @@ async fn keep(
     }
 }
 
-/// Asks now and then whether the other side is still there, and whether anybody still watches.
+/// Checks periodically that the server answers and that there are watchers.
 async fn wait_until_broken(shared: &WatcherList, client: &Client, driver: &mut Driver) {
     loop {
         tokio::select! {
@@ -353,7 +353,7 @@ impl WatcherList {
         locked(&self.watchers).iter().all(|watcher| watcher.strong_count() == 0)
     }
 
-    /// Ends listening when nobody watches any more.
+    /// Ends listening when there are no watchers left.
     fn end_when_idle(&self) -> bool {
         let idle = self.is_idle();
         if idle {

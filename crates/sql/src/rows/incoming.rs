@@ -8,7 +8,7 @@ use runnel_store::{
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// About how much text is made into records at a time, in bytes.
+/// The amount of text that is parsed into records at once, in bytes.
 const PART: usize = 64 << 10;
 
 /// The records of content. `kind` says what the column of a name holds.

@@ -18,8 +18,8 @@ pub struct SqliteOptions {
     pub read_only: bool,
     /// Whether encoded answers are kept while the database has not changed.
     pub keep_answers: bool,
-    /// Connections that read beside the workers' own, for all workers together: how many reads
-    /// that take longer than [`crate::READ_BUDGET`] run at a time.
+    /// Connections that read beside the workers' own, for all workers together: the number of reads
+    /// longer than [`crate::READ_BUDGET`] that run concurrently.
     pub connections: usize,
     /// How long such a read waits for one of them, and a write for a place in the writer's queue.
     pub wait: Duration,

@@ -30,7 +30,7 @@ pub(crate) struct PostgresServer {
     pub(crate) counters: Arc<Counters>,
 }
 
-/// The wire below a client, which somebody has to drive.
+/// The wire below a client, which a task has to drive.
 pub(crate) type Wire = tokio_postgres::Connection<Socket, Secure<Socket>>;
 
 /// A connection.
@@ -39,13 +39,13 @@ pub(crate) struct PostgresConnection {
     server: Rc<PostgresServer>,
     statements: RefCell<FxHashMap<Box<str>, Statement>>,
     driver: JoinHandle<()>,
-    /// Statements that are under way, or were when they were given up.
+    /// Statements that are running, or were when their callers gave up.
     busy: Cell<usize>,
-    /// Nobody else may have it: it is in the middle of a transaction.
+    /// It is in the middle of a transaction, and cannot be returned to the pool.
     entered: Cell<bool>,
-    /// A statement found out that the other side is gone.
+    /// A statement failed because the server is gone.
     dead: Cell<bool>,
-    /// The place in the pool that it keeps until a statement on it has been stopped.
+    /// The slot of the pool that it keeps until its statement has been cancelled.
     slot: Option<Slot>,
 }
 
@@ -71,7 +71,7 @@ impl PostgresServer {
         }
     }
 
-    /// What every connection is told first: no statement without an end, and one form of dates.
+    /// The settings of every connection: time limits for statements, and one format of dates.
     fn setup(&self) -> String {
         let millis = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
         format!(
@@ -84,8 +84,8 @@ impl PostgresServer {
     }
 }
 
-/// Runs something beside the worker's own tasks. The driver library wants its wire driven whoever
-/// waits, and a statement that was given up has to be stopped after its owner is gone.
+/// Spawns a task beside the worker's own tasks: the wire of the driver library has to be driven at
+/// all times, and an abandoned statement is cancelled after its caller is gone.
 pub(crate) fn beside<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> Option<JoinHandle<T>> {
@@ -124,7 +124,7 @@ impl PostgresConnection {
         }
     }
 
-    /// Whether somebody else may use it next.
+    /// Whether it can be returned to the pool.
     pub(crate) fn is_clean(&self) -> bool {
         !self.is_busy() && !self.entered.get() && !self.is_closed()
     }

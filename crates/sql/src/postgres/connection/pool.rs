@@ -1,4 +1,4 @@
-//! The connections of one worker: few, and shared in the order in which they were asked for.
+//! The connection pool of one worker: small, and first in, first out.
 
 use crate::postgres::connection::client::{PostgresConnection, PostgresServer};
 use crate::postgres::fault::{self, SqlFault};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 /// The most verbs of one worker that wait for a connection; more are refused.
 pub const POSTGRES_WAITING: usize = 1024;
 
-/// A connection that nobody has used for so long is closed when the next one is asked for.
+/// The idle timeout of a connection, enforced when the next one is requested.
 const IDLE_TIME: Duration = Duration::from_secs(600);
 
-/// A result that nobody has begun to read and that holds a connection.
+/// An unread result that holds a connection.
 pub(crate) trait Unread {
     /// Gives the connection back, if it still holds one; the statement will run again when its
     /// rows are wanted.
@@ -29,7 +29,7 @@ pub(crate) struct PostgresPool {
     slots: Arc<Slots>,
     /// The last used is the next used.
     idle: RefCell<Vec<(PostgresConnection, Instant)>>,
-    /// Results that nobody has begun to read and that hold a connection, the oldest first.
+    /// Unread results that hold a connection, the oldest first.
     unread: RefCell<VecDeque<Weak<dyn Unread>>>,
 }
 
@@ -58,7 +58,7 @@ impl PostgresPool {
         })
     }
 
-    /// A connection, as soon as it is our turn.
+    /// Acquires a connection, in the order of the requests.
     pub(crate) async fn lease(
         self: &Rc<Self>,
         deadline: Option<Instant>,
@@ -84,8 +84,8 @@ impl PostgresPool {
         })
     }
 
-    /// Waits for something until the deadline, or within the limit of the options. The server is
-    /// told to stop what is given up.
+    /// Waits for something until the deadline, or within the limit of the options. The server
+    /// cancels an abandoned statement.
     pub(crate) async fn within<T>(
         &self,
         deadline: Option<Instant>,
@@ -111,13 +111,13 @@ impl PostgresPool {
         idle.pop().map(|(connection, _)| connection)
     }
 
-    /// Closes the connections that nobody uses: one was found dead, and the others have been there
-    /// as long.
+    /// Closes the idle connections: one was found dead, and the others are as old.
     pub(crate) fn distrust(&self) {
         self.idle.borrow_mut().clear();
     }
 
-    /// Closes the connections that nobody has heard of since: the network may have lost them too.
+    /// Closes the connections that have been idle since before a moment: the network may have lost
+    /// them too.
     pub(crate) fn distrust_before(&self, moment: Instant) {
         self.idle.borrow_mut().retain(|(_, since)| *since >= moment);
     }
@@ -127,15 +127,15 @@ impl PostgresPool {
         self.idle.borrow().iter().for_each(|(connection, _)| connection.forget());
     }
 
-    /// Remembers a result that holds a connection although nobody reads it yet.
+    /// Registers an unread result that holds a connection.
     pub(crate) fn remember(&self, unread: Weak<dyn Unread>) {
         let mut known = self.unread.borrow_mut();
         known.retain(|one| one.strong_count() > 0);
         known.push_back(unread);
     }
 
-    /// Takes the connection of the oldest such result back; it is asked for again when somebody
-    /// does read it.
+    /// Reclaims the connection of the oldest unread result, which runs its statement again when it
+    /// is read.
     fn reclaim(&self) {
         loop {
             let Some(oldest) = self.unread.borrow_mut().pop_front() else { return };

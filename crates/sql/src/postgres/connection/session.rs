@@ -39,7 +39,8 @@ impl PostgresSession {
         PostgresSession::new(pool, &Context::default())
     }
 
-    /// Waits for something within the limit. The server is told to stop what is given up.
+    /// Waits for something until the deadline or the time limit. The server cancels an abandoned
+    /// statement.
     pub(crate) async fn within<T>(
         &self,
         work: impl Future<Output = Result<T, SqlFault>>,
@@ -47,8 +48,8 @@ impl PostgresSession {
         self.pool.within(self.deadline, work).await
     }
 
-    /// Runs something, once more where that helps: on a new connection when the one from the pool
-    /// had died and nothing is lost by it, and with new statements when the tables have changed.
+    /// Runs something, with one retry: on a new connection when the pooled one had died and the
+    /// work is idempotent, and with new statements when the tables have changed.
     pub(crate) async fn run<T>(
         &self,
         repeat: Repeat,

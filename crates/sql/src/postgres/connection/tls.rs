@@ -30,8 +30,8 @@ pub(crate) struct Tls(Arc<ClientConfig>);
 
 impl Tls {
     /// Certificates are verified against the authorities of a file of PEM certificates, or those
-    /// that Mozilla trusts; without `verify` any certificate will do, so that somebody in between
-    /// could read along.
+    /// that Mozilla trusts; without `verify` any certificate is accepted, so that an attacker in
+    /// between could read along.
     pub(crate) fn new(verify: bool, roots: Option<&Path>) -> Result<Self, SqlFault> {
         let provider = Arc::new(ring::default_provider());
         let failed = |error: Error| SqlFault {

@@ -47,7 +47,7 @@ pub(crate) fn of(pool: &Rc<PostgresPool>, context: &Context) -> Option<Rc<Postgr
     None
 }
 
-/// Begins a transaction, or a level of the one that the caller is in.
+/// Begins a transaction, or a savepoint of the caller's transaction.
 pub(crate) async fn begin(
     pool: &Rc<PostgresPool>,
     context: &Context,

@@ -1,8 +1,8 @@
 //! The rows of a statement as content.
 //!
-//! The statement runs when it is asked for, so that what is wrong with it is said at once. A small
-//! result is there as a whole then, and its connection free again. Of a large one the beginning is
-//! there, and the rest is read from the server while somebody reads it.
+//! The statement runs when the content is made, so that its errors are reported at once. A small
+//! result is complete then, and its connection free again. Of a large one the first part is
+//! buffered, and the rest is read from the server when the caller reads it.
 
 use crate::postgres::connection::client::PostgresConnection;
 use crate::postgres::connection::pool::{PostgresLease, Unread};
@@ -25,11 +25,11 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use tokio_postgres::{Row, RowStream, Statement};
 
-/// Of a result, this many bytes are read before the verb answers; a larger one keeps its
-/// connection until it is read, or until somebody else needs the connection.
+/// Of a result, this many bytes are read before the verb answers; a larger one keeps its connection
+/// until it is read, or until another verb needs the connection.
 pub const POSTGRES_AHEAD: usize = 128 << 10;
 
-/// A large result is handed on in pieces of about so many bytes.
+/// The size of one piece of a streamed result, in bytes.
 const PIECE: usize = 64 << 10;
 
 /// The largest result in one piece, in bytes; larger ones have to be streamed.
@@ -45,7 +45,7 @@ struct RemainingRows {
     lease: PostgresLease,
 }
 
-/// The rest of a result that nobody has begun to read.
+/// The unread rest of a result.
 struct UnreadRows(RefCell<Option<Box<RemainingRows>>>);
 
 impl Unread for UnreadRows {
@@ -210,8 +210,8 @@ async fn open(
         .await
 }
 
-/// Runs a statement and reads so many bytes of its rows. Where there are more the connection stays
-/// busy.
+/// Runs a statement and reads rows up to a number of bytes. When there are more, the connection
+/// stays busy.
 async fn begin(
     connection: &PostgresConnection,
     select: &PostgresSelect,
@@ -279,12 +279,12 @@ enum RowFeedSource {
     End,
     /// The rest is on its way.
     Running(Box<RemainingRows>),
-    /// Somebody has had the rest: the statement has to run again, from its beginning.
+    /// The rest was read already: the statement has to run again, from its beginning.
     Again,
 }
 
 impl RowFeed {
-    /// Appends rows in a form until there are so many bytes. Answers whether there may be more.
+    /// Appends rows in a form up to a number of bytes. Answers whether there may be more.
     async fn fill(
         &mut self,
         form: Form,

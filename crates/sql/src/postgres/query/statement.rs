@@ -3,7 +3,7 @@
 use crate::postgres::fault::SqlFault;
 use runnel_store::Kind;
 
-/// What a statement is for, as far as its first word says.
+/// The purpose of a statement, by its first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// It only reads, and may be run again.
@@ -83,8 +83,8 @@ pub(crate) fn purpose(sql: &str) -> Result<Purpose, SqlFault> {
     })
 }
 
-/// Whether a statement that begins like one that reads might do more. Being wrong costs that its
-/// rows are read at once.
+/// Whether a statement that begins like a query might write. A false alarm only costs streaming:
+/// its rows are read at once.
 fn changes_rows(sql: &str) -> bool {
     words(sql).any(|word| {
         matches!(

@@ -52,7 +52,7 @@ pub(crate) async fn define(
     let making = async |connection: &PostgresConnection| {
         connection.set_entered(true);
         connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")).await?;
-        // Somebody else may have done it meanwhile.
+        // Another process may have done it meanwhile.
         let statements = lacking(connection).await;
         let done = match statements {
             Ok(statements) => connection.batch(&statements.join("; ")).await,

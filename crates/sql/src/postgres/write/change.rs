@@ -51,7 +51,7 @@ impl RowParameters {
     }
 }
 
-/// Whether a value says that the database shall number the row: nil as its key.
+/// Whether a value leaves the key of the row to the database: nil as its key.
 pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
     value.is_nil() && table.key == Some(at) && table.columns[at].numbered
 }
@@ -192,8 +192,8 @@ pub(crate) async fn put(
     made.first().map_or(Ok(false), |row| field(row, 0))
 }
 
-/// Inserts a row at a key where there is none, and answers whether that was so. One that somebody
-/// else inserts at the same time is waited for.
+/// Inserts the row of a key unless it exists. Answers whether it was inserted. Waits for a
+/// concurrent insertion of the same key.
 pub(crate) async fn create(
     connection: &PostgresConnection,
     table: &TableInfo,
@@ -259,8 +259,8 @@ pub(crate) async fn delete(
     Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
 }
 
-/// Whether a failed insertion met a number that the database gave and somebody had taken before:
-/// rows with keys of their own do not move the sequence on.
+/// Whether an insertion failed because its generated key exists already: rows inserted with
+/// explicit keys do not advance the sequence.
 pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFault) -> bool {
     let Some(key) = table.key().filter(|key| key.numbered) else { return false };
     let named = table.key.is_some_and(|key| columns.contains(&key));
@@ -268,7 +268,7 @@ pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &SqlFa
     !named && fault.cause == SqlFaultCause::Constraint && fault.message.ends_with(&same)
 }
 
-/// Moves the sequence of a table's numbers behind its largest.
+/// Advances the sequence of a table's keys beyond the largest key.
 pub(crate) async fn move_on(
     connection: &PostgresConnection,
     table: &TableInfo,

@@ -13,7 +13,7 @@ use futures_util::SinkExt;
 use runnel_store::{Kind, Records, Value};
 use std::cell::RefCell;
 
-/// Rows are sent in pieces of about so many bytes.
+/// The size of one piece of rows that is sent, in bytes.
 const PIECE: usize = 64 << 10;
 
 /// Inserts the records of a source, all or none. Answers how many. Where the first has nil as its

@@ -39,11 +39,11 @@ pub(crate) enum DatabaseFile {
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// The one that writes.
+    /// The connection that writes.
     Writer,
-    /// One that reads on a worker's own thread, where waiting is not allowed.
+    /// A connection that reads on a worker's own thread, where waiting is not allowed.
     Worker,
-    /// One that reads on a thread that may wait.
+    /// A connection that reads on a thread that may wait.
     Pool,
 }
 

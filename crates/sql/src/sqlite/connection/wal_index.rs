@@ -33,8 +33,8 @@ pub(crate) type Version = [u32; WORDS];
 pub(crate) struct WalIndex(NonNull<u32>);
 
 impl WalIndex {
-    /// The index of a connection that has read from the database; `None` when that has no
-    /// write-ahead log, or one that is not shared.
+    /// The index of a connection that has read from the database; `None` without a write-ahead log,
+    /// or when the log is not shared.
     pub(crate) fn of(connection: &Connection) -> Option<WalIndex> {
         let setting = |name: &str| -> Option<String> {
             connection.pragma_query_value(None, name, |row| row.get(0)).ok()

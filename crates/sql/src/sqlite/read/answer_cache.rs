@@ -1,8 +1,8 @@
-//! Answers kept while the database has not changed.
+//! A cache of answers, valid while the database has not changed.
 //!
-//! Whoever looks an answer up says at which version of the database (SQLite's `data_version`,
-//! read in a transaction of its own connection); an answer of any other version is thrown away.
-//! So what is kept is exact, never a matter of time, and writes of other processes count too.
+//! A lookup names the version of the database (SQLite's `data_version`, read in a transaction of
+//! its own connection); answers of any other version are evicted. So the cache is exact,
+//! independent of time, and sees writes of other processes.
 
 use crate::sqlite::read::select::SqliteSelect;
 use bytes::Bytes;

@@ -17,7 +17,7 @@ pub const ENCODING_LIMIT: usize = 256 << 20;
 
 /// What happens when an encoding has grown.
 pub(crate) struct SizeWatch<'a> {
-    /// The size in bytes from which on it is told after each row.
+    /// The size in bytes from which on the callback runs after each row.
     pub(crate) from: usize,
     /// May take away what there is so far; an error ends the work.
     pub(crate) tell: &'a mut dyn FnMut(&mut Vec<u8>) -> Result<(), SqlFault>,

@@ -215,7 +215,7 @@ unsafe extern "C" fn step(
     values: *mut *mut ffi::sqlite3_value,
 ) {
     let values = match usize::try_from(count) {
-        // SAFETY: as SQLite promises, there are so many values.
+        // SAFETY: SQLite guarantees this number of values.
         Ok(count @ 1..) => unsafe { std::slice::from_raw_parts(values, count) },
         _ => &[],
     };
@@ -263,8 +263,8 @@ unsafe fn write(value: *mut ffi::sqlite3_value, shown: ColumnDisplay, out: &mut 
 /// # Safety
 /// The value belongs to a function that is being called, and the place is what SQLite said.
 unsafe fn bytes<'a>(value: *mut ffi::sqlite3_value, start: *const u8) -> &'a [u8] {
-    // SAFETY: SQLite says where the bytes begin, and how many there are; it says so of no bytes
-    // with a null pointer.
+    // SAFETY: SQLite gives the address and the number of the bytes; for no bytes it gives with a
+    // null pointer.
     match (start.is_null(), unsafe { ffi::sqlite3_value_bytes(value) }) {
         (false, count @ 1..) => unsafe { std::slice::from_raw_parts(start, count as usize) },
         _ => &[],

@@ -65,7 +65,7 @@ impl ReadPool {
         })
     }
 
-    /// Reads and passes on what the work sends, piece by piece, at the pace of whoever takes it.
+    /// Reads and forwards what the work sends, piece by piece, with backpressure from the reader.
     /// Dropping the stream stops the work.
     pub(crate) fn stream<W>(self: Arc<Self>, deadline: Option<Instant>, work: W) -> ByteStream
     where
@@ -143,7 +143,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a reading thread is told from outside.
+/// Cancellation of a reading thread from outside.
 #[derive(Default)]
 struct ReadControl {
     cancelled: AtomicBool,
@@ -161,7 +161,7 @@ impl ReadControl {
     }
 }
 
-/// Held by whoever waits; dropping it stops the reading thread.
+/// Held by the waiting caller; dropping it stops the reading thread.
 #[derive(Default)]
 struct CancelOnDrop(Arc<ReadControl>);
 

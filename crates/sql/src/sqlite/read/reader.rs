@@ -136,7 +136,7 @@ impl SqliteReader {
             }
             self.standing.end();
         }
-        // Read first: a commit between the two looks like one that is not seen yet.
+        // Read first: a commit between the two counts as not seen yet.
         let generation = self.shared.generation();
         let before = self.log_version();
         // While this statement has not come to its end, everything else that the connection
@@ -324,8 +324,8 @@ impl SqliteReader {
         })
     }
 
-    /// Reads at once within the budget, or later where waiting is allowed. `done` is told of an
-    /// answer at once and the version it belongs to.
+    /// Reads inline within the budget, or in the pool, where waiting is allowed. `done` gets an
+    /// inline answer and its version.
     pub(crate) fn read<T, W>(
         self: &Rc<Self>,
         deadline: Option<Instant>,
@@ -549,7 +549,7 @@ mod tests {
             let (_folder, reader, other) = file();
             stand(&reader);
             other.execute("insert into t values (1)", []).unwrap();
-            // One that stands keeps the log as it is, at most for a moment.
+            // A shared transaction holds up the checkpoint, but only for a moment.
             let truncated = || {
                 let all = "pragma wal_checkpoint(truncate)";
                 other.query_row(all, [], |row| row.get::<_, i64>(0)).unwrap() == 0

@@ -1,4 +1,4 @@
-//! The rows of a statement as content: nothing runs before somebody wants them in some form.
+//! The rows of a statement as lazy content: the statement runs when they are encoded.
 
 use crate::sqlite::read::answer_cache::CachedAnswer;
 use crate::sqlite::read::encode::{SizeWatch, encode};

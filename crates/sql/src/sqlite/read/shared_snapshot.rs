@@ -95,8 +95,8 @@ impl SharedSnapshot {
     }
 }
 
-/// Ends what stands after a time. If it ended before, another one that stands ends too early, which
-/// only costs the next read its calls of the system.
+/// Ends the transaction after its time. If that one has ended before, a newer one ends too early,
+/// which only costs the next read its system calls.
 async fn end_later(standing: Weak<SharedSnapshot>) {
     tokio::time::sleep(LONGEST).await;
     if let Some(standing) = standing.upgrade() {

@@ -31,7 +31,7 @@ pub(crate) fn within(
     sql: &str,
     cells: &[SqliteValue],
 ) -> Result<Value, SqlFault> {
-    // Not a prepared one: those were let through for whoever prepared them.
+    // Not a cached statement: it may have been authorized for another caller.
     let prepared = guard.during(|| connection.prepare(sql))?;
     let traits = StatementTraits {
         reads_only: prepared.readonly(),

@@ -47,8 +47,8 @@ pub(crate) enum RowKey {
     None,
 }
 
-/// The conversions of SQLite (<https://sqlite.org/datatype3.html>, section 3), as far as they
-/// matter for comparing.
+/// The type affinities of SQLite (<https://sqlite.org/datatype3.html>, section 3) that matter for
+/// comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Affinity {
     /// INTEGER or NUMERIC.
@@ -236,7 +236,7 @@ pub(crate) fn shown_as(kind: FieldType) -> ColumnDisplay {
     }
 }
 
-/// Whether a declared type is the one that booleans are declared with.
+/// Whether a declared type is that of booleans.
 fn is_boolean(declared: &str) -> bool {
     declared.eq_ignore_ascii_case("boolean") || declared.eq_ignore_ascii_case("bool")
 }

@@ -18,11 +18,10 @@ use std::ffi::c_int;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked, while somebody watches, whether another program has written to the
-/// database.
+/// How often the database is polled for writes by other processes, while there are watchers.
 pub(crate) const OTHERS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Rows of one transaction that are told one by one; with more, the database is told as lost.
+/// The most rows of one transaction that are reported one by one; a larger one is reported as lost.
 pub const WATCHED_ROWS: usize = 10_000;
 
 /// What is to be told when the transaction is committed.
@@ -130,8 +129,8 @@ impl ChangeFeed {
         self.watchers.is_watched()
     }
 
-    /// Before a transaction: the hook is there only while somebody watches, because it is called
-    /// for each row.
+    /// Before a transaction: the hook is installed only while there are watchers, because it is
+    /// called for each row.
     pub(crate) fn prepare(&mut self, connection: &mut Connection) {
         let watched = self.watchers.is_watched();
         if watched == self.installed {

@@ -7,8 +7,8 @@ use crate::sqlite::write::change::WriteTarget;
 use runnel_store::{Condition, Context};
 use rusqlite::Connection;
 
-/// Looks at the row of a key on the connection that writes, and so in the transaction: nobody comes
-/// in between. No key is no row.
+/// Checks the row of a key on the connection that writes, and so in the transaction, which excludes
+/// other writers. No key is no row.
 pub(crate) fn check(
     only_if: Option<&Condition>,
     target: &WriteTarget,

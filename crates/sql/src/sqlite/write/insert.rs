@@ -155,7 +155,7 @@ pub(crate) async fn insert(
     if columns.is_empty() {
         return Err(Error::new(Kind::Invalid, "records without fields cannot be inserted"));
     }
-    // The first batch may take its time: nobody waits for it yet.
+    // The first batch may take its time: the writer is not occupied yet.
     let first = until(deadline, records.next()).await??;
     let Some(first) = first else { return Ok(0) };
     let latest = Instant::now() + INSERT_TIME;

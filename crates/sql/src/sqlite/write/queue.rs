@@ -1,8 +1,8 @@
 //! A bounded queue from event loops to one thread.
 //!
-//! Those of the usual libraries end when their last sender goes. Here a sender may be a future that
-//! waits for room and that nobody polls any more, while its thread waits for the queue's thread to
-//! end: so this queue is closed from outside.
+//! Queues of libraries end when their last sender is dropped. Here a sender may be a future that
+//! waits for capacity and is never polled again, while its thread joins the thread of the queue: so
+//! this queue is closed explicitly.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -148,7 +148,7 @@ mod tests {
         tokio::pin!(waiting);
         assert!(waiting.as_mut().now_or_never().is_none());
         assert_eq!(queue.next(), Some(1));
-        // The place is promised to the one that waits.
+        // The permit belongs to the waiting sender.
         assert!(matches!(queue.push(4), Err(Refused::Full(4))));
         assert!(waiting.await.is_ok());
         assert_eq!(

@@ -1,8 +1,8 @@
-//! The way of answers from the writer back to the worker that waits for them.
+//! The queue of replies from the writer to a worker.
 //!
-//! To wake a worker from another thread takes a call of the system, and the writer answers many jobs
-//! at a time. So their answers go home together: one task of the worker is woken, and it wakes
-//! whoever waits, which costs nothing on its own thread.
+//! Waking a worker from another thread takes a system call, and the writer answers many jobs at
+//! once. So their replies travel together: one task of the worker wakes up, and it wakes the
+//! waiting callers, which costs nothing on its own thread.
 
 use crate::sqlite::write::job::WriteJob;
 use std::cell::RefCell;
@@ -32,7 +32,7 @@ impl ReplyQueue {
         })
     }
 
-    /// Answers a job there. Where nobody is at home any more it is answered from here.
+    /// Answers a job on its worker, or here when the event loop of the worker has ended.
     pub(crate) fn carry(self, job: Box<dyn WriteJob>) {
         if let Err(mpsc::error::SendError(job)) = self.0.send(job) {
             job.answer();

@@ -1,8 +1,8 @@
-//! Transactions of a program: from its begin to its end the writer serves one of them alone.
+//! Transactions of a program: the writer serves one transaction at once, from its begin to its end.
 //!
-//! So a transaction sees its own writes and nobody else's, and two of them never get in each
-//! other's way: they run one after the other. The price is that others wait, which is why a
-//! transaction has little time.
+//! So a transaction sees its own writes and no others, and transactions never conflict: they run
+//! one after the other. The price is that other writers wait, which is why a transaction has little
+//! time.
 
 use crate::sqlite::fault::SqlFault;
 use crate::sqlite::write::job::WriteJob;
@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How long a transaction may wait for its next verb. Everyone else who writes waits with it, so
-/// after this it is rolled back, and its next verb says so.
+/// How long a transaction may wait for its next verb. Other writers wait meanwhile, so after this
+/// it is rolled back, and its next verb fails.
 pub const TRANSACTION_IDLE: Duration = Duration::from_secs(5);
 
 /// How long a transaction may take in all.
@@ -31,7 +31,7 @@ pub const TRANSACTION_NESTING: usize = 32;
 /// Verbs of one transaction that wait for the one before.
 const WAITING: usize = 64;
 
-/// What the writer is told within a transaction.
+/// An order to the writer within a transaction.
 struct TransactionOrder {
     /// A level that was dropped without an end: rolled back before anything else happens.
     dropped: Option<usize>,
@@ -106,7 +106,7 @@ pub(crate) fn of(shared: &Arc<SharedDatabase>, context: &Context) -> Option<Rc<S
     None
 }
 
-/// Begins a transaction, or a level of the one that the caller is in.
+/// Begins a transaction, or a savepoint of the caller's transaction.
 pub(crate) fn begin(
     shared: &Arc<SharedDatabase>,
     context: &Context,
@@ -141,8 +141,8 @@ pub(crate) fn begin(
 }
 
 impl SqliteTransaction {
-    /// Runs work in the transaction, after what was asked before. What fails has done nothing, and
-    /// the transaction goes on.
+    /// Runs work in the transaction, after what was asked before. A failed verb has done nothing,
+    /// and the transaction continues.
     pub(crate) fn run<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
     where
         T: Send + 'static,
@@ -218,7 +218,7 @@ impl Transaction for SqliteSavepoint {
         if self.level > 1 {
             return self.held.bare(None, undo(self.level));
         }
-        // One that is over has been rolled back already.
+        // A transaction that has ended early has been rolled back already.
         self.held.line.orders.close();
         Answer::ok(())
     }
@@ -274,7 +274,7 @@ impl ExclusiveTask for TransactionTask {
     }
 }
 
-/// Does what it is told until the transaction ends; answers why, where that was before its time.
+/// Executes orders until the transaction ends. Answers the reason when it ends early.
 fn serve(session: &WriterSession, orders: &ThreadQueue<TransactionOrder>) -> Option<SqlFault> {
     let end = Instant::now() + TRANSACTION_TIME;
     loop {
@@ -290,7 +290,7 @@ fn serve(session: &WriterSession, orders: &ThreadQueue<TransactionOrder>) -> Opt
         }
         let stands = match order.step {
             TransactionStep::Commit(sender) => {
-                // Nobody waits for the answer any more: it is committed all the same.
+                // The caller may be gone: it is committed all the same.
                 let _ = sender.send(session.commit());
                 return None;
             }

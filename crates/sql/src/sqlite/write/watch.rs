@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// Watches a path of a database; whatever is committed after the answer is told.
+/// Watches a path of a database; every commit after the answer is reported.
 pub(crate) fn watch(
     shared: &Arc<SharedDatabase>,
     path: &str,
@@ -21,7 +21,7 @@ pub(crate) fn watch(
     let listen = WriterTask::Alone(Box::new(WatchStart(sender)));
     let keep = shared.clone();
     shared.writer.queue(listen, receiver, deadline).map(move |()| {
-        // The database stays open as long as somebody watches it.
+        // The database stays open as long as it has watchers.
         let held = changes.map(move |change| {
             let _ = &keep;
             change

@@ -1,6 +1,6 @@
 //! A table within a transaction: everything runs on the writer's connection, which alone sees what
-//! the transaction has done, also to the tables themselves. Rows are read at once, because nobody
-//! could read them after the transaction.
+//! the transaction has done, also to the tables themselves. Rows are read at once, because they
+//! cannot be read after the transaction.
 
 use crate::rows::parameters;
 use crate::sqlite::fault::{SqlFault, SqlFaultCause};

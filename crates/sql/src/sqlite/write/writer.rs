@@ -8,7 +8,7 @@
 //! jobs run again one by one, so that each has its own fate.
 //!
 //! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
-//! stands in the same queue: what came before it is committed first, what comes after it waits.
+//! waits in the same queue: earlier jobs are committed first, later ones wait.
 
 use crate::sqlite::connection::authorizer::WriteAuthorizer;
 use crate::sqlite::connection::database_file::{DatabaseFile, Role};
@@ -91,7 +91,7 @@ struct BacklogEntry(Arc<WriteBacklog>);
 struct WriterCounters {
     /// Counted by SQLite's commit hook, that is just before a commit is done.
     commits: AtomicU64,
-    /// Counted when a commit is done and before anybody is told.
+    /// Counted after a commit and before its writes are answered.
     generation: AtomicU64,
     log_pages: AtomicI32,
 }
@@ -164,7 +164,7 @@ where
     fn answer(mut self: Box<Self>) {
         match self.home.take() {
             Some(home) => home.carry(self),
-            // Nobody waits any more: the write happened all the same.
+            // The caller may be gone: the write happened all the same.
             None => {
                 let result = self.result.unwrap_or_else(|| Err(SqlFault::timeout()));
                 drop(self.sender.send(result));
@@ -330,7 +330,7 @@ impl Drop for BacklogEntry {
     }
 }
 
-/// When the thread ends, for whatever reason, nobody goes on waiting for it.
+/// Ends the wait of all callers when the thread ends, for any reason.
 struct QueueCloser(Arc<ThreadQueue<WriterTask>>);
 
 impl Drop for QueueCloser {
@@ -373,8 +373,7 @@ impl WriterSession {
         }
     }
 
-    /// The next task. While somebody watches, it is looked from time to time for what other
-    /// programs have written.
+    /// The next task. While there are watchers, polls for writes by other processes.
     fn next(&self) -> Option<WriterTask> {
         loop {
             if !self.telling.is_watched() {
@@ -396,7 +395,7 @@ impl WriterSession {
         self.roll_back();
     }
 
-    /// One transaction with all jobs that wait. A task that wants to be alone ends it and is left.
+    /// One transaction with all waiting jobs. An exclusive task ends it and is returned.
     fn round(&self, first: Box<dyn WriteJob>) -> Option<WriterTask> {
         let mut left = None;
         let mut waiting = || match self.jobs.try_next()? {
@@ -409,7 +408,7 @@ impl WriterSession {
         match self.begin() {
             Ok(()) => self.group(first, &mut waiting),
             Err(fault) => {
-                // Whoever waits behind would wait as long again and fail as well.
+                // The other waiting jobs would wait as long again and fail as well.
                 let mut jobs = vec![first];
                 jobs.extend(std::iter::from_fn(waiting));
                 answer_all(jobs, Some(fault));
