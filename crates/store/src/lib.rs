@@ -20,6 +20,7 @@ mod graph;
 mod query;
 mod reference;
 mod resources;
+mod settings;
 mod store;
 mod value;
 
@@ -27,11 +28,11 @@ pub use builtin::disk::{Disk, WATCHED_DIRECTORIES};
 pub use builtin::environment::Environment;
 pub use builtin::memory::{Memory, NAMED_MEMORIES};
 pub use combine::{
-    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Compressed, Csv, EXPANDED_BYTES, Ensure, Extension,
-    Json, Layer, Limit, LimitOptions, Links, Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH,
-    POLLED_REFERENCES, PathUp, Polling, ReadOnly, Relative, Rename, Retry, RetryOptions, Route,
-    Sequence, StaticFiles, StaticOptions, TextCodec, Timeout, WriteBack, WriteBackOptions,
-    flush_all,
+    Below, CACHED_BYTES, CACHED_ENTRIES, Cache, Combinator, CombinatorParts, CombinedStore,
+    Compressed, Csv, EXPANDED_BYTES, Ensure, Extension, Json, Layer, Limit, LimitOptions, Links,
+    Log, Map, Merge, POLLED_CONTENT, POLLED_DEPTH, POLLED_REFERENCES, PathUp, Polling, ReadOnly,
+    Relative, Rename, Retry, RetryOptions, Route, Sequence, StaticFiles, StaticOptions, TextCodec,
+    Timeout, WriteBack, WriteBackOptions, combinators, flush_all,
 };
 pub use content::coding::coding_quality;
 pub use content::encode::COLLECT_LIMIT;
@@ -57,6 +58,8 @@ pub use resources::counters::{
 pub use resources::pool::{AT_ONCE, DATA_POOL, ParsePermit, Pool, parse_permit};
 pub use resources::slots::{NoSlot, Slot, SlotLimits, Slots};
 pub use runnel_text::moment::{date_of_day, day_of_date};
+pub use settings::setting::{Setting, SettingInfo, SettingList, SettingTable, unknown_setting};
+pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};

@@ -84,8 +84,12 @@ impl State {
 
 impl Pending {
     pub(super) fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
-        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
-        let pauses = RetryOptions { times: options.times, first, longest };
+        let pauses = RetryOptions {
+            retries: options.retries,
+            initial_delay: Duration::from_millis(100),
+            max_delay: Duration::from_secs(10),
+            retry_posts: false,
+        };
         let retry = Retry::new(source.clone(), pauses);
         let (state, moved, hurry) = (RefCell::default(), Notify::new(), Notify::new());
         Pending { source, options, retry, state, moved, hurry }
@@ -127,14 +131,14 @@ impl Pending {
     }
 
     pub(super) fn is_too_large(&self, content: Option<&Content>) -> bool {
-        size(content) > self.options.bytes
+        size(content) > self.options.max_size
     }
 
     pub(super) fn has_room(&self, reference: &Reference, content: Option<&Content>) -> bool {
         let state = self.state.borrow();
         let known = state.writes.contains_key(&key(reference));
-        let room = known || state.len() < self.options.pending.max(1);
-        room && state.bytes + size(content) <= self.options.bytes
+        let room = known || state.len() < self.options.max_pending.max(1);
+        room && state.bytes + size(content) <= self.options.max_size
     }
 
     /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
