@@ -40,9 +40,9 @@ pub use content::file_part::FilePart;
 pub use content::gzip::{gzip, gzip_stream};
 pub use content::media_type::{charset, is_text_type};
 pub use content::port::{Message, Messages, Port, PortContent};
-pub use content::seekable::{Chunks, Seekable};
+pub use content::seekable::{ByteStream, Chunks, Seekable};
 pub use content::text::Text;
-pub use content::{Body, ByteStream, Content, EntityTag, Form, Lazy, Metadata};
+pub use content::{Body, Content, EntityTag, Form, Lazy, Metadata};
 pub use copy::{
     COPIED_DEPTH, COPIED_REFERENCES, COPY_FAILURES, CopyOptions, CopyProgress, CopyReport, copy,
 };
@@ -63,16 +63,16 @@ pub use settings::value::{Bounds, SettingKind, SettingValue, Wanted};
 pub use store::answer::Answer;
 pub use store::change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use store::condition::{Condition, Conditions};
+pub use store::context::{Calling, ClientContent, Context, Exchange};
 pub use store::error::{Error, ErrorResponse, FieldProblem, Kind, Result};
-pub use store::keys::{Key, KeyPage, KeyRange, LISTED_DEPTH, LISTED_KEYS, list_keys};
+pub use store::key_walk::{LISTED_DEPTH, list_keys};
+pub use store::keys::{Entry, Key, KeyPage, KeyRange, LISTED_KEYS};
 pub use store::outcome::{Effect, Outcome};
 pub use store::records::{RECORDS_BATCH, Records};
-pub use store::tables::Tables;
 pub use store::transaction::Transaction;
+pub use store::verb::{Verb, Verbs};
 pub use store::watchers::Watchers;
-pub use store::{
-    Calling, ClientContent, Confinement, Context, Entry, Exchange, Store, Verb, Verbs,
-};
+pub use store::{Confinement, Store, Tables};
 pub use value::Value;
 pub use value::contract::{
     Contract, ContractClass, ContractField, ContractKind, MAX_PROBLEMS, RecordUse, pointer_of,

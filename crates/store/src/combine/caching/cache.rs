@@ -9,21 +9,18 @@ use crate::ReadOnly;
 use crate::combine::definition::{Combinator, CombinatorParts, CombinedStore};
 use crate::combine::layer::{Below, Layer};
 use crate::{
-    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Memory, Outcome, Records,
-    Reference, Result, Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction,
-    Value, Verb,
+    Answer, Changes, Conditions, Content, Context, Memory, Outcome, Records, Reference, Result,
+    Sequence, Setting, SettingKind, SettingTable, Shape, Store, Transaction, Value, Verb,
 };
-use fill::{Extent, Shared, Writing, name};
+use fill::{Shared, Writing, name};
+use following::Extent;
+
+pub use fill::{CACHED_BYTES, CACHED_ENTRIES};
+
 use futures_util::StreamExt;
 use std::any::Any;
 use std::rc::Rc;
 use std::time::Duration;
-
-/// How many bytes a cache holds where nothing else was said.
-pub const CACHED_BYTES: u64 = 64 << 20;
-
-/// How many contents a cache holds where nothing else was said.
-pub const CACHED_ENTRIES: usize = 65_536;
 
 struct CacheOptions {
     max_size: u64,

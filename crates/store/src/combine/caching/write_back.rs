@@ -12,38 +12,9 @@ use crate::{
 use pending::{Found, Pending};
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
-use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
-/// How a [`WriteBack`] waits and what it holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriteBackOptions {
-    /// How long a write waits for others of the same reference before it is done.
-    pub delay: Duration,
-    /// References that may have pending writes, at least 1. Beyond, the writer waits.
-    pub max_pending: usize,
-    /// Bytes of pending contents, about. Beyond, the writer waits.
-    pub max_size: u64,
-    /// How often a write is tried again after a temporary error, before it counts as lost.
-    pub retries: u32,
-    /// Whether a put asks the source first whether it creates something, and a delete whether there
-    /// is something to delete. Without, both answer what they can know: a put of something unknown
-    /// that it was there (`false`), a delete that it was (`true`).
-    pub exact: bool,
-}
-
-impl Default for WriteBackOptions {
-    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
-    fn default() -> Self {
-        WriteBackOptions {
-            delay: Duration::from_millis(100),
-            max_pending: 1024,
-            max_size: 64 << 20,
-            retries: 10,
-            exact: false,
-        }
-    }
-}
+pub use pending::WriteBackOptions;
 
 const SETTINGS: SettingTable<WriteBackOptions> = SettingTable(&[
     Setting::new(

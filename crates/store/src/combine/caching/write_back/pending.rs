@@ -1,6 +1,5 @@
 //! Writes that wait, and the task that does them.
 
-use super::WriteBackOptions;
 use crate::combine::{Retry, RetryOptions};
 use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
 use futures_util::future::select;
@@ -11,6 +10,36 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
+
+/// How a [`crate::WriteBack`] waits and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBackOptions {
+    /// How long a write waits for others of the same reference before it is done.
+    pub delay: Duration,
+    /// References that may have pending writes, at least 1. Beyond, the writer waits.
+    pub max_pending: usize,
+    /// Bytes of pending contents, about. Beyond, the writer waits.
+    pub max_size: u64,
+    /// How often a write is tried again after a temporary error, before it counts as lost.
+    pub retries: u32,
+    /// Whether a put asks the source first whether it creates something, and a delete whether there
+    /// is something to delete. Without, both answer what they can know: a put of something unknown
+    /// that it was there (`false`), a delete that it was (`true`).
+    pub exact: bool,
+}
+
+impl Default for WriteBackOptions {
+    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
+    fn default() -> Self {
+        WriteBackOptions {
+            delay: Duration::from_millis(100),
+            max_pending: 1024,
+            max_size: 64 << 20,
+            retries: 10,
+            exact: false,
+        }
+    }
+}
 
 /// What a pending write costs beside its bytes.
 const OVERHEAD: u64 = 256;
