@@ -1,4 +1,4 @@
-//! A combinator in the hands of the program: what it is made of can change while it is used.
+//! A combinator held by the program: its options and sources can change while it is used.
 
 use runnel_store::{
     Below, CombinedStore, Confinement, Error, Kind, Layer, Reference, Relative, Result, Store, Verb,
@@ -7,15 +7,15 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Stands for a combinator: whoever holds it sees when an option or a source is set later. Verbs
-/// under way end with what they began with.
+/// A handle of a combinator: all holders see an option or a source that is set later. A verb under
+/// way ends with the options it began with.
 pub(crate) struct Combined {
     current: Rc<RefCell<CombinedStore>>,
-    /// What a confined copy is confined to.
+    /// The part that a confined copy stands for.
     confined: Option<ConfinedPart>,
 }
 
-/// The part of a store that a confined copy stands for.
+/// A part of a store to which a copy is confined.
 struct ConfinedPart {
     root: Reference,
     /// Whether links are followed.
@@ -51,7 +51,7 @@ impl Combined {
         Combined { current: Rc::new(RefCell::new(combined)), confined: None }
     }
 
-    /// From the next verb on it is this.
+    /// Replaces the combinator from the next verb on.
     pub(crate) fn replace(&self, combined: CombinedStore) {
         let before = self.current.replace(combined);
         // Dropped after the borrow: its end may reach this store again.
@@ -63,7 +63,7 @@ impl Combined {
         self.current.borrow().control()
     }
 
-    /// What it is now.
+    /// The present combinator.
     pub(crate) fn store(&self) -> Rc<dyn Store> {
         self.current.borrow().store.clone()
     }
