@@ -55,7 +55,9 @@ fn with_program(place: WorkerIndex, act: impl AsyncFnOnce(&RunningProgram) -> u8
         }
         tokio::select! {
             () = finish(&program) => {}
-            () = signals::told_again(handover::is_supervised()) => Console::error("note: told to stop again, so open connections are cut"),
+            () = signals::told_again(handover::is_supervised()) => {
+                Console::error("note: told to stop again, so open connections are cut");
+            }
         }
         let status = written(status).await;
         if program.world.place().is_first() {

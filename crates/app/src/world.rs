@@ -3,7 +3,6 @@
 pub(crate) mod command_store;
 pub(crate) mod database_options;
 pub(crate) mod observing;
-pub(crate) mod option_value;
 pub(crate) mod remote_stores;
 pub(crate) mod schemes;
 pub(crate) mod search_pages;
@@ -17,7 +16,7 @@ use crate::world::schemes::{SCHEMES, Schemes};
 use futures_util::future::join_all;
 use observing::WatchedServer;
 use runnel_runtime::{Host, Isolate, Output, RunningServer};
-use runnel_store::{Answer, Environment, Error, Kind, Store, Value};
+use runnel_store::{Answer, Environment, Error, Kind, SettingInfo, Store, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::time::Duration;
@@ -170,8 +169,8 @@ impl Host for World {
         self.schemes.composed(kind, options, sources)
     }
 
-    fn server_options(&self) -> &'static [&'static str] {
-        server_options::NAMES
+    fn server_options(&self) -> Vec<SettingInfo> {
+        server_options::infos()
     }
 
     fn serve(&self, store: Rc<dyn Store>, options: &Value) -> Answer<Rc<dyn RunningServer>> {

@@ -81,7 +81,7 @@ impl Host for TestHost {
         self.world.composed(kind, options, sources)
     }
 
-    fn server_options(&self) -> &'static [&'static str] {
+    fn server_options(&self) -> Vec<runnel_store::SettingInfo> {
         self.world.server_options()
     }
 

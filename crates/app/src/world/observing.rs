@@ -1,34 +1,32 @@
 //! What a server may be told about being watched, and where its log and its traces go.
 
 use crate::process::workers::ListenAddressGuard;
-use crate::world::option_value::{Wanted, flag, set, texts};
 use runnel_observe::{
     AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
     TraceSettings,
 };
-use runnel_store::{Environment, Error, Kind, Store, Value};
+use runnel_store::{
+    Environment, Error, Kind, Setting, SettingKind, SettingTable, Store, Value, Wanted,
+};
 use std::cell::RefCell;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Reads one option into the place where it belongs.
-type Read = fn(&mut ObserveSettings, &Value) -> Result<(), Wanted>;
-
-/// The options of a server that are about watching it.
-pub(crate) const OPTIONS: &[(&str, Read)] = &[
-    ("admin", |settings, value| {
+/// The options of a server that concern logs and metrics.
+pub(crate) const OPTIONS: SettingTable<ObserveSettings> = SettingTable(&[
+    Setting::custom("admin", "the admin port", SettingKind::Any, |settings, value| {
         settings.admin = admin(value)?;
         Ok(())
     }),
-    ("adminToken", |settings, value| {
+    Setting::custom("adminToken", "the admin secret", SettingKind::Text, |settings, value| {
         let token = value.as_str().and_then(AdminToken::new);
         settings.admin_token = Some(token.ok_or("a secret of 16 to 256 visible ASCII characters")?);
         Ok(())
     }),
-    ("adminHosts", |settings, value| set(&mut settings.admin_hosts, texts(value))),
-    ("accessLog", |settings, value| {
+    Setting::new("adminHosts", "the hosts of the admin port", |settings| &mut settings.admin_hosts),
+    Setting::custom("accessLog", "the format of the log", SettingKind::Any, |settings, value| {
         settings.access_log = match value {
             Value::Bool(false) | Value::Nil => None,
             Value::Bool(true) => Some(LogFormat::Json),
@@ -38,7 +36,7 @@ pub(crate) const OPTIONS: &[(&str, Read)] = &[
         };
         Ok(())
     }),
-    ("accessLogTo", |settings, value| {
+    Setting::custom("accessLogTo", "where the log goes", SettingKind::Text, |settings, value| {
         settings.log_target = match value.as_str() {
             Some("stdout") => LogTarget::Output,
             Some("stderr") => LogTarget::Error,
@@ -47,8 +45,10 @@ pub(crate) const OPTIONS: &[(&str, Read)] = &[
         };
         Ok(())
     }),
-    ("requestIds", |settings, value| set(&mut settings.request_ids, flag(value))),
-];
+    Setting::new("requestIds", "whether responses carry X-Request-Id", |settings| {
+        &mut settings.request_ids
+    }),
+]);
 
 /// A port on this machine, or an address with a port.
 fn admin(value: &Value) -> Result<Option<SocketAddr>, Wanted> {
