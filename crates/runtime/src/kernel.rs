@@ -14,7 +14,7 @@ macro_rules! files {
 }
 
 /// The files of the kernel in the order in which they are loaded.
-const FILES: [(&str, &str); 60] = files![
+const FILES: [(&str, &str); 61] = files![
     "core.lua",
     "native.lua",
     "object.lua",
@@ -56,6 +56,7 @@ const FILES: [(&str, &str); 60] = files![
     "combine.lua",
     "combinators.lua",
     "remote.lua",
+    "standard.lua",
     "search_page.lua",
     "logging.lua",
     "template.lua",

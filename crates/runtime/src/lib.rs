@@ -33,6 +33,7 @@ mod scheduler;
 mod script_store;
 mod sliced;
 mod socket;
+mod standard;
 mod value;
 mod watchdog;
 
@@ -42,3 +43,4 @@ pub use isolate::{Isolate, Limits};
 pub use load::{Load, load};
 pub use run::{Argument, Failure, Outcome, TestCase};
 pub use runnel_compile as compile;
+pub use standard::{standard_file, standard_names, standard_views};

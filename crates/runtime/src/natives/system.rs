@@ -130,6 +130,14 @@ fn compile(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
 }
 
+/// `(name)`: a function that runs a standard program.
+fn standard(isolate: &Isolate, arguments: Arguments) -> Reply {
+    match isolate.compile_standard(&arguments.text(1)) {
+        Ok(slot) => Reply::Now(Given::Kept(slot)),
+        Err(message) => Reply::Failed(Error::new(Kind::Invalid, message)),
+    }
+}
+
 fn forget_plans(isolate: &Isolate, arguments: Arguments) -> Reply {
     isolate.plans().forget(arguments.0);
     Reply::Now(Given::Nil)

@@ -7,7 +7,7 @@ use super::result::Hit;
 use super::source::PageSource;
 use crate::number::write_microseconds;
 use crate::{Answer, Request, leading_integer};
-use runnel_store::json;
+use runnel_store::{Value, json};
 
 /// Documents that are left out before the first at most.
 const MAX_OFFSET: i64 = 10_000_000;
@@ -80,19 +80,14 @@ pub(crate) fn all_hits(
     answer.allocations().flat_map(of).collect()
 }
 
-/// The answer as JSON, in which each interpretation has a further element: its documents as markup.
-pub(crate) fn with_results(answer: &Answer, results: &[String]) -> Vec<u8> {
+/// The answer as JSON, in which each interpretation has a further element: its documents as HTML.
+pub(crate) fn with_results(answer: &Answer, results: Vec<Value>) -> Vec<u8> {
     let mut out = Vec::new();
-    let mut results = results.iter();
+    let mut results = results.into_iter();
     answer.write_json_with(&mut out, |allocation, out| {
-        out.extend_from_slice(b",[");
-        for (number, result) in results.by_ref().take(allocation.ids().len()).enumerate() {
-            if number > 0 {
-                out.push(b',');
-            }
-            json::write_text(result, out);
-        }
-        out.push(b']');
+        out.push(b',');
+        let mine = results.by_ref().take(allocation.ids().len()).collect();
+        out.extend_from_slice(&json::text(&Value::List(mine)));
     });
     out
 }
