@@ -11,35 +11,19 @@
 //! Reading order: `plan` (what can be asked for), `response` (where an answer ends), `worker` (one
 //! thread), `run` (all of them).
 
-mod chart;
-mod compare;
-mod connection;
-mod cpu;
-mod curve;
-mod figures;
-mod files;
-mod first;
-mod plan;
-mod response;
-mod run;
-mod schedule;
-mod secure;
-mod sweep;
-mod tally;
-mod target;
-mod text;
-mod timer;
-mod worker;
+mod client;
+mod load;
+mod report;
 
-pub use compare::{Compared, MOST_ROUNDS, compare};
-pub use curve::latency_svg;
-pub use figures::Figures;
-pub use plan::{
+pub use client::secure::Trust;
+pub use load::plan::{
     Body, Expected, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Length, Load, MOST_CONNECTIONS,
     MOST_THREADS, Pace, Request, Span,
 };
-pub use run::{Control, Job, Trouble, run};
-pub use secure::Trust;
-pub use sweep::{MOST_RATES, Rates, Swept, sweep};
-pub use tally::Failure;
-pub use target::Target;
+pub use load::run::{Control, Job, Trouble, run};
+pub use load::tally::Failure;
+pub use load::target::Target;
+pub use report::compare::{Compared, MOST_ROUNDS, compare};
+pub use report::curve::latency_svg;
+pub use report::figures::Figures;
+pub use report::sweep::{MOST_RATES, Rates, Swept, sweep};

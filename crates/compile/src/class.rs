@@ -1,7 +1,7 @@
 //! Definitions: classes, schemes, filters and their like.
 
 use crate::generator::{ClassFacts, Generator, MethodContext, Ordered};
-use crate::names::{self, quoted};
+use crate::lua::names::{self, quoted};
 use crate::scope::Scope;
 use crate::statement::Tail;
 use runnel_syntax::Diagnostic;

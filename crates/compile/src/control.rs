@@ -202,7 +202,7 @@ impl Generator<'_> {
         let codes: Vec<Code> = codes.into_iter().map(|code| self.keep(code)).collect();
         self.helper("K");
         let mark = self.mark(receiver.span);
-        let selector = crate::names::quoted(&selector(parts));
+        let selector = crate::lua::names::quoted(&selector(parts));
         let checked = |code: &Code| format!("K.bound({},{selector})", code.text);
         let range = match codes.as_slice() {
             [times] => format!("1,{}", checked(times)),

@@ -4,7 +4,7 @@
 //! (an assignment, a control structure), the values before it are kept in temporaries first.
 
 use crate::generator::Generator;
-use crate::names::{nearest, quoted};
+use crate::lua::names::{nearest, quoted};
 use crate::statement::Tail;
 use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};

@@ -4,7 +4,7 @@
 //! nesting. A function that would have more locals or captures keeps its variables in a table
 //! (its frame): which ones do is found by compiling, counting, and compiling again.
 
-use crate::lines;
+use crate::lua::lines;
 use crate::scope::{Scope, Variable, assigned, referenced};
 use runnel_syntax::ast::{Program, Statement, StatementKind};
 use runnel_syntax::{Diagnostic, Level, LineIndex, Span};
@@ -122,7 +122,7 @@ pub(crate) struct Generator<'a> {
     pub(crate) templates: BTreeSet<String>,
     pub(crate) schemes: BTreeSet<String>,
     pub(crate) method: Option<MethodContext>,
-    pub(crate) brackets: Option<crate::query::Brackets>,
+    pub(crate) brackets: Option<crate::references::query::Brackets>,
     /// In a block that is a query: order comparisons with nil are false.
     pub(crate) lenient: bool,
     /// The class of the elements that variables of the script hold, where it is known.
@@ -162,7 +162,7 @@ pub fn compile(
             return Err(generator.diagnostics);
         }
         let lua = lines::place(&generator.code);
-        if let Some(line) = crate::nesting::too_deep(&lua) {
+        if let Some(line) = crate::lua::nesting::too_deep(&lua) {
             let lines = source.split_inclusive('\n').take(line as usize - 1);
             let start = lines.map(str::len).sum::<usize>() as u32;
             generator.error(
@@ -236,7 +236,7 @@ impl<'a> Generator<'a> {
         let table = self.top_table;
         let mut top = Scope { top: true, ..Scope::default() };
         for name in names {
-            let code = format!("{table}[{}]", crate::names::quoted(&name));
+            let code = format!("{table}[{}]", crate::lua::names::quoted(&name));
             top.names.push((name, Variable { code, owner: None }));
         }
         self.scopes.push(top);
@@ -269,8 +269,8 @@ impl<'a> Generator<'a> {
                 _ => {}
             }
         }
-        crate::path::installed_schemes(statements, &mut self.schemes);
-        self.loads |= crate::path::loads_others(statements);
+        crate::references::path::installed_schemes(statements, &mut self.schemes);
+        self.loads |= crate::references::path::loads_others(statements);
     }
 
     // Functions --------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ impl<'a> Generator<'a> {
     /// A variable of the function with this id: a local, or a field of its frame.
     pub(crate) fn new_variable(&mut self, name: &str, function: usize) -> Variable {
         self.next_variable += 1;
-        let local = crate::names::variable(name, self.next_variable);
+        let local = crate::lua::names::variable(name, self.next_variable);
         let code =
             if self.frames.contains(&function) { format!("F{function}.{local}") } else { local };
         Variable { code, owner: Some(function) }
@@ -455,7 +455,7 @@ impl<'a> Generator<'a> {
             }
         }
         if self.known.is_variable(name) {
-            let code = format!("{}[{}]", self.top_table, crate::names::quoted(name));
+            let code = format!("{}[{}]", self.top_table, crate::lua::names::quoted(name));
             return Some(Variable { code, owner: None });
         }
         None

@@ -9,25 +9,18 @@
 
 mod class;
 mod control;
-mod element;
-mod element_check;
-mod element_class;
+mod elements;
 mod expression;
 mod generator;
-mod html;
-mod lines;
 mod literal;
+mod lua;
 mod message;
-mod names;
-mod nesting;
-mod path;
-mod query;
+mod references;
 mod review;
 mod scope;
-mod segment;
 mod shadow;
 mod statement;
 
 pub use generator::{Chunk, Known, compile};
-pub use names::{distance, field, nearest};
+pub use lua::names::{distance, field, nearest};
 pub use review::warnings;

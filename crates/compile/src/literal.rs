@@ -2,7 +2,7 @@
 
 use crate::expression::Code;
 use crate::generator::Generator;
-use crate::names::{nearest, quoted};
+use crate::lua::names::{nearest, quoted};
 use crate::statement::Tail;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Expression, ExpressionKind, Pair, Word};

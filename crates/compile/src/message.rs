@@ -2,7 +2,7 @@
 
 use crate::expression::{Code, DEPTH};
 use crate::generator::Generator;
-use crate::names;
+use crate::lua::names;
 use runnel_syntax::ast::{Expression, ExpressionKind, Message};
 
 /// Operators that the kernel answers without a message for the common types.

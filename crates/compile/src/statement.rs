@@ -2,7 +2,7 @@
 
 use crate::expression::Code;
 use crate::generator::Generator;
-use crate::names::quoted;
+use crate::lua::names::quoted;
 use crate::scope::{Scope, Variable, implicit_parameters};
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Block, Statement, StatementKind, Word};
@@ -17,7 +17,7 @@ pub(crate) enum Tail {
     /// It is kept in this variable.
     Keep(String),
     /// It is written into markup.
-    Write(Box<crate::element::Place>),
+    Write(Box<crate::elements::element::Place>),
 }
 
 impl Generator<'_> {

@@ -9,66 +9,26 @@
 //! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
 //! (the protocols and their time limits), `http1`, `server`; then `client`.
 
-mod body;
 mod client;
-mod compress;
-mod conditions;
-mod connection;
-mod events;
-mod exchange;
-mod fields;
-mod file_body;
-mod form;
-mod forwarded;
-mod framing;
-mod guard;
-mod head;
-mod http1;
-mod incoming;
-mod listen;
-mod listing;
-mod local_certificate;
-mod media;
-mod meter;
-mod multipart;
-mod negotiate;
-mod observe;
-mod options;
-mod origin;
-mod partial;
-mod problem;
-mod problem_form;
-mod protocols;
-mod range;
-mod reply;
-mod request_body;
-mod request_id;
+mod network;
+mod protocol;
 mod server;
-mod service;
-mod socket;
-mod spin;
-mod target;
-mod tls;
-mod trace_context;
-mod transport;
-mod turn;
-mod unix;
-mod upgrade;
-mod upload;
 mod websocket;
-mod wire;
-mod write;
 
-pub use client::{ClientOptions, client};
-pub use forwarded::TrustedProxy;
-pub use incoming::Share;
-pub use listen::{AcceptQueue, Handed, bind, close_queue};
-pub use observe::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
-pub use options::{DEFAULT_PORT, Limits, Options};
-pub use server::{
-    Reserve, Server, is_out_of_descriptors, serve, serve_handed, serve_on, serve_on_unix,
+pub use client::store::{ClientOptions, client};
+pub use client::transport::{
+    Received, Transport, TransportError, TransportFault, TransportOptions,
 };
-pub use tls::Certificate;
-pub use trace_context::TraceContext;
-pub use transport::{Received, Transport, TransportError, TransportFault, TransportOptions};
-pub use unix::{SocketFile, UNIX_PEER, UnixAddress, accept_unix, bind_unix};
+pub use network::server_tls::Certificate;
+pub use network::unix_socket::{SocketFile, UNIX_PEER, UnixAddress, accept_unix, bind_unix};
+pub use protocol::trace_context::TraceContext;
+pub use server::listener::descriptors::{Reserve, is_out_of_descriptors};
+pub use server::listener::incoming::Share;
+pub use server::listener::listen::{AcceptQueue, Handed, bind, close_queue};
+pub use server::observer::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
+pub use server::options::{DEFAULT_PORT, Limits, Options};
+pub use server::request::forwarded::TrustedProxy;
+pub use server::response::page_template::{
+    Fields, PageTemplate, ServerPages, Slot, set_server_pages,
+};
+pub use server::serve::{Server, serve, serve_handed, serve_on, serve_on_unix};

@@ -10,29 +10,15 @@
 //! Reading order: `watcher` (what the server tells), `recorder` and `registry` (numbers), then
 //! `exposition`, `access_log`, `exporter`, `admin`.
 
-mod access_log;
 mod admin;
-mod admin_token;
-mod clock;
-mod dashboard;
-mod exporter;
-mod exposition;
-mod histogram;
-mod lag;
-mod log_writer;
+mod log;
+mod metrics;
 mod observing;
-mod places;
-mod process;
-mod readiness;
-mod recorder;
-mod registry;
-mod route_label;
-mod secrets;
 mod settings;
-mod snapshot;
-mod span;
+mod traces;
 mod watcher;
 
-pub use admin_token::AdminToken;
+pub use admin::dashboard::set_dashboard;
+pub use admin::token::AdminToken;
 pub use observing::{Observing, Sample, Sampler, Surroundings, observe};
 pub use settings::{ListenerOf, LogFormat, LogTarget, Settings, TraceSettings, WriterOf};

@@ -1,13 +1,13 @@
 //! Everything that watches one server, from its start to its end.
 
-use crate::admin;
-use crate::exporter::Exporter;
-use crate::lag::{Pulse, probe};
-use crate::log_writer::LogWriter;
-use crate::readiness::Readiness;
-use crate::recorder::Recorder;
-use crate::registry::Registry;
+use crate::admin::port;
+use crate::admin::readiness::Readiness;
+use crate::log::writer::LogWriter;
+use crate::metrics::loop_lag::{Pulse, probe};
+use crate::metrics::recorder::Recorder;
+use crate::metrics::registry::Registry;
 use crate::settings::{ListenerOf, Settings, WriterOf};
+use crate::traces::exporter::Exporter;
 use crate::watcher::{RefusalRate, Watcher};
 use runnel_http::{Observer, Server};
 use runnel_store::{Result, Store};
@@ -73,7 +73,7 @@ pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<
             let served = match (surroundings.listener)(address) {
                 Ok(listener) => {
                     let (registry, readiness) = (registry.clone(), readiness.clone());
-                    admin::serve(address, settings, listener, registry, readiness).await
+                    port::serve(address, settings, listener, registry, readiness).await
                 }
                 Err(error) => Err(error),
             };

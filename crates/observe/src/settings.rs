@@ -1,6 +1,6 @@
 //! What those who run a server want to see.
 
-use crate::admin_token::AdminToken;
+use crate::admin::token::AdminToken;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;

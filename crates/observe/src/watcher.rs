@@ -1,13 +1,13 @@
 //! What a server tells, passed on to the numbers, the log and the traces.
 
-use crate::access_log;
-use crate::exporter::Exporter;
-use crate::histogram::bump;
-use crate::lag::Pulse;
-use crate::log_writer::LogWriter;
-use crate::recorder::Recorder;
+use crate::log::access_log;
+use crate::log::writer::LogWriter;
+use crate::metrics::histogram::bump;
+use crate::metrics::loop_lag::Pulse;
+use crate::metrics::recorder::Recorder;
 use crate::settings::LogFormat;
-use crate::span;
+use crate::traces::exporter::Exporter;
+use crate::traces::span;
 use runnel_http::{Called, Observed, Observer, RefusedHead};
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;

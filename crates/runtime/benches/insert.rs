@@ -2,7 +2,7 @@
 //! takes the batches on a thread of its own and drops them. Prints nanoseconds for each record.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support.rs"]
 mod support;
 
 use runnel_store::{Answer, Content, Context, Records, Reference, Store, Tables, Value};

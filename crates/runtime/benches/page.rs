@@ -3,7 +3,7 @@
 //! pages: `cargo bench -p runnel-runtime --bench page -- small`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support.rs"]
 mod support;
 
 use runnel_store::{Body, Context, Reference, Store};

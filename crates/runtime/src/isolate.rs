@@ -1,15 +1,15 @@
 //! The isolate: one engine with the kernel loaded, used by one thread.
 
-use crate::collector::Collector;
-use crate::fiber::Coroutine;
+use crate::engine::collector::Collector;
+use crate::engine::memory::Accounts;
+use crate::engine::stack::{Slot, Stack};
+use crate::engine::watchdog::Watchdog;
+use crate::fibers::fiber::Coroutine;
+use crate::fibers::scheduler::Scheduler;
 use crate::host::Host;
-use crate::json::Plans;
-use crate::memory::Accounts;
-use crate::native::{Native, Operation};
 use crate::natives::Task;
-use crate::raw::{Slot, Stack};
-use crate::scheduler::Scheduler;
-use crate::watchdog::Watchdog;
+use crate::natives::call::{Native, Operation};
+use crate::values::plans::Plans;
 use mlua::{Lua, LuaOptions, StdLib};
 use runnel_store::{Content, Context as Call, Transaction};
 use std::cell::{Cell, OnceCell, RefCell, RefMut};
@@ -23,7 +23,7 @@ const OUTERMOST: usize = 8;
 /// What an isolate may use.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of memory for the program's objects ([`crate::memory`]).
+    /// Bytes of memory for the program's objects ([`crate::engine::memory`]).
     pub memory: usize,
 }
 
@@ -106,7 +106,7 @@ impl Isolate {
         main.prepare();
         let (natives, slots) = crate::kernel::load(&lua, main, host.server_options())?;
         let accounts =
-            Accounts::open(main.0, lua.used_memory(), limits.memory, crate::watchdog::fire);
+            Accounts::open(main.0, lua.used_memory(), limits.memory, crate::engine::watchdog::fire);
         let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
         let isolate = Isolate(Rc::new(Inner {
             watchdog,
@@ -156,7 +156,7 @@ impl Isolate {
 
     /// Whether time slices and deadlines work: without them nothing is served.
     pub(crate) fn is_interruptible(&self) -> bool {
-        *self.0.interruptible.get_or_init(|| crate::watchdog::is_effective(self.stack()))
+        *self.0.interruptible.get_or_init(|| crate::engine::watchdog::is_effective(self.stack()))
     }
 
     pub(crate) fn host(&self) -> &dyn Host {
@@ -193,7 +193,7 @@ impl Isolate {
 
     /// Bytes that the program's objects take.
     pub(crate) fn used_memory(&self) -> usize {
-        crate::memory::used()
+        crate::engine::memory::used()
     }
 
     pub(crate) fn collector(&self) -> &Collector {

@@ -1,9 +1,9 @@
 //! Loading the kernel: the Lua files, the natives, the values that Rust needs at hand.
 #![allow(unsafe_code)]
 
+use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Slots;
-use crate::native::{Native, trampoline};
-use crate::raw::{Slot, Stack, Type};
+use crate::natives::call::{Native, trampoline};
 use mlua::Lua;
 use runnel_store::Verb;
 
@@ -149,7 +149,7 @@ fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
     stack.set_field(kernel, "seed");
     // SAFETY: only the address is pushed; markup.lua calls it with what markup.rs asks for.
     unsafe {
-        let escape: crate::markup::Escape = crate::markup::escape_into;
+        let escape: crate::pages::markup::Escape = crate::pages::markup::escape_into;
         mlua::ffi::lua_pushlightuserdata(stack.0, escape as *mut std::ffi::c_void);
     }
     stack.set_field(kernel, "escapeMarkup");
@@ -214,7 +214,7 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         },
     };
     stack.field(kernel, "deadlineError");
-    crate::watchdog::set_deadline_error(stack.keep());
+    crate::engine::watchdog::set_deadline_error(stack.keep());
     stack.pop(1);
     Ok(slots)
 }

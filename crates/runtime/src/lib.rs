@@ -3,44 +3,25 @@
 //! An [`Isolate`] belongs to one thread. It runs source texts ([`Isolate::run`]); the command
 //! around it is its [`Host`]. The library of built-in classes is in `kernel/`, in Lua.
 //!
-//! Reading order: `isolate`, `fiber`, `native`, `value`, then `kernel/core.lua`.
+//! Reading order: `isolate`, `fibers/fiber`, `natives/call`, `values`, then `kernel/core.lua`.
 
-mod cells;
-mod collector;
-mod columns;
-mod combined;
-mod date;
-mod fault;
-mod fiber;
+mod engine;
+mod fibers;
 mod host;
 mod isolate;
-mod json;
 mod kernel;
-mod known;
-mod load;
-mod markup;
-mod memory;
-mod native;
 mod natives;
-mod object;
-mod page;
-mod pipe;
-mod progress;
-mod raw;
-mod rows;
-mod run;
-mod scheduler;
-mod script_store;
-mod sliced;
-mod socket;
-mod standard;
-mod value;
-mod watchdog;
+mod pages;
+mod program;
+mod slices;
+mod stores;
+mod streams;
+mod values;
 
-pub use fault::{Fault, Place};
+pub use fibers::fault::{Fault, Place};
+pub use fibers::load::{Load, load};
 pub use host::{Host, Output, Server};
 pub use isolate::{Isolate, Limits};
-pub use load::{Load, load};
-pub use run::{Argument, Failure, Outcome, TestCase};
+pub use program::run::{Argument, Failure, Outcome, TestCase};
 pub use runnel_compile as compile;
-pub use standard::{standard_file, standard_names, standard_views};
+pub use program::standard::{standard_file, standard_names, standard_views};

@@ -6,10 +6,14 @@
 //! - [`Server::for_test`] does the same for a test: without the server's program the test is left
 //!   out and says so, except in continuous integration, where that is a failure.
 //!
-//! Reading order: `service`, `server`.
+//! - [`alone`] runs a test in a process of its own, [`usage`] measures one.
+//!
+//! Reading order: `service`, `server`, `process`.
 
+mod process;
 mod server;
 mod service;
 
+pub use process::{alone, usage};
 pub use server::{START_TIME, Server};
 pub use service::Service;

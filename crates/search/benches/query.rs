@@ -5,7 +5,7 @@
 //! runs that query so many times and prints nothing, for counting instructions with a profiler.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support.rs"]
 mod support;
 
 use runnel_search::{Answer, Request, Search};

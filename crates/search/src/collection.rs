@@ -1,13 +1,20 @@
 //! A collection: an index together with the documents that were put into it.
 
-use crate::answer::Answer;
+pub(crate) mod document;
+pub(crate) mod document_slots;
+pub(crate) mod id;
+pub(crate) mod json_record;
+pub(crate) mod loader;
+pub(crate) mod pending_write;
+pub(crate) mod record_locations;
+
+use crate::answer::search_answer::Answer;
+use crate::collection::id::{Id, KeyFormat};
+use crate::collection::loader::Loader;
+use crate::collection::pending_write::Pending;
 use crate::durable::{Folder, Log, Shape, Steps, put};
-use crate::id::{Id, KeyFormat};
-use crate::index::{Index, IndexConfig};
+use crate::index::search_index::{Index, IndexConfig};
 use crate::limits::MAX_DOCUMENTS;
-use crate::loader::Loader;
-use crate::pending::Pending;
-use crate::record;
 use crate::search::{Request, Search, SearchConfig, SharedIndex};
 use bytes::Bytes;
 use runnel_store::{Error, Kind, Reference, Watchers};
@@ -148,7 +155,7 @@ impl Collection {
     /// full collections.
     pub fn put(&self, id: Id, record: &[u8]) -> Result<Pending, Error> {
         let id = self.key_format.apply(id);
-        let document = record::document(id.clone(), record)?;
+        let document = json_record::document(id.clone(), record)?;
         // Made before anybody has to wait for it.
         let kept = self.stored.then(|| Bytes::copy_from_slice(record));
         let _writing = self.write_lock();

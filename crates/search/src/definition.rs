@@ -8,10 +8,10 @@ mod options;
 mod searching;
 mod tokenizer;
 
-use crate::attributes::{Attribute, AttributeType};
 use crate::collection::Definition;
-use crate::id::KeyFormat;
-use crate::index::{Fidelity, IndexConfig};
+use crate::collection::id::KeyFormat;
+use crate::index::attributes::{Attribute, AttributeType};
+use crate::index::search_index::{Fidelity, IndexConfig};
 use crate::limits::MAX_CATEGORIES;
 use options::{Options, invalid};
 use runnel_store::{Error, Value};

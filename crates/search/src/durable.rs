@@ -4,26 +4,26 @@
 //! the log ([`Log`]) and acknowledged when it is flushed. When the log has become long, a new part
 //! of it is begun, and a thread ([`renewal`]) makes a snapshot of what is before that part.
 
-mod fault;
+mod disk_error;
+mod disk_steps;
+mod flush_progress;
 mod folder;
-mod frame;
-mod input;
-mod log;
-mod map;
-mod opening;
-mod output;
-mod progress;
-mod renewal;
+mod log_frame;
+mod mapped_file;
+mod recovery;
+mod section_reader;
+mod section_writer;
 mod snapshot;
-mod steps;
+mod snapshot_thread;
 #[cfg(test)]
 mod tests;
+mod write_log;
 
+pub(crate) use disk_steps::Steps;
+pub(crate) use flush_progress::Progress;
 pub(crate) use folder::Folder;
-pub(crate) use input::{Damaged, Input};
-pub(crate) use log::Log;
-pub use log::{MAX_WAITING_BYTES, MIN_LOG_BYTES};
-pub(crate) use opening::{Shape, put};
-pub(crate) use output::Output;
-pub(crate) use progress::Progress;
-pub(crate) use steps::Steps;
+pub(crate) use recovery::{Shape, put};
+pub(crate) use section_reader::{Damaged, Input};
+pub(crate) use section_writer::Output;
+pub(crate) use write_log::Log;
+pub use write_log::{MAX_WAITING_BYTES, MIN_LOG_BYTES};

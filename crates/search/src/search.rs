@@ -1,23 +1,23 @@
 //! Searching one or more indexes.
 
-use crate::answer::{Answer, Identifier};
-use crate::bits::Bits;
-use crate::combine::Combiner;
+use crate::answer::document_order::Order;
+use crate::answer::highlight::Markers;
+use crate::answer::pager::Pager;
+use crate::answer::search_answer::{Answer, Identifier};
+use crate::collection::id::Id;
 use crate::error::{ConfigError, RequestError};
-use crate::filter::Filter;
-use crate::highlight::Markers;
-use crate::id::Id;
-use crate::index::{Fidelity, Index};
+use crate::index::posting_list::SeenSlots;
+use crate::index::search_index::{Fidelity, Index};
+use crate::index::slot_bits::Bits;
 use crate::limits::MAX_INDEXES;
-use crate::order::Order;
-use crate::page::Pager;
-use crate::posting::SeenSlots;
-use crate::preferences::{Boost, Name, Preferences};
-use crate::query::Reading;
-use crate::restrict::{self, Restriction};
-use crate::synonyms::Synonyms;
-use crate::tokenizer::Tokenizer;
-use crate::work::Work;
+use crate::query::combinations::Combiner;
+use crate::query::filter::Filter;
+use crate::query::parsed_query::Reading;
+use crate::query::preferences::{Boost, Name, Preferences};
+use crate::query::restriction::{self, Restriction};
+use crate::query::synonyms::Synonyms;
+use crate::query::work_budget::Work;
+use crate::text::tokenizer::Tokenizer;
 use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -339,7 +339,7 @@ impl Search {
         let filter = Filter::parse(text)?;
         let guards: Vec<_> = self.indexes.iter().map(read).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
-        restrict::check(&filter, &columns)?;
+        restriction::check(&filter, &columns)?;
         Ok(filter)
     }
 
@@ -486,7 +486,7 @@ impl Search {
             }
             let end = combiner.answer.combinations.len() as u32;
             combiner.answer.interpretations.places.push(start..end);
-            let length = |combination: &crate::combine::Combination| {
+            let length = |combination: &crate::query::combinations::Combination| {
                 combiner.answer.records[combination.record as usize].json.len()
             };
             let new = &combiner.answer.combinations[start as usize..];

@@ -1,42 +1,42 @@
 //! Collections as stores: a reference with a query searches, one with a path is a document.
 
-mod bulk;
+mod answer_cache;
+mod answer_json;
+mod bulk_load;
+mod collection_registry;
 mod content;
+mod document_keys;
+mod document_writes;
 mod handover;
-mod highlights;
-mod incoming;
-mod json;
-mod kept;
-mod keys;
-mod parameters;
+mod marked_documents;
+mod record_reader;
 mod scheme;
-mod shared;
-mod writing;
+mod search_parameters;
 
+pub use answer_cache::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
 pub use handover::{HANDOVER_TIME, hand_over_among};
-pub use incoming::MAX_COLUMNS;
-pub use kept::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
-pub use parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
+pub use record_reader::MAX_COLUMNS;
 pub use scheme::{MAX_SEARCHES, SearchScheme};
+pub use search_parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
 
-use crate::answer::Answer as Found;
+use crate::answer::highlight::Highlighter;
+use crate::answer::highlight::Markers;
+use crate::answer::search_answer::Answer as Found;
 use crate::collection::Collection;
+use crate::collection::id::Id;
 use crate::definition::{SearchDefinition, SearchesDefinition};
-use crate::highlight::Highlighter;
-use crate::highlight::Markers;
-use crate::id::Id;
 use crate::search::{Request, Search};
 use crate::site::PageSource;
+use answer_cache::Kept;
 use bytes::Bytes;
+use collection_registry::Shared;
 use content::{document, tag_of};
-use kept::Kept;
-use keys::Keys;
-use parameters::Parameters;
+use document_keys::Keys;
 use runnel_store::{
     Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query,
     Records, Reference, Result, Store, Tables, Value, Verb, Verbs,
 };
-use shared::Shared;
+use search_parameters::Parameters;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -285,7 +285,7 @@ impl Store for SearchStore {
             Err(error) => Err(error),
         };
         match at {
-            Ok((member, id)) => writing::put(member, id, content, context)
+            Ok((member, id)) => document_writes::put(member, id, content, context)
                 .map(Outcome::put)
                 .on(Verb::Put, reference),
             Err(error) => error.on(Verb::Put, reference).into(),
@@ -294,11 +294,13 @@ impl Store for SearchStore {
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         let posted = context.unconditional(Verb::Post, reference).and_then(|()| {
-            let columns = parameters::columns(reference.query().unwrap_or_default())?;
+            let columns = search_parameters::columns(reference.query().unwrap_or_default())?;
             Ok((self.collection_at(Verb::Post, reference)?.clone(), columns))
         });
         match posted {
-            Ok((member, columns)) => bulk::post(member, columns, content).on(Verb::Post, reference),
+            Ok((member, columns)) => {
+                bulk_load::post(member, columns, content).on(Verb::Post, reference)
+            }
             Err(error) => error.on(Verb::Post, reference).into(),
         }
     }
@@ -306,20 +308,20 @@ impl Store for SearchStore {
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
         match self.document_at(reference) {
             Ok(Some((member, id))) => {
-                let merged = writing::merge(member.clone(), id, content, context);
+                let merged = document_writes::merge(member.clone(), id, content, context);
                 merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
             }
             Ok(None) if reference.relative_path().is_empty() => {
                 Error::not_allowed(Verb::Merge, reference).into()
             }
-            Ok(None) => writing::missing().on(Verb::Merge, reference).into(),
+            Ok(None) => document_writes::missing().on(Verb::Merge, reference).into(),
             Err(error) => error.on(Verb::Merge, reference).into(),
         }
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.document_at(reference) {
-            Ok(Some((member, id))) => writing::delete(member, &id, context)
+            Ok(Some((member, id))) => document_writes::delete(member, &id, context)
                 .map(Outcome::deleted)
                 .on(Verb::Delete, reference),
             Ok(None) if reference.relative_path().is_empty() => {
@@ -406,7 +408,7 @@ impl Store for SearchStore {
 impl Tables for SearchStore {
     fn insert(&self, reference: &Reference, records: Box<dyn Records>, _: &Context) -> Answer<u64> {
         match self.collection_at(Verb::Post, reference) {
-            Ok(member) => bulk::insert(member.clone(), records).on(Verb::Post, reference),
+            Ok(member) => bulk_load::insert(member.clone(), records).on(Verb::Post, reference),
             Err(error) => error.on(Verb::Post, reference).into(),
         }
     }

@@ -14,7 +14,6 @@ pub mod json;
 
 mod answer;
 mod budget;
-mod calendar;
 mod change;
 mod coding;
 mod combine;
@@ -56,7 +55,6 @@ mod without;
 
 pub use answer::Answer;
 pub use budget::{Allowance, Budget, DEFAULT_BUDGET, Held, collected, garbage};
-pub use calendar::{date_of_day, day_of_date};
 pub use change::{Change, ChangeKind, Changes, WAITING_CHANGES};
 pub use coding::coding_quality;
 pub use combine::{
@@ -94,6 +92,7 @@ pub use query::{Comparison, Field, FieldType, Filter, Index, Query, Shape, Sort}
 pub use query_run::run_query;
 pub use records::{RECORDS_BATCH, Records};
 pub use reference::Reference;
+pub use runnel_text::moment::{date_of_day, day_of_date};
 pub use seekable::{Chunks, Seekable};
 pub use segment::{decode_segment, encode_segment, is_escape};
 pub use slots::{NoSlot, Slot, SlotLimits, Slots};

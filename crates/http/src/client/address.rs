@@ -1,6 +1,6 @@
 //! References as URLs, and redirects resolved against them (RFC 3986 section 5).
 
-use crate::target::{escape_path, plain_path, remove_dot_segments};
+use crate::protocol::target::{escape_path, plain_path, remove_dot_segments};
 use bytes::Bytes;
 use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
@@ -13,7 +13,7 @@ const QUERY: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b
 const SPARE: usize = 5;
 
 /// The URL of a reference.
-pub(super) fn target(reference: &Reference) -> Result<Uri> {
+pub(crate) fn target(reference: &Reference) -> Result<Uri> {
     let scheme = match reference.scheme() {
         None | Some("http") => "http",
         Some("https") => "https",
@@ -59,7 +59,7 @@ fn invalid<T>(message: &str) -> Result<T> {
 }
 
 /// A URL as a reference.
-pub(super) fn reference(uri: &Uri) -> Option<Reference> {
+pub(crate) fn reference(uri: &Uri) -> Option<Reference> {
     let path = plain_path(uri.path()).unwrap_or_else(|| uri.path().to_string());
     let reference = Reference::from_path(format!("//{}{path}", uri.authority()?))
         .with_scheme(uri.scheme_str()?);
@@ -70,7 +70,7 @@ pub(super) fn reference(uri: &Uri) -> Option<Reference> {
 }
 
 /// Where a `Location` leads, seen from the URL that answered it.
-pub(super) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
+pub(crate) fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next().unwrap_or_default();
     let scheme = base.scheme_str()?;
     let authority = base.authority()?;
@@ -104,7 +104,7 @@ fn has_scheme(text: &str) -> bool {
 }
 
 /// Whether two URLs are of one origin: the same scheme, host and port.
-pub(super) fn same_origin(one: &Uri, other: &Uri) -> bool {
+pub(crate) fn same_origin(one: &Uri, other: &Uri) -> bool {
     let port = |uri: &Uri| {
         uri.port_u16().unwrap_or(if uri.scheme_str() == Some("https") { 443 } else { 80 })
     };

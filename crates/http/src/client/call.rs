@@ -1,14 +1,15 @@
 //! One verb on its way: connections, time limits, redirects, and the second attempt.
 
-use super::answer_head::AnswerHead;
-use super::dial::Dial;
-use super::failure::Failure;
-use super::hosts::{Host, Hosts};
-use super::incoming::Reception;
-use super::outgoing::{Feed, Outgoing, Payload};
-use super::request_head::RequestHead;
-use super::round_trip::RoundTrip;
-use super::{ClientOptions, address, fault};
+use crate::client::connection::dial::Dial;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::Failure;
+use crate::client::hosts::{Host, Hosts};
+use crate::client::incoming::Reception;
+use crate::client::outgoing::{Feed, Outgoing, Payload};
+use crate::client::store::ClientOptions;
+use crate::client::{address, fault};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use runnel_store::{Calling, Count, Error, Exchange, Kind, Reference, Result, SlotLimits, Verb};
@@ -21,14 +22,14 @@ const SECRET: [HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
 /// The connections of one client.
-pub(super) struct Wire {
+pub(crate) struct Wire {
     dial: Dial,
     hosts: Hosts,
-    pub(super) options: ClientOptions,
+    pub(crate) options: ClientOptions,
 }
 
 impl Wire {
-    pub(super) fn new(options: ClientOptions) -> Self {
+    pub(crate) fn new(options: ClientOptions) -> Self {
         let dial = Dial::new(options.socket.as_deref(), options.connect_time);
         let limits =
             SlotLimits { slots: options.connections, waiting: options.waiting, wait: options.wait };
@@ -41,25 +42,25 @@ impl Wire {
 type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
 
 /// One verb.
-pub(super) struct Call {
-    pub(super) wire: Rc<Wire>,
-    pub(super) method: Method,
-    pub(super) target: Uri,
-    pub(super) headers: Rc<HeaderMap>,
+pub(crate) struct Call {
+    pub(crate) wire: Rc<Wire>,
+    pub(crate) method: Method,
+    pub(crate) target: Uri,
+    pub(crate) headers: Rc<HeaderMap>,
     /// What goes out; nothing when the answer has come.
-    pub(super) body: Outgoing,
-    pub(super) deadline: Option<Instant>,
+    pub(crate) body: Outgoing,
+    pub(crate) deadline: Option<Instant>,
     /// Whether it has a condition: then doing it twice is not the same as once.
-    pub(super) conditional: bool,
+    pub(crate) conditional: bool,
     /// The request for which this is done: its trace goes on in the other server.
-    pub(super) followed: Option<Rc<dyn Exchange>>,
-    pub(super) verb: Verb,
-    pub(super) reference: Reference,
+    pub(crate) followed: Option<Rc<dyn Exchange>>,
+    pub(crate) verb: Verb,
+    pub(crate) reference: Reference,
 }
 
 impl Call {
     /// Sends the request and follows redirects, up to an answer of another kind.
-    pub(super) async fn send(mut self: Box<Self>) -> Result<Reception> {
+    pub(crate) async fn send(mut self: Box<Self>) -> Result<Reception> {
         let calling = self.begin_trace();
         let result = self.follow().await;
         if let Some(calling) = calling {
@@ -91,7 +92,7 @@ impl Call {
         for _ in 0..=self.wire.options.redirects {
             let (head, trip) = self.attempts().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
-            super::incoming::discard(trip).await;
+            crate::client::incoming::discard(trip).await;
             if !address::same_origin(&self.target, &next) {
                 if self.wire.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";

@@ -1,6 +1,6 @@
 //! Why a request got no whole answer.
 
-use crate::framing::Malformed;
+use crate::protocol::framing::Malformed;
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) enum Root {
 
 impl Failure {
     /// What reading from a connection failed with. Servers that end TLS without saying so are many.
-    pub(super) fn of_reading(error: io::Error) -> Self {
+    pub(crate) fn of_reading(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => Failure::Closed,
             _ => Failure::Broken(error),

@@ -1,12 +1,12 @@
 //! What can go wrong on the way to a server and back, in one sentence.
 
-use super::failure::{Failure, Root};
+use crate::client::failure::{Failure, Root};
 use hyper::{StatusCode, Uri};
 use runnel_store::{Error, Kind};
 use std::io;
 
 /// The error of a status that means no success.
-pub(super) fn of_status(status: StatusCode) -> Error {
+pub(crate) fn of_status(status: StatusCode) -> Error {
     let kind = Kind::of_status(status.as_u16());
     let reason = status.canonical_reason().unwrap_or_default();
     let text = format!("the server answered {} {reason}", status.as_u16());
@@ -14,7 +14,7 @@ pub(super) fn of_status(status: StatusCode) -> Error {
 }
 
 /// The error of a request that got no answer.
-pub(super) fn of_wire(failure: &Failure, target: &Uri) -> Error {
+pub(crate) fn of_wire(failure: &Failure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
         Root::Io(io::ErrorKind::ConnectionRefused) => {
@@ -55,13 +55,13 @@ pub(super) fn of_wire(failure: &Failure, target: &Uri) -> Error {
 }
 
 /// The sentence about a server that takes too long.
-pub(super) fn too_long(target: &Uri, what: &str) -> String {
+pub(crate) fn too_long(target: &Uri, what: &str) -> String {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     format!("{host} took too long to {what}")
 }
 
 /// The error of a write that was sent and that the server may have done, or not.
-pub(super) fn in_doubt(mut error: Error) -> Error {
+pub(crate) fn in_doubt(mut error: Error) -> Error {
     error.kind = Kind::InDoubt;
     error.temporary = false;
     error.message.push_str("; whether it did the write is not known");
@@ -69,7 +69,7 @@ pub(super) fn in_doubt(mut error: Error) -> Error {
 }
 
 /// Whether the connection ended without an answer: the server may have seen the request or not.
-pub(super) fn was_closed(failure: &Failure) -> bool {
+pub(crate) fn was_closed(failure: &Failure) -> bool {
     !failure.is_connect()
         && matches!(
             failure.root(),

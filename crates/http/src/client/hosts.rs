@@ -1,12 +1,12 @@
 //! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
 //! of it.
 
-use super::answer_head::AnswerHead;
-use super::dial::Dial;
-use super::failure::{Cause, Failure};
-use super::pool::Pool;
-use super::request_head::RequestHead;
-use super::round_trip::RoundTrip;
+use crate::client::connection::dial::Dial;
+use crate::client::connection::pool::Pool;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::{Cause, Failure};
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::body::Body;

@@ -1,13 +1,14 @@
 //! The answer of a server as content.
 
-use super::answer_head::AnswerHead;
-use super::call::Call;
-use super::failure::Failure;
-use super::outgoing::{Outgoing, Payload};
-use super::paced::{Gap, Paced};
-use super::round_trip::RoundTrip;
-use super::{address, fault};
-use crate::{conditions, media};
+use crate::client::call::Call;
+use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::Failure;
+use crate::client::outgoing::{Outgoing, Payload};
+use crate::client::paced::{Gap, Paced};
+use crate::client::{address, fault};
+use crate::protocol::conditions;
+use crate::protocol::media_type;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
@@ -26,21 +27,21 @@ const DISCARD_TIME: Duration = Duration::from_secs(1);
 const ERROR_TEXT: usize = 2 * 1024;
 
 /// An answer whose head has come.
-pub(super) struct Reception {
-    pub(super) call: Box<Call>,
-    pub(super) head: AnswerHead,
+pub(crate) struct Reception {
+    pub(crate) call: Box<Call>,
+    pub(crate) head: AnswerHead,
     /// The rest of it.
-    pub(super) trip: Box<RoundTrip<Payload>>,
+    pub(crate) trip: Box<RoundTrip<Payload>>,
 }
 
 impl Reception {
-    pub(super) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         self.head.status
     }
 
     /// Goes on with a success (and with 304, which only a caller with a tag gets); every other
     /// status is an error.
-    pub(super) async fn accepted(mut self) -> Result<Self> {
+    pub(crate) async fn accepted(mut self) -> Result<Self> {
         let status = self.status();
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
             return Ok(self);
@@ -52,7 +53,7 @@ impl Reception {
     }
 
     /// The outcome of a write: what was created and where, and what the server answers.
-    pub(super) async fn outcome(self) -> Result<Outcome> {
+    pub(crate) async fn outcome(self) -> Result<Outcome> {
         let outcome = Outcome::put(self.status() == StatusCode::CREATED);
         let reference = self.location();
         let content = self.content().await?;
@@ -72,13 +73,13 @@ impl Reception {
     }
 
     /// Reads and forgets the rest, so that the connection can be used again.
-    pub(super) async fn discard(self) {
+    pub(crate) async fn discard(self) {
         discard(self.trip).await;
     }
 
     /// The answer as content: collected when it is small, a stream when it is not.
-    pub(super) async fn content(self) -> Result<Content> {
-        let media_type = self.header(header::CONTENT_TYPE).map(media::named);
+    pub(crate) async fn content(self) -> Result<Content> {
+        let media_type = self.header(header::CONTENT_TYPE).map(media_type::named);
         let entity_tag = self.header(header::ETAG).and_then(conditions::parse_tag);
         let modified = self
             .header(header::LAST_MODIFIED)
@@ -93,7 +94,7 @@ impl Reception {
             // Events come when they come.
             _ if is_endless => (Body::Stream(self.stream(None), None), media_type),
             _ => match self.collected(length).await? {
-                Collected::Whole(bytes) => media::text_or_bytes(bytes, media_type),
+                Collected::Whole(bytes) => media_type::text_or_bytes(bytes, media_type),
                 Collected::Stream(stream) => (Body::Stream(stream, length), media_type),
             },
         };
@@ -186,7 +187,7 @@ enum Collected {
 }
 
 /// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(super) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
+pub(crate) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
     if !trip.is_over() {
         start_of(&mut trip, DISCARDED).await;
     }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 /// What goes out with a request.
-pub(super) enum Outgoing {
+pub(crate) enum Outgoing {
     Nothing,
     Content(Content),
     /// Encoded: can be sent again where a redirect asks for it.
@@ -23,24 +23,24 @@ pub(super) enum Outgoing {
 }
 
 /// A body as it is sent.
-pub(super) enum Payload {
+pub(crate) enum Payload {
     Whole(Option<Bytes>),
     /// A stream with its length, where that is known: the network's pace is its own.
     Stream(ByteStream, Option<u64>, Rc<Feed>),
 }
 
 /// What is known of a stream while the request is under way.
-pub(super) struct Feed {
+pub(crate) struct Feed {
     /// When the last piece was taken.
-    pub(super) last: Cell<Instant>,
+    pub(crate) last: Cell<Instant>,
     /// Why the stream failed, where it did.
-    pub(super) error: RefCell<Option<Error>>,
+    pub(crate) error: RefCell<Option<Error>>,
 }
 
 impl Outgoing {
     /// The payload of the next attempt with its media type; what remains in place is for another
     /// attempt.
-    pub(super) async fn payload(
+    pub(crate) async fn payload(
         &mut self,
     ) -> Result<(Payload, Option<HeaderValue>, Option<Rc<Feed>>)> {
         let content = match std::mem::replace(self, Outgoing::Spent) {
@@ -64,24 +64,25 @@ impl Outgoing {
                 let kind = given.unwrap_or("application/octet-stream".into());
                 let last = Cell::new(Instant::now());
                 let feed = Rc::new(Feed { last, error: RefCell::new(None) });
-                let kind = crate::media::content_type(kind, false);
+                let kind = crate::protocol::media_type::content_type(kind, false);
                 let payload = Payload::Stream(stream, length, feed.clone());
                 return Ok((payload, Some(kind), Some(feed)));
             }
-            Body::Bytes(bytes) => (bytes, crate::media::OCTETS, false),
-            Body::Text(text) => (text.into_bytes(), crate::media::PLAIN, true),
+            Body::Bytes(bytes) => (bytes, crate::protocol::media_type::OCTETS, false),
+            Body::Text(text) => (text.into_bytes(), crate::protocol::media_type::PLAIN, true),
             Body::Value(value) => {
-                let (kind, bytes) = crate::media::of_value(value);
-                (bytes, kind.unwrap_or(crate::media::PLAIN), true)
+                let (kind, bytes) = crate::protocol::media_type::of_value(value);
+                (bytes, kind.unwrap_or(crate::protocol::media_type::PLAIN), true)
             }
             Body::Lazy(lazy) => {
                 let own = lazy.media_type(Form::Json);
                 let bytes = lazy.encode(Form::Json).await?;
-                let usual = own.map(|own| crate::media::content_type(own, true));
-                (bytes, usual.unwrap_or(crate::media::JSON), true)
+                let usual = own.map(|own| crate::protocol::media_type::content_type(own, true));
+                (bytes, usual.unwrap_or(crate::protocol::media_type::JSON), true)
             }
         };
-        let kind = given.map_or(usual, |given| crate::media::content_type(given, text));
+        let kind =
+            given.map_or(usual, |given| crate::protocol::media_type::content_type(given, text));
         *self = Outgoing::Bytes(bytes.clone(), kind.clone());
         Ok((Payload::Whole(Some(bytes)), Some(kind), None))
     }

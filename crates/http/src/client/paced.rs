@@ -1,7 +1,7 @@
 //! The content of an answer as somebody waits for it, with a limit for the time between two pieces.
 
-use super::failure::{Cause, Failure};
-use super::round_trip::RoundTrip;
+use crate::client::connection::round_trip::RoundTrip;
+use crate::client::failure::{Cause, Failure};
 use bytes::Bytes;
 use hyper::body::Body;
 use std::future::Future;

@@ -11,7 +11,7 @@ const BELIEVED: usize = 64 * 1024;
 const DECOMPRESSED: usize = 4 * 1024;
 
 /// A part of a message. Its memory counts in the budget of the process.
-pub(super) struct Assembly {
+pub(crate) struct Assembly {
     is_text: bool,
     inflate: Option<Inflate>,
     bytes: Vec<u8>,
@@ -23,7 +23,7 @@ pub(super) struct Assembly {
 }
 
 impl Assembly {
-    pub(super) fn new(opcode: Opcode, is_compressed: bool, most: usize) -> Assembly {
+    pub(crate) fn new(opcode: Opcode, is_compressed: bool, most: usize) -> Assembly {
         Assembly {
             is_text: opcode == Opcode::Text,
             inflate: is_compressed.then(Inflate::new),
@@ -38,7 +38,7 @@ impl Assembly {
     ///
     /// # Errors
     /// The message is too large, or there is no memory.
-    pub(super) fn expect(&mut self, length: u64) -> Result<(), WebSocketFault> {
+    pub(crate) fn expect(&mut self, length: u64) -> Result<(), WebSocketFault> {
         let before = if self.inflate.is_some() { 0 } else { self.bytes.len() as u64 };
         if before.saturating_add(length) > self.most as u64 {
             return Err(WebSocketFault::TooLarge);
@@ -54,7 +54,7 @@ impl Assembly {
     ///
     /// # Errors
     /// The message is too large, or malformed, or there is no memory.
-    pub(super) fn add(&mut self, payload: &[u8]) -> Result<usize, WebSocketFault> {
+    pub(crate) fn add(&mut self, payload: &[u8]) -> Result<usize, WebSocketFault> {
         let Assembly { inflate, bytes, held, most, .. } = self;
         let Some(inflate) = inflate else {
             grow(bytes, payload.len(), *most, held)?;
@@ -69,7 +69,7 @@ impl Assembly {
     ///
     /// # Errors
     /// It is not UTF-8, whatever follows.
-    pub(super) fn check(&mut self) -> Result<(), WebSocketFault> {
+    pub(crate) fn check(&mut self) -> Result<(), WebSocketFault> {
         if !self.is_text {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl Assembly {
     ///
     /// # Errors
     /// As [`Assembly::add`].
-    pub(super) fn finish(mut self) -> Result<(Message, Held), WebSocketFault> {
+    pub(crate) fn finish(mut self) -> Result<(Message, Held), WebSocketFault> {
         let Assembly { inflate, bytes, held, most, .. } = &mut self;
         if let Some(inflate) = inflate {
             inflate.finish(bytes, |bytes| decompressed(bytes, *most, held))?;

@@ -10,9 +10,9 @@ use hyper::header::{HeaderMap, HeaderValue, SEC_WEBSOCKET_EXTENSIONS};
 use std::cell::RefCell;
 
 /// Bytes of a message that are compressed into one frame, before other connections have their turn.
-pub(super) const PIECE: usize = 32 * 1024;
+pub(crate) const PIECE: usize = 32 * 1024;
 /// Shorter messages are sent as they are.
-pub(super) const LEAST: usize = 128;
+pub(crate) const LEAST: usize = 128;
 /// What RFC 7692 section 7.2.1 takes away at the end of a message.
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 /// A compromise in favour of speed, as for responses.
@@ -28,14 +28,14 @@ thread_local! {
 
 /// What both sides agreed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Deflate {
+pub(crate) struct Deflate {
     /// The client looks back this many bytes at most.
     window_bits: u8,
 }
 
 impl Deflate {
     /// Takes the first offer that can be kept, and answers it.
-    pub(super) fn accept(headers: &HeaderMap) -> Option<(Deflate, HeaderValue)> {
+    pub(crate) fn accept(headers: &HeaderMap) -> Option<(Deflate, HeaderValue)> {
         let offers = headers.get_all(SEC_WEBSOCKET_EXTENSIONS).iter();
         let mut offers = offers.filter_map(|value| value.to_str().ok()).flat_map(|v| v.split(','));
         let deflate = offers.find_map(Deflate::of_offer)?;
@@ -80,7 +80,7 @@ impl Deflate {
     }
 
     /// Compresses a piece of a message, for a frame of its own.
-    pub(super) fn compress(self, piece: &[u8], is_last: bool) -> Vec<u8> {
+    pub(crate) fn compress(self, piece: &[u8], is_last: bool) -> Vec<u8> {
         COMPRESSOR.with_borrow_mut(|compressor| {
             let compressor = compressor.get_or_insert_with(|| Compress::new(LEVEL, false));
             let mut out = Vec::with_capacity(piece.len() / 2 + 64);
@@ -116,10 +116,10 @@ fn window_bits(value: &str) -> Option<u8> {
 }
 
 /// Decompresses one message.
-pub(super) struct Inflate(Option<Box<Decompress>>);
+pub(crate) struct Inflate(Option<Box<Decompress>>);
 
 impl Inflate {
-    pub(super) fn new() -> Inflate {
+    pub(crate) fn new() -> Inflate {
         let spare = SPARE.with_borrow_mut(Option::take);
         Inflate(Some(spare.unwrap_or_else(|| Box::new(Decompress::new(false)))))
     }
@@ -129,7 +129,7 @@ impl Inflate {
     ///
     /// # Errors
     /// The input is malformed, or there is no room.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         input: &[u8],
         out: &mut Vec<u8>,
@@ -165,7 +165,7 @@ impl Inflate {
     ///
     /// # Errors
     /// As [`Inflate::add`].
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         out: &mut Vec<u8>,
         mut grow: impl FnMut(&mut Vec<u8>) -> Result<(), WebSocketFault>,

@@ -2,7 +2,7 @@
 
 /// Why a connection cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WebSocketFault {
+pub(crate) enum WebSocketFault {
     /// The frames break the protocol.
     Protocol,
     /// A text is not UTF-8.

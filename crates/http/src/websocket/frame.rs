@@ -3,13 +3,13 @@
 use super::fault::WebSocketFault;
 
 /// The longest header of a frame that a client sends.
-pub(super) const LONGEST_HEADER: usize = 14;
+pub(crate) const LONGEST_HEADER: usize = 14;
 /// Bytes of payload in a control frame.
 const LONGEST_CONTROL: u64 = 125;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opcode {
+pub(crate) enum Opcode {
     Continuation = 0,
     Text = 1,
     Binary = 2,
@@ -31,22 +31,22 @@ impl Opcode {
         })
     }
 
-    pub(super) fn is_control(self) -> bool {
+    pub(crate) fn is_control(self) -> bool {
         self as u8 >= Opcode::Close as u8
     }
 }
 
 /// The header of a frame from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
-    pub(super) opcode: Opcode,
+pub(crate) struct FrameHeader {
+    pub(crate) opcode: Opcode,
     /// The last frame of its message.
-    pub(super) is_last: bool,
+    pub(crate) is_last: bool,
     /// The first frame of a compressed message.
-    pub(super) is_compressed: bool,
+    pub(crate) is_compressed: bool,
     /// Bytes of payload.
-    pub(super) length: u64,
-    pub(super) mask: [u8; 4],
+    pub(crate) length: u64,
+    pub(crate) mask: [u8; 4],
 }
 
 impl FrameHeader {
@@ -54,7 +54,7 @@ impl FrameHeader {
     ///
     /// # Errors
     /// The frame breaks the protocol. A length that is not encoded in the fewest bytes does too.
-    pub(super) fn parse(
+    pub(crate) fn parse(
         bytes: &[u8],
         compression: bool,
     ) -> Result<Option<(FrameHeader, usize)>, WebSocketFault> {
@@ -92,7 +92,7 @@ impl FrameHeader {
 }
 
 /// The header of a frame of ours, and how many of the bytes it has.
-pub(super) fn write_header(
+pub(crate) fn write_header(
     opcode: Opcode,
     is_last: bool,
     is_compressed: bool,
@@ -120,7 +120,7 @@ pub(super) fn write_header(
 }
 
 /// Applies a mask, or takes it away. `at` is the place of the first byte in its frame.
-pub(super) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
+pub(crate) fn mask(bytes: &mut [u8], mask: [u8; 4], at: u64) {
     let turned: [u8; 4] = std::array::from_fn(|index| mask[(at as usize + index) % 4]);
     if turned == [0; 4] {
         return;

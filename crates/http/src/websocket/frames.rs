@@ -7,7 +7,7 @@ use super::assembly::Assembly;
 use super::deflate::{Deflate, LEAST, PIECE};
 use super::fault::WebSocketFault;
 use super::frame::{FrameHeader, LONGEST_HEADER, Opcode, mask, write_header};
-use crate::socket::Socket;
+use crate::server::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
 use runnel_store::{Held, Message};
 use std::cell::RefCell;
@@ -27,7 +27,7 @@ thread_local! {
 }
 
 /// What a client said.
-pub(super) enum SocketEvent {
+pub(crate) enum SocketEvent {
     /// A whole message, with the memory that it counts for.
     Message(Message, Held),
     /// It closes, with a code and a reason that are to be sent back.
@@ -45,7 +45,7 @@ enum TakeStep {
     Yield,
 }
 
-pub(super) struct Frames {
+pub(crate) struct Frames {
     socket: Socket,
     deflate: Option<Deflate>,
     /// The most bytes of a message.
@@ -80,7 +80,7 @@ struct OutgoingFrame {
 }
 
 impl Frames {
-    pub(super) fn new(socket: Socket, early: Bytes, deflate: Option<Deflate>, most: usize) -> Self {
+    pub(crate) fn new(socket: Socket, early: Bytes, deflate: Option<Deflate>, most: usize) -> Self {
         Frames {
             socket,
             deflate,
@@ -97,7 +97,7 @@ impl Frames {
     }
 
     /// The next thing that the client says. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> Result<SocketEvent, WebSocketFault> {
+    pub(crate) async fn next(&mut self) -> Result<SocketEvent, WebSocketFault> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
@@ -250,7 +250,7 @@ impl Frames {
     }
 
     /// Sends a message.
-    pub(super) async fn send(&mut self, message: Message) -> Result<(), WebSocketFault> {
+    pub(crate) async fn send(&mut self, message: Message) -> Result<(), WebSocketFault> {
         let (opcode, payload) = match message {
             Message::Text(text) => (Opcode::Text, text.into_bytes()),
             Message::Bytes(bytes) => (Opcode::Binary, bytes),
@@ -289,7 +289,7 @@ impl Frames {
     }
 
     /// Sends a frame that is no part of a larger message.
-    pub(super) async fn send_frame(
+    pub(crate) async fn send_frame(
         &mut self,
         opcode: Opcode,
         payload: Bytes,
@@ -331,7 +331,7 @@ impl Frames {
     }
 
     /// Says that nothing more is written, and throws away what comes until the client closes.
-    pub(super) async fn part(&mut self) {
+    pub(crate) async fn part(&mut self) {
         let _ = poll_fn(|context| Pin::new(&mut self.socket).poll_shutdown(context)).await;
         poll_fn(|context| {
             SPACE.with_borrow_mut(|space| {

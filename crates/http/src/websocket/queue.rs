@@ -41,17 +41,17 @@ fn wake(waker: &Cell<Option<Waker>>) {
 }
 
 /// Both ends of an empty queue.
-pub(super) fn queue() -> (MessageSender, MessageReceiver) {
+pub(crate) fn queue() -> (MessageSender, MessageReceiver) {
     let queue = Rc::<MessageQueue>::default();
     (MessageSender(queue.clone()), MessageReceiver(queue))
 }
 
 /// Where messages are put in. Dropping it ends the queue once it is empty.
-pub(super) struct MessageSender(Rc<MessageQueue>);
+pub(crate) struct MessageSender(Rc<MessageQueue>);
 
 impl MessageSender {
     /// Waits for room, or until nobody takes messages any more.
-    pub(super) async fn ready(&self) {
+    pub(crate) async fn ready(&self) {
         poll_fn(|context| {
             if self.0.left.get() || self.0.has_room() {
                 return Poll::Ready(());
@@ -62,11 +62,11 @@ impl MessageSender {
         .await;
     }
 
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.0.has_room()
     }
 
-    pub(super) fn give(&self, message: Message, held: Held) {
+    pub(crate) fn give(&self, message: Message, held: Held) {
         if !self.0.left.get() {
             self.0.bytes.set(self.0.bytes.get() + message.len());
             self.0.messages.borrow_mut().push_back((message, held));
@@ -83,7 +83,7 @@ impl Drop for MessageSender {
 }
 
 /// Where messages are taken out.
-pub(super) struct MessageReceiver(Rc<MessageQueue>);
+pub(crate) struct MessageReceiver(Rc<MessageQueue>);
 
 impl Stream for MessageReceiver {
     type Item = Result<Message>;

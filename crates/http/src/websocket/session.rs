@@ -4,7 +4,7 @@ use super::fault::WebSocketFault;
 use super::frame::Opcode;
 use super::frames::{Frames, SocketEvent};
 use super::queue::{MessageSender, queue};
-use crate::meter::Meter;
+use crate::server::connection_state::Meter;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use runnel_store::{Messages, Port};
@@ -52,7 +52,7 @@ impl From<WebSocketFault> for End {
 }
 
 /// Goes on until one of both sides ends it.
-pub(super) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>) {
+pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>) {
     let (sender, taker) = queue();
     let mut outgoing = port.open(Box::pin(taker));
     drop(port);

@@ -1,5 +1,5 @@
 -- Attributes whose values are only known when the program runs. What is constant the compiler has
--- written already, by the same rules (crates/compile/src/html.rs).
+-- written already, by the same rules (crates/compile/src/elements/html.rs).
 local K = ...
 local type, rawget = type, rawget
 local find, gsub, lower, match = string.find, string.gsub, string.lower, string.match

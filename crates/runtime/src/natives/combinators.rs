@@ -1,6 +1,6 @@
 //! The combinators by name, made of options and sources.
 
-use crate::combined::Controls;
+use crate::stores::combined::Controls;
 use runnel_store::{
     Cache, Compressed, Contract, ContractClass, ContractField, ContractKind, Csv, Ensure, Error,
     Extension, FieldType, Json, Kind, Limit, LimitOptions, Links, Memory, Merge, Polling, ReadOnly,

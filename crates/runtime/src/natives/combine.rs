@@ -2,9 +2,9 @@
 
 use super::combinators::{Options, Parts, make};
 use super::stores::{any_store, attempt};
-use crate::combined::{Combined, Controls};
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::stores::combined::{Combined, Controls};
 use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_graph};
 use std::os::raw::c_int;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 
 use super::stores::{any_store, attempt};
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
-use crate::progress::Progress;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::streams::progress::Progress;
 use runnel_store::{CopyOptions, CopyProgress, CopyReport, Error, Reference, Value};
 
 pub(crate) const NATIVES: [(&str, Native); 1] = [("copy", copy)];

@@ -1,9 +1,9 @@
 //! The verbs on native stores.
 
+use crate::engine::stack::Type;
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
-use crate::raw::Type;
-use crate::script_store::ScriptStore;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::stores::script::ScriptStore;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
@@ -96,7 +96,7 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
             Some(ClientContent { granted: Some(names.collect()), text: None })
         }
         Ok(Value::Bool(_)) => None,
-        _ => crate::value::is_sent(stack, value).then(ClientContent::default),
+        _ => crate::values::convert::is_sent(stack, value).then(ClientContent::default),
     };
     Call { from_client, ..inner_call(isolate) }
 }
@@ -309,7 +309,7 @@ fn delete_if(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// Lazy content that the program holds.
 pub(super) fn lazy(arguments: Arguments, at: c_int) -> Option<Rc<dyn runnel_store::Lazy>> {
     let native = arguments.native(at)?;
-    native.downcast_ref::<crate::value::NativeLazy>().map(|one| one.lazy.clone())
+    native.downcast_ref::<crate::values::convert::NativeLazy>().map(|one| one.lazy.clone())
 }
 
 fn no_lazy() -> Error {

@@ -3,7 +3,7 @@
 use super::stores::attempt;
 use crate::host::Output;
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

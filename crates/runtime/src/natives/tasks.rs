@@ -1,9 +1,9 @@
 //! Fibers that a program starts itself.
 
-use crate::fiber::Fiber;
+use crate::engine::stack::Slot;
+use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
-use crate::raw::Slot;
+use crate::natives::call::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -2,7 +2,7 @@
 
 use super::stores::{any_store, attempt, given, inner_call, reference};
 use crate::isolate::Isolate;
-use crate::native::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply};
 use futures_util::StreamExt;
 use runnel_store::{
     Answer, Change, ChangeKind, Changes, Content, Error, Kind, Reference, Value, Watchers,

@@ -2,13 +2,13 @@
 
 use super::options::{Options, engine_number, invalid, same_name};
 use super::{CLASS, tokenizer};
-use crate::category::Category;
-use crate::grid::Grid;
+use crate::index::category::Category;
+use crate::index::grid::Grid;
+use crate::index::partial::Partial;
+use crate::index::similarity::Similarity;
+use crate::index::weight::Weight;
 use crate::limits::MAX_GRID_PRECISION;
-use crate::partial::Partial;
-use crate::similarity::Similarity;
-use crate::tokenizer::{Splitter, Tokenizer};
-use crate::weight::Weight;
+use crate::text::tokenizer::{Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
 const CATEGORY: [&str; 10] = [

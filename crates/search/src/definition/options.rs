@@ -1,9 +1,9 @@
 //! The options of one literal: their names are known, and each has a type.
 
 use crate::error::ConfigError;
-use crate::number::Number;
-use crate::pattern::Pattern;
-use crate::suggest::nearest_name;
+use crate::format::number::Number;
+use crate::text::pattern::Pattern;
+use crate::text::suggest::nearest_name;
 use runnel_store::{Error, Kind, Value};
 
 /// Most elements of a list of options.

@@ -2,10 +2,10 @@
 
 use super::CLASS;
 use super::options::{Options, engine_number, invalid, texts_of};
-use crate::highlight::Markers;
-use crate::preferences::Boost;
+use crate::answer::highlight::Markers;
+use crate::query::preferences::Boost;
+use crate::query::synonyms::Synonyms;
 use crate::search::SearchConfig;
-use crate::synonyms::Synonyms;
 use runnel_store::{Error, Value};
 
 /// What a search is told.

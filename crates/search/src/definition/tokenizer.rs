@@ -2,12 +2,12 @@
 
 use super::CLASS;
 use super::options::{Options, invalid};
-use crate::language::Language;
-use crate::pattern::Pattern;
-use crate::stem::Stemmer;
-use crate::substitute::Substitution;
-use crate::suggest::nearest_name;
-use crate::tokenizer::{Rejection, Splitter, Tokenizer};
+use crate::text::language::Language;
+use crate::text::pattern::Pattern;
+use crate::text::stemmer::Stemmer;
+use crate::text::substitution::Substitution;
+use crate::text::suggest::nearest_name;
+use crate::text::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
 /// What a tokenizer is told.

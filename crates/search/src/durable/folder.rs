@@ -1,7 +1,7 @@
 //! The folder of a collection: which files are in it, and that only one process uses it.
 
-use crate::durable::fault::Fault;
-use crate::durable::steps::{Step, Steps};
+use crate::durable::disk_error::Fault;
+use crate::durable::disk_steps::{Step, Steps};
 use runnel_store::Kind;
 use std::fs::{File, TryLockError};
 use std::io;

@@ -4,15 +4,15 @@
 //! a footer that says where the table is. It is written under another name, flushed, and only then
 //! gets its own.
 
-use crate::durable::fault::Fault;
+use crate::collection::id::KeyFormat;
+use crate::durable::disk_error::Fault;
+use crate::durable::disk_steps::Step;
 use crate::durable::folder::Folder;
-use crate::durable::frame::{VERSION, unknown_version};
-use crate::durable::input::{Damaged, Input};
-use crate::durable::map::map;
-use crate::durable::output::Output;
-use crate::durable::steps::Step;
-use crate::id::KeyFormat;
-use crate::index::Index;
+use crate::durable::log_frame::{VERSION, unknown_version};
+use crate::durable::mapped_file::map;
+use crate::durable::section_reader::{Damaged, Input};
+use crate::durable::section_writer::Output;
+use crate::index::search_index::Index;
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! Collections whose file system fails at any step, and folders with damaged files.
 #![allow(clippy::unwrap_used)]
 
-use super::steps::{Step, Steps};
+use super::disk_steps::{Step, Steps};
 use crate::{Category, Collection, Definition, Id, IndexConfig, Partial, Request, Similarity};
 use runnel_store::Kind;
 use std::collections::BTreeMap;

@@ -1,16 +1,21 @@
 //! Answers for programs: `live` and `full`.
 
-use super::form::parameter;
 use super::found::hits;
 use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
-use crate::number::write_microseconds;
+use crate::format::number::write_microseconds;
 use crate::{Answer, Request, leading_integer};
 use runnel_store::{Value, json};
+use runnel_text::form;
 
 /// Documents that are left out before the first at most.
 const MAX_OFFSET: i64 = 10_000_000;
+
+/// The value of the first parameter with this name.
+pub(crate) fn parameter(query: Option<&str>, name: &str) -> Option<String> {
+    Some(form::field(query?.as_bytes(), name)?.into_owned())
+}
 
 /// What is asked for: `query=alan+p&ids=20&offset=0&unique=true`.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! A search that was made on a page, as the query log and the statistics are told of it.
 
-use super::moment::Moment;
 use runnel_store::json;
+use runnel_text::moment::CalendarTime;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ impl Event {
     }
 
     fn write_columns(&self, out: &mut Vec<u8>) {
-        let moment = Moment::of(self.seconds);
+        let moment = calendar(self.seconds);
         let mut query = String::with_capacity(self.query.len());
         write_escaped(&self.query, &mut query);
         let line = format!(
@@ -74,7 +74,7 @@ impl Event {
     }
 
     fn write_json(&self, out: &mut Vec<u8>) {
-        let moment = Moment::of(self.seconds);
+        let moment = calendar(self.seconds);
         let kind = if self.kind == Kind::Full { "full" } else { "live" };
         let (date, time) = (moment.date(), moment.time());
         out.extend_from_slice(
@@ -95,6 +95,10 @@ impl Event {
         }
         out.extend_from_slice(b"}\n");
     }
+}
+
+fn calendar(seconds: u64) -> CalendarTime {
+    CalendarTime::from_seconds(i64::try_from(seconds).unwrap_or_default())
 }
 
 /// Appends the line that says how many searches are missing here, since nobody could write as fast.

@@ -2,11 +2,11 @@
 
 use super::choice::{Choice, Excluded, FEW_RESULTS, Meaning, choices};
 use super::options::PageOptions;
-use super::form;
 use super::result::{Hit, shown};
 use super::source::PageSource;
 use crate::{Answer, Highlighter, Id, Request};
 use runnel_store::{Value, json};
+use runnel_text::form;
 use std::time::Duration;
 
 /// Pages that can be looked at.
@@ -64,13 +64,13 @@ impl Found {
         let choice = |choice: &Choice| {
             let mut fields = choice.meaning.value(options);
             let query = self.excluded.around(&choice.meaning.query());
-            fields.push(("query", form::encoded(&query).into()));
+            fields.push(("query", form::encode(&query).into()));
             fields.push(("count", (choice.count as u64).into()));
             Value::record(fields)
         };
         Value::record([
             ("total", (self.total as u64).into()),
-            ("query", form::encoded(&self.query).into()),
+            ("query", form::encode(&self.query).into()),
             ("page", (self.page as u64).into()),
             ("pages", (self.pages as u64).into()),
             ("groups", Value::List(groups)),

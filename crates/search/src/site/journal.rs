@@ -6,7 +6,7 @@
 
 use super::event::{Event, QueryLogFormat, write_missing};
 use super::kept;
-use super::moment;
+use super::statistics::seconds;
 use super::rotating::Rotating;
 use super::statistics::Statistics;
 use runnel_store::{Error, Kind, Result, json};
@@ -95,7 +95,7 @@ impl Journal {
             None => None,
         };
         let kept = settings.keep.as_deref().and_then(read_kept);
-        let now = moment::seconds(SystemTime::now());
+        let now = seconds(SystemTime::now());
         let statistics = Mutex::new(kept.unwrap_or_else(|| Statistics::new(now)));
         let shared = Arc::new(Shared { statistics, missing: AtomicU64::new(0) });
         let (queue, events) = sync_channel(WAITING_SEARCHES);

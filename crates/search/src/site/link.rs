@@ -1,8 +1,8 @@
 //! Where the heading of a result leads to.
 
-use super::form;
 use super::result::plain;
 use runnel_store::{Error, Kind, Result, Value};
+use runnel_text::form;
 
 /// The schemes that a link may have. Others, above all `javascript:`, could run what a document
 /// says.
@@ -73,7 +73,7 @@ impl Link {
                         Part::Text(text) => address.push_str(text),
                         Part::Field(field) => {
                             // A space is `%20` in a path; `+` is one in forms alone.
-                            address.push_str(&form::encoded(&value(field)?).replace('+', "%20"));
+                            address.push_str(&form::encode(&value(field)?).replace('+', "%20"));
                         }
                     }
                 }

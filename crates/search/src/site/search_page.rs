@@ -1,20 +1,21 @@
 //! What is where on a search page.
 
 use super::assets::{addresses, file};
-use super::counts::{Asked, all_hits, counted, with_results};
+use super::counts::{parameter, Asked, all_hits, counted, with_results};
 use super::event::{Event, Kind};
-use super::form::{encoded, parameter};
 use super::found::{Found, MAX_PAGE, find};
 use super::options::PageOptions;
 use super::result::{Hit, id_text};
 use super::source::PageSource;
+use super::statistics::seconds;
 use super::statistics_store::{SearchStatistics, is_statistics};
-use super::{Journal, PageViews, headers, moment};
+use super::{Journal, PageViews, headers};
 use crate::{Answer, MAX_QUERY_CHARS, leading_integer};
 use runnel_store::{
     Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store, Value, Verb, Verbs,
     json as store_json,
 };
+use runnel_text::form;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -56,7 +57,7 @@ impl SearchPage {
         if options.journal.keep.is_none()
             && let Some(folder) = source.folder()
         {
-            let name = encoded(&options.journal.name);
+            let name = form::encode(&options.journal.name);
             options.journal.keep = Some(folder.join(format!("statistics-{name}.json")));
         }
         let journal = Journal::of(&options.journal)?;
@@ -185,7 +186,7 @@ impl Inner {
 
 fn event(kind: Kind, query: &str, duration: Duration) -> Event {
     Event {
-        seconds: moment::seconds(SystemTime::now()),
+        seconds: seconds(SystemTime::now()),
         kind,
         query: cut(query).to_owned(),
         duration,

@@ -4,9 +4,13 @@
 use super::durations::Durations;
 use super::event::{Event, Kind};
 use super::frequent::Frequent;
-use super::moment::{DAY, HOUR};
 use std::collections::VecDeque;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Seconds of an hour.
+const HOUR: u64 = 3_600;
+/// Seconds of a day.
+const DAY: u64 = 86_400;
 /// Hours that are told apart: a week.
 pub(crate) const HOURS: usize = 168;
 /// Days that are told apart: a year.
@@ -17,6 +21,11 @@ pub(crate) const QUERIES: usize = 1_000;
 pub(crate) const CHOICES: usize = 200;
 /// Characters of a query by which it is counted.
 pub(crate) const QUERY_CHARS: usize = 200;
+
+/// Seconds since 1970; 0 for a clock that is set to before that.
+pub(crate) fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
 
 /// The searches of some time.
 #[derive(Clone, Debug, Default)]
@@ -129,7 +138,6 @@ fn normalized(query: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     fn event(seconds: u64, query: &str, total: usize) -> Event {
         Event {

@@ -3,7 +3,8 @@
 use super::assets::{addresses, file};
 use super::options::PageOptions;
 use super::search_page::{html, json};
-use super::{Journal, PageViews, headers, kept, moment};
+use super::statistics::seconds;
+use super::{Journal, PageViews, headers, kept};
 use runnel_store::{Answer, Content, Context, Reference, Store, Value, Verb, Verbs, json::text};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ impl Store for SearchStatistics {
                 headers::set(context, headers::FOR_PAGE);
                 let model = Value::record([
                     ("title", (&*self.title).into()),
-                    ("now", moment::seconds(SystemTime::now()).into()),
+                    ("now", seconds(SystemTime::now()).into()),
                     ("base", base.as_str().into()),
                     ("files", addresses(&self.views.files, &base)),
                     ("counted", self.value()),

@@ -6,7 +6,7 @@
 //! memory until it ends. When the new one has failed, so that nobody has the folder, the old one
 //! takes it back. Processes of no group, or of another one, never get a folder that is in use.
 
-use super::shared::{Shared, in_folders};
+use super::collection_registry::{Shared, in_folders};
 use crate::collection::{Collection, Definition};
 use runnel_store::Result;
 use std::collections::BTreeMap;

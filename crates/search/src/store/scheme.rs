@@ -1,9 +1,9 @@
 //! The scheme `search:`: the indexes of a program by their names.
 
 use super::SearchStore;
-use super::shared::Following;
+use super::collection_registry::Following;
 use crate::definition::SearchesDefinition;
-use crate::suggest::nearest_name;
+use crate::text::suggest::nearest_name;
 use runnel_store::{
     Answer, Below, Context, Entry, Error, Kind, Layer, PathUp, Reference, Result, Store, Value,
     Verb, Verbs,

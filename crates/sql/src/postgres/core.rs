@@ -1,10 +1,10 @@
 //! What a database and its tables share within a worker.
 
-use crate::postgres::connection::{Connection, Server};
+use crate::postgres::connection::client::{Connection, Server};
+use crate::postgres::connection::pool::Pool;
+use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::fault::{Cause, Fault};
-use crate::postgres::pool::Pool;
-use crate::postgres::schema::TableInfo;
-use crate::postgres::session::{Repeat, Session};
+use crate::postgres::schema::catalog::TableInfo;
 use crate::postgres::watch::Hub;
 use runnel_store::{Context, Kind};
 use rustc_hash::FxHashMap;

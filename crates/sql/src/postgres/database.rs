@@ -1,20 +1,21 @@
 //! A PostgreSQL database as a store: its tables, their rows, and statements in SQL.
 
-use crate::postgres::address::Address;
-use crate::postgres::connection::{Connection, Server};
+use crate::postgres::connection::address::Address;
+use crate::postgres::connection::client::{Connection, Server};
+use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::connection::transaction;
 use crate::postgres::core::Core;
-use crate::postgres::define;
 use crate::postgres::fault::Fault;
-use crate::postgres::migrate::migrate;
 use crate::postgres::options::PostgresOptions;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::rows::{self, Ahead, Rows};
-use crate::postgres::schema::TableInfo;
-use crate::postgres::select::Select;
-use crate::postgres::session::{Repeat, Session};
-use crate::postgres::statement::{Purpose, purpose};
+use crate::postgres::query::rows::{self, Ahead, Rows};
+use crate::postgres::query::select::Select;
+use crate::postgres::query::statement::{Purpose, purpose};
+use crate::postgres::schema::catalog::TableInfo;
+use crate::postgres::schema::define;
+use crate::postgres::schema::migrate::migrate;
 use crate::postgres::table::PostgresTable;
-use crate::postgres::{transaction, watch};
+use crate::postgres::value::parameter::Parameter;
+use crate::postgres::watch;
 use crate::shape::table_name;
 use crate::sqlite::RETURNING_LIMIT;
 use runnel_store::{

@@ -1,6 +1,6 @@
 //! The scheme `postgres:`: databases by their URLs.
 
-use crate::postgres::address::{Address, PARAMETERS};
+use crate::postgres::connection::address::{Address, PARAMETERS};
 use crate::postgres::database::Postgres;
 use crate::postgres::fault::Fault;
 use crate::postgres::options::PostgresOptions;

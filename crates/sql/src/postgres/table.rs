@@ -3,20 +3,20 @@
 use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
-use crate::postgres::change::{self, RowOf, key_of};
-use crate::postgres::conditional;
-use crate::postgres::connection::Connection;
-use crate::postgres::copy;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::connection::transaction;
 use crate::postgres::core::{Core, missing};
-use crate::postgres::define::seen_by;
 use crate::postgres::fault::Fault;
-use crate::postgres::parameter::Parameter;
-use crate::postgres::rows::{self, Ahead, Rows};
-use crate::postgres::schema::{Holds, TableInfo, field, quoted};
-use crate::postgres::select::{selection, translate};
-use crate::postgres::session::{Repeat, Session};
-use crate::postgres::transaction;
+use crate::postgres::query::rows::{self, Ahead, Rows};
+use crate::postgres::query::select::{selection, translate};
+use crate::postgres::schema::catalog::{Holds, TableInfo, field, quoted};
+use crate::postgres::schema::define::seen_by;
+use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch::{self, Scope};
+use crate::postgres::write::change::{self, RowOf, key_of};
+use crate::postgres::write::conditional;
+use crate::postgres::write::copy;
 use crate::sqlite::LIST_LIMIT;
 use runnel_store::{
     Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,

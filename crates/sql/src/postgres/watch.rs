@@ -4,12 +4,12 @@
 //! the channel `runnel` of the table and the keys. One connection of the worker listens for all
 //! its watchers. When it breaks it is made again, and everyone is told that changes may be lost.
 
-use crate::postgres::connection::{Connection, Server, Wire, beside};
-use crate::postgres::define::LOCK;
+use crate::postgres::connection::client::{Connection, Server, Wire, beside};
+use crate::postgres::connection::tls::Tls;
 use crate::postgres::fault::{self, Fault};
-use crate::postgres::parameter::Parameter;
-use crate::postgres::schema::{TableInfo, field, quoted, text_literal};
-use crate::postgres::tls::Tls;
+use crate::postgres::schema::catalog::{TableInfo, field, quoted, text_literal};
+use crate::postgres::schema::define::LOCK;
+use crate::postgres::value::parameter::Parameter;
 use futures_util::stream;
 use runnel_store::{Change, Changes, Error, Kind, Reference, Value, WAITING_CHANGES, json};
 use std::collections::VecDeque;

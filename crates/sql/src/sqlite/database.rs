@@ -1,20 +1,20 @@
 //! A database as a store: its tables, their rows, and statements in SQL.
 
-use crate::sqlite::cell::Cell;
-use crate::sqlite::define;
+use crate::sqlite::connection::cell::Cell;
+use crate::sqlite::connection::database_file::Place;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::migrate;
 use crate::sqlite::options::Options;
-use crate::sqlite::place::Place;
-use crate::sqlite::reader::{Reader, Site, Traits};
-use crate::sqlite::rows::Rows;
-use crate::sqlite::schema::TableInfo;
-use crate::sqlite::select::Select;
-use crate::sqlite::shared::Shared;
-use crate::sqlite::statement;
+use crate::sqlite::read::reader::{Reader, Site, Traits};
+use crate::sqlite::read::rows::Rows;
+use crate::sqlite::read::select::Select;
+use crate::sqlite::read::statement;
+use crate::sqlite::schema::catalog::TableInfo;
+use crate::sqlite::schema::define;
+use crate::sqlite::schema::migrate;
 use crate::sqlite::table::Table;
-use crate::sqlite::telling;
-use crate::sqlite::transaction;
+use crate::sqlite::write::change_feed;
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
     Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
@@ -267,7 +267,7 @@ impl Store for Database {
     /// tell (deleted ones with a key that is no integer; tables without row numbers).
     fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
         let path = reference.relative_path().trim_end_matches('/');
-        telling::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
+        change_feed::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {

@@ -3,21 +3,21 @@
 use crate::admission::{Admission, refuse_key};
 use crate::content::to_value;
 use crate::incoming;
-use crate::sqlite::change::{Batch, Row, Target, key_cell, no_key};
-use crate::sqlite::condition;
-use crate::sqlite::define::seen_by;
+use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::Fault;
-use crate::sqlite::insert;
-use crate::sqlite::kept::Kept;
-use crate::sqlite::keys::{entries, key_text, keys_sql, target_key};
-use crate::sqlite::plan::Plan;
-use crate::sqlite::reader::{Reader, Site, Stamp};
-use crate::sqlite::row::row_content;
-use crate::sqlite::rows::Rows;
-use crate::sqlite::schema::Key;
-use crate::sqlite::select::Select;
-use crate::sqlite::tally;
-use crate::sqlite::transaction;
+use crate::sqlite::read::answer_cache::Kept;
+use crate::sqlite::read::keys::{entries, key_text, keys_sql, target_key};
+use crate::sqlite::read::plan::Plan;
+use crate::sqlite::read::reader::{Reader, Site, Stamp};
+use crate::sqlite::read::row::row_content;
+use crate::sqlite::read::rows::Rows;
+use crate::sqlite::read::select::Select;
+use crate::sqlite::schema::catalog::Key;
+use crate::sqlite::schema::define::seen_by;
+use crate::sqlite::write::change::{Batch, Row, Target, key_cell, no_key};
+use crate::sqlite::write::condition;
+use crate::sqlite::write::insert;
+use crate::sqlite::write::transaction;
 use runnel_store::{
     Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Outcome, Query,
     RecordUse, Records, Reference, Shape, Store, TableFormat, Tables, Transaction, Value, Verb,
@@ -313,7 +313,7 @@ impl Table {
         write: fn(
             &Target,
             &rusqlite::Connection,
-            &crate::sqlite::cell::Cell,
+            &crate::sqlite::connection::cell::Cell,
             &Row,
         ) -> Result<bool, Fault>,
     ) -> Answer<bool> {
@@ -429,8 +429,8 @@ impl Inner {
                     return Ok(None);
                 };
                 let content = row_content(connection, sql, &key, &plan.target.columns, context)?;
-                tally::statement(u64::from(content.is_some()));
-                tally::tell(&self.reader.shared.counters);
+                statement_counts::statement(u64::from(content.is_some()));
+                statement_counts::tell(&self.reader.shared.counters);
                 return Ok(content.map(|content| self.classed(content)));
             }
             let select = match reference.query() {

@@ -2,6 +2,7 @@
 
 use super::{Graph, GraphEdge};
 use crate::Store;
+use runnel_text::escape;
 use std::fmt::Write;
 use std::rc::Rc;
 
@@ -80,7 +81,7 @@ fn draw(graph: &Graph) -> String {
         let Place { left, top, width, .. } = place;
         let (class, round) = if node.name { (" class=\"name\"", HEIGHT / 2) } else { ("", 4) };
         let (x, y) = (left + width / 2, place.middle() + 5);
-        let (label, shown) = (escaped(&node.label), escaped(&shortened(&node.label)));
+        let (label, shown) = (escape::xml(&node.label), escape::xml(&shortened(&node.label)));
         // Writing to a string does not fail.
         let _ = writeln!(
             out,
@@ -123,7 +124,7 @@ fn arrow(edge: &GraphEdge, way: &[usize], places: &[Place], out: &mut String) {
     };
     let _ = writeln!(out, "<path{class} d=\"{line}\" marker-end=\"url(#tip)\"/>");
     if !edge.label.is_empty() && edge.label != "source" {
-        let label = escaped(&shortened(&edge.label));
+        let label = escape::xml(&shortened(&edge.label));
         let _ = writeln!(
             out,
             "<text class=\"edge\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>"
@@ -257,22 +258,4 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
-}
-
-/// Text within XML; what XML has no place for is left out.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' => out.push(' '),
-            '\u{fffe}' | '\u{ffff}' => {}
-            control if control.is_control() => {}
-            letter => out.push(letter),
-        }
-    }
-    out
 }

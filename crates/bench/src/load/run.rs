@@ -1,0 +1,278 @@
+//! One measurement: the first request, the threads, and what they counted together.
+
+use crate::client::secure::{Secure, Trust};
+use crate::load::cpu;
+use crate::load::files;
+use crate::load::first;
+use crate::load::plan::{Body, Expected, Length, Load, Request, Span};
+use crate::load::schedule::{Schedule, nanoseconds};
+use crate::load::tally::Tally;
+use crate::load::target::Target;
+use crate::load::worker::{Shared, Worked, Worker};
+use crate::report::figures::Figures;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether the threads have ended.
+const LOOK: Duration = Duration::from_millis(10);
+/// Looks between two lines of progress.
+const LOOKS: u32 = 20;
+
+/// What is measured, and how.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The resource.
+    pub target: Target,
+    /// What is asked for.
+    pub request: Request,
+    /// What has to come back.
+    pub expected: Expected,
+    /// How often and for how long.
+    pub load: Load,
+    /// Which certificates of an `https` server are accepted.
+    pub trust: Trust,
+    /// The process of the server, when it is on this machine: its time on processors is measured
+    /// too, with that of its descendants.
+    pub process: Option<u32>,
+}
+
+/// Why nothing was measured. Its text says what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// Nothing takes connections there.
+    Unreachable(String),
+    /// The first answer is not what was expected: the others would not be either.
+    FirstAnswer(String),
+    /// This machine cannot do it: its limits, or no such process.
+    Here(String),
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Trouble::Unreachable(text) | Trouble::FirstAnswer(text) | Trouble::Here(text)) = self;
+        out.write_str(text)
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+/// Stops measurements, and is told how far they are.
+pub struct Control {
+    stop: Arc<AtomicBool>,
+    progress: Box<dyn Fn(&str)>,
+}
+
+impl Control {
+    /// `stop` ends a measurement when it becomes true: what was counted so far is its outcome.
+    /// `progress` is called a few times a second with a line for people.
+    pub fn new(stop: Arc<AtomicBool>, progress: impl Fn(&str) + 'static) -> Control {
+        Control { stop, progress: Box::new(progress) }
+    }
+
+    /// Somebody wants it to end.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Control").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+/// Measures. One request is sent before all others; it is counted nowhere, and its answer says how
+/// long the others have to be. `label` stands before lines of progress.
+///
+/// # Errors
+/// [`Trouble`], before anything was measured.
+pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble> {
+    let load = job.load.clone().checked().map_err(Trouble::Here)?;
+    files::allow(load.connections).map_err(Trouble::Here)?;
+    let secure = match job.target.is_secure() {
+        true => Some(Secure::new(job.target.host(), &job.trust).map_err(Trouble::Here)?),
+        false => None,
+    };
+    let (address, stream) = job.target.reach(load.timeout).map_err(Trouble::Unreachable)?;
+    let last_request = job.request.bytes(&job.target, true);
+    let bodiless = job.request.bodiless();
+    let keep = job.expected.body == Body::Same;
+    let first = first::ask(stream, secure.as_ref(), &last_request, bodiless, keep, load.timeout)
+        .map_err(|why| Trouble::FirstAnswer(format!("{}: {why}", job.target.url())))?;
+    accept_first(job, &first)?;
+    if let Some(process) = job.process.filter(|process| cpu::of_tree(*process).is_none()) {
+        return Err(Trouble::Here(format!("the time of process {process} is not to be had")));
+    }
+    let shared = Arc::new(Shared {
+        address,
+        secure,
+        request: job.request.bytes(&job.target, false),
+        last_request,
+        bodiless,
+        status: job.expected.status,
+        length: match job.expected.length {
+            Length::Same => Some(first.length),
+            Length::Exactly(length) => Some(length),
+            Length::Any => None,
+        },
+        body: match &job.expected.body {
+            Body::Any => None,
+            Body::Same => Some(first.body),
+            Body::Exactly(body) => Some(body.clone()),
+        },
+        load,
+        epoch: Instant::now(),
+        stop: Arc::clone(&control.stop),
+        replies: AtomicU64::new(0),
+        failed: AtomicU64::new(0),
+    });
+    let (worked, clock) = with_threads(&shared, job.process, label, control)?;
+    Ok(figures(job, &shared, &worked, clock, control.stopped()))
+}
+
+/// Whether the first answer is what is expected of all.
+fn accept_first(job: &Job, first: &first::First) -> Result<(), Trouble> {
+    let expected = &job.expected;
+    let wrong = |why: String| {
+        Err(Trouble::FirstAnswer(format!("the first answer of {} {why}", job.target.url())))
+    };
+    let status = first.status;
+    match expected.status {
+        None if !(200..300).contains(&status) => {
+            return wrong(format!("has the status {status}; if it should, say --status {status}"));
+        }
+        Some(wanted) if wanted != status => {
+            return wrong(format!("has the status {status} and not {wanted}"));
+        }
+        _ => {}
+    }
+    match (&expected.length, &expected.body) {
+        (Length::Exactly(wanted), _) if *wanted != first.length => {
+            wrong(format!("has {} bytes and not {wanted}", first.length))
+        }
+        (_, Body::Exactly(body)) if body.len() as u64 != first.length => {
+            wrong(format!("has {} bytes, and the expected body {}", first.length, body.len()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Times on processors while it was measured.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    own: Duration,
+    server: Option<Duration>,
+}
+
+impl Clock {
+    fn now(process: Option<u32>) -> Clock {
+        Clock { own: cpu::own(), server: process.and_then(cpu::of_tree) }
+    }
+
+    fn since(self, before: Clock) -> Clock {
+        let server = self.server.zip(before.server);
+        Clock {
+            own: self.own.saturating_sub(before.own),
+            server: server.map(|(now, before)| now.saturating_sub(before)),
+        }
+    }
+}
+
+/// Runs the threads to their end.
+fn with_threads(
+    shared: &Arc<Shared>,
+    process: Option<u32>,
+    label: &str,
+    control: &Control,
+) -> Result<(Vec<Worked>, Clock), Trouble> {
+    let here = |error: std::io::Error| {
+        Trouble::Here(format!("the system does not let it: {error}; try fewer connections"))
+    };
+    let mut threads = Vec::with_capacity(shared.load.threads);
+    for number in 0..shared.load.threads {
+        let worker = Worker::new(Arc::clone(shared), number).map_err(here)?;
+        let name = format!("bench {number}");
+        let thread = std::thread::Builder::new().name(name).spawn(|| worker.work());
+        threads.push(thread.map_err(here)?);
+    }
+    let from = nanoseconds(shared.load.warm_up);
+    let until = match (Schedule::new(&shared.load, 0), shared.load.span) {
+        (Some(schedule), _) => schedule.end(),
+        (None, Span::Time(time)) => from.saturating_add(nanoseconds(time)),
+        (None, Span::Requests(_)) => u64::MAX,
+    };
+    let mut begun = Clock::now(process);
+    let mut ended = None;
+    let (mut warm, mut looks) = (from > 0, 0_u32);
+    while !threads.iter().all(std::thread::JoinHandle::is_finished) {
+        let now = shared.now();
+        if warm && now >= from {
+            begun = Clock::now(process);
+            warm = false;
+        }
+        if ended.is_none() && now >= until {
+            ended = Some(Clock::now(process));
+        }
+        if looks.is_multiple_of(LOOKS) {
+            (control.progress)(&progress(shared, label, now, until));
+        }
+        looks = looks.wrapping_add(1);
+        let next = [from, until].into_iter().find(|time| *time > now).unwrap_or(u64::MAX);
+        std::thread::sleep(LOOK.min(Duration::from_nanos(next - now)));
+    }
+    let ended = ended.unwrap_or_else(|| Clock::now(process));
+    (control.progress)("");
+    let mut worked = Vec::with_capacity(threads.len());
+    for thread in threads {
+        let lost = || Trouble::Here("a thread of the generator was lost".to_owned());
+        worked.push(thread.join().map_err(|_| lost())?.map_err(here)?);
+    }
+    Ok((worked, ended.since(begun)))
+}
+
+/// A line that says how far it is.
+fn progress(shared: &Shared, label: &str, now: u64, until: u64) -> String {
+    let replies = shared.replies.load(Ordering::Relaxed);
+    let failed = shared.failed.load(Ordering::Relaxed);
+    let from = nanoseconds(shared.load.warm_up);
+    let seconds = |time: u64| time as f64 / 1e9;
+    if now < from {
+        return format!("{label}warming up, {:.0} s left", seconds(from - now));
+    }
+    let elapsed = seconds(now.min(until) - from);
+    let rate = if elapsed > 0.0 { replies as f64 / elapsed } else { 0.0 };
+    let left = match (shared.load.span, until) {
+        (Span::Requests(all), u64::MAX) => {
+            format!("{} of {all} requests left", all.saturating_sub(replies + failed))
+        }
+        _ => format!("{:.0} s left", seconds(until.saturating_sub(now))),
+    };
+    format!("{label}{rate:.0} requests/s, {failed} failed, {left}")
+}
+
+fn figures(
+    job: &Job,
+    shared: &Shared,
+    worked: &[Worked],
+    clock: Clock,
+    interrupted: bool,
+) -> Figures {
+    let mut tally = Tally::new();
+    for one in worked {
+        tally.add(&one.tally);
+    }
+    let from = nanoseconds(shared.load.warm_up);
+    let end = worked.iter().map(|one| one.end).max().unwrap_or(from);
+    Figures {
+        url: job.target.url().to_owned(),
+        load: shared.load.clone(),
+        elapsed: Duration::from_nanos(end.saturating_sub(from)),
+        tally,
+        generator: clock.own,
+        server: clock.server,
+        interrupted,
+        gave_up: worked.iter().any(|one| one.gave_up),
+    }
+}

@@ -1,0 +1,448 @@
+//! One thread of the generator: its connections, and what it does with them.
+
+use crate::client::connection::{Connection, Heard, State};
+use crate::client::secure::Secure;
+use crate::load::plan::{Load, Pace, Span};
+use crate::load::schedule::{Schedule, nanoseconds};
+use crate::load::tally::{Failure, Tally};
+use crate::load::timer::Timer;
+use mio::event::Event;
+use mio::{Events, Poll, Token};
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Bytes read at a time.
+const BUFFER: usize = 128 * 1024;
+/// Events taken at a time.
+const EVENTS: usize = 1024;
+/// How often time limits are looked at, in nanoseconds.
+const TICK: u64 = 10_000_000;
+/// Connections made at each tick: more would overflow the queue of a server that listens.
+const OPENED: usize = 128;
+/// In a closed loop, how long a connection rests after it was lost, in nanoseconds.
+const REST: u64 = 20_000_000;
+/// How long a run that has a number of requests goes on without a good answer; at least twice the
+/// time limit of a request.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The token of the timer; connections have smaller ones.
+const TIMER: Token = Token(usize::MAX - 1);
+
+/// What all threads of a run share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) address: SocketAddr,
+    /// For connections with TLS.
+    pub(crate) secure: Option<Secure>,
+    pub(crate) load: Load,
+    /// The request, and the one that tells the server to close.
+    pub(crate) request: Arc<[u8]>,
+    pub(crate) last_request: Arc<[u8]>,
+    pub(crate) bodiless: bool,
+    pub(crate) status: Option<u16>,
+    pub(crate) length: Option<u64>,
+    pub(crate) body: Option<Vec<u8>>,
+    /// When the run began.
+    pub(crate) epoch: Instant,
+    /// Ends the run early.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Good answers and failures so far.
+    pub(crate) replies: AtomicU64,
+    pub(crate) failed: AtomicU64,
+}
+
+impl Shared {
+    /// Nanoseconds since the run began.
+    pub(crate) fn now(&self) -> u64 {
+        nanoseconds(self.epoch.elapsed())
+    }
+}
+
+/// What a thread did.
+#[derive(Debug)]
+pub(crate) struct Worked {
+    pub(crate) tally: Tally,
+    /// When the time that is measured ended, in nanoseconds since the beginning.
+    pub(crate) end: u64,
+    /// No good answer came any more.
+    pub(crate) gave_up: bool,
+}
+
+pub(crate) struct Worker {
+    shared: Arc<Shared>,
+    poll: Poll,
+    timer: Timer,
+    connections: Vec<Connection>,
+    schedule: Option<Schedule>,
+    /// At a rate: open connections without a request, the longest unused first, and closed ones.
+    idle: VecDeque<usize>,
+    down: VecDeque<usize>,
+    tally: Tally,
+    buffer: Box<[u8]>,
+    /// Requests still to be begun, where they are counted.
+    left: Option<u64>,
+    /// Requests under way.
+    busy: usize,
+    /// The time that is measured.
+    from: u64,
+    until: u64,
+    timeout: u64,
+    last_good: u64,
+    /// What of the tally the others were told.
+    told: (u64, u64),
+}
+
+impl Worker {
+    /// The part of one thread, counted from 0.
+    pub(crate) fn new(shared: Arc<Shared>, thread: usize) -> io::Result<Worker> {
+        let load = &shared.load;
+        let poll = Poll::new()?;
+        let timer = Timer::new(poll.registry(), TIMER)?;
+        let share = |all: u64| {
+            let threads = load.threads as u64;
+            all / threads + u64::from((thread as u64) < all % threads)
+        };
+        let count = share(load.connections as u64) as usize;
+        let schedule = Schedule::new(load, thread);
+        let from = nanoseconds(load.warm_up);
+        let (left, until) = match (&schedule, load.span) {
+            (Some(schedule), _) => (None, schedule.end()),
+            (None, Span::Requests(all)) => (Some(share(all)), u64::MAX),
+            (None, Span::Time(time)) => (None, from.saturating_add(nanoseconds(time))),
+        };
+        Ok(Worker {
+            connections: (0..count).map(|_| Connection::new(shared.bodiless)).collect(),
+            timeout: nanoseconds(load.timeout),
+            schedule,
+            idle: VecDeque::new(),
+            down: VecDeque::new(),
+            tally: Tally::new(),
+            buffer: vec![0; BUFFER].into_boxed_slice(),
+            left,
+            busy: 0,
+            from,
+            until,
+            last_good: 0,
+            told: (0, 0),
+            poll,
+            timer,
+            shared,
+        })
+    }
+
+    /// Sends requests until all is done.
+    pub(crate) fn work(mut self) -> io::Result<Worked> {
+        if self.schedule.is_some() {
+            self.down.extend(0..self.connections.len());
+            self.connections.iter_mut().for_each(|connection| connection.state = State::Free);
+        }
+        let mut events = Events::with_capacity(EVENTS);
+        let patience = nanoseconds(PATIENCE.max(self.shared.load.timeout * 2));
+        let mut next_tick = 0;
+        let gave_up = loop {
+            let mut now = self.shared.now();
+            if now >= next_tick {
+                self.tick(now);
+                next_tick = now + TICK;
+            }
+            self.dispatch(now);
+            now = self.shared.now();
+            let gave_up = self.left.is_some() && now.saturating_sub(self.last_good) > patience;
+            if self.is_done(now) || gave_up || self.shared.stop.load(Ordering::Relaxed) {
+                break gave_up;
+            }
+            let limit = self.sleep_limit(now, next_tick)?;
+            match self.poll.poll(&mut events, Some(limit)) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+                _ => {}
+            }
+            for event in &events {
+                if event.token() != TIMER {
+                    self.heard(event);
+                }
+            }
+        };
+        self.tell();
+        let end = self.shared.now().min(self.until);
+        Ok(Worked { tally: self.tally, end, gave_up })
+    }
+
+    fn is_done(&self, now: u64) -> bool {
+        match (&self.schedule, self.left) {
+            (Some(schedule), _) => schedule.next().is_none() && self.busy == 0,
+            (None, Some(left)) => left == 0 && self.busy == 0,
+            (None, None) => now >= self.until,
+        }
+    }
+
+    /// How long to wait for events: no longer than until a request is to be sent.
+    fn sleep_limit(&self, now: u64, next_tick: u64) -> io::Result<Duration> {
+        let tick = Duration::from_nanos(next_tick.saturating_sub(now));
+        let free = !(self.idle.is_empty() && self.down.is_empty());
+        let next = self.schedule.as_ref().and_then(Schedule::next).filter(|_| free);
+        let Some(next) = next else { return Ok(tick) };
+        let after = Duration::from_nanos(next.saturating_sub(now));
+        if after >= tick {
+            return Ok(tick);
+        }
+        Ok(self.timer.wake(after)?.map_or(tick, |limit| limit.min(tick)))
+    }
+
+    /// Looks at time limits, lets connections begin, and tells how far it is.
+    fn tick(&mut self, now: u64) {
+        let mut opened = 0;
+        for index in 0..self.connections.len() {
+            let connection = &self.connections[index];
+            if connection.due > now {
+                continue;
+            }
+            match connection.state {
+                State::Connecting => self.fail(index, Failure::ConnectTimeout, now),
+                State::Busy => self.fail(index, Failure::Timeout, now),
+                State::Resting if opened < OPENED => {
+                    opened += 1;
+                    self.next(index, now);
+                }
+                State::Resting | State::Free => {}
+            }
+        }
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        let (replies, failed) = (self.tally.replies, self.tally.failed());
+        self.shared.replies.fetch_add(replies - self.told.0, Ordering::Relaxed);
+        self.shared.failed.fetch_add(failed - self.told.1, Ordering::Relaxed);
+        self.told = (replies, failed);
+    }
+
+    /// At a rate: sends what is due, as far as there are connections.
+    fn dispatch(&mut self, now: u64) {
+        while let Some(intended) = self.schedule.as_ref().and_then(Schedule::next) {
+            if intended > now {
+                return;
+            }
+            let late = now - intended > self.timeout;
+            let index = match late {
+                true => None,
+                false => self.idle.pop_front().or_else(|| self.down.pop_front()),
+            };
+            if index.is_none() && !late {
+                return;
+            }
+            if let Some(schedule) = &mut self.schedule {
+                schedule.advance();
+            }
+            let measured = intended >= self.from;
+            match index {
+                Some(index) => self.assign(index, intended, measured, now),
+                None if measured => {
+                    self.tally.offered += 1;
+                    self.count_failure(Failure::Unsent);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// A connection has nothing to do: in a closed loop it begins the next request.
+    fn next(&mut self, index: usize, now: u64) {
+        if self.schedule.is_some() {
+            let open = self.connections[index].is_open();
+            self.connections[index].state = State::Free;
+            if open { &mut self.idle } else { &mut self.down }.push_back(index);
+            return;
+        }
+        let measured = match &mut self.left {
+            Some(_) if now < self.from => false,
+            Some(0) => {
+                self.connections[index].state = State::Free;
+                return;
+            }
+            Some(left) => {
+                *left -= 1;
+                true
+            }
+            None => true,
+        };
+        self.assign(index, now, measured, now);
+    }
+
+    /// Gives a request to a connection, which is made for it when it is not open.
+    fn assign(&mut self, index: usize, begun: u64, measured: bool, now: u64) {
+        self.busy += 1;
+        let connection = &mut self.connections[index];
+        connection.begun = begun;
+        connection.due = begun.saturating_add(self.timeout);
+        connection.measured = measured;
+        let outcome = if connection.is_open() {
+            self.send(index)
+        } else {
+            let secure = self.shared.secure.as_ref();
+            connection.open(self.shared.address, secure, self.poll.registry(), Token(index))
+        };
+        if let Err(failure) = outcome {
+            self.fail(index, failure, now);
+        }
+    }
+
+    /// Puts the request of a connection on it.
+    fn send(&mut self, index: usize) -> Result<(), Failure> {
+        let connection = &mut self.connections[index];
+        connection.begin(self.shared.load.per_connection);
+        self.push(index)
+    }
+
+    /// Sends what the system takes of a request.
+    fn push(&mut self, index: usize) -> Result<(), Failure> {
+        let request = self.request(index);
+        self.connections[index].send(&request)
+    }
+
+    fn is_unsent(&self, index: usize) -> bool {
+        self.shared.secure.is_some() && self.connections[index].is_unsent(&self.request(index))
+    }
+
+    fn request(&self, index: usize) -> Arc<[u8]> {
+        let shared = &self.shared;
+        match self.connections[index].last {
+            true => shared.last_request.clone(),
+            false => shared.request.clone(),
+        }
+    }
+
+    /// Something happened on a connection.
+    fn heard(&mut self, event: &Event) {
+        let index = event.token().0;
+        let outcome = match self.connections.get(index).map(|connection| connection.state) {
+            Some(State::Connecting) => self.connecting(index),
+            Some(State::Busy) => self.answering(index, event),
+            Some(State::Free) => {
+                let connection = &mut self.connections[index];
+                if connection.is_open() && !connection.is_quiet() {
+                    connection.close();
+                }
+                Ok(())
+            }
+            Some(State::Resting) | None => Ok(()),
+        };
+        if let Err(failure) = outcome {
+            let now = self.shared.now();
+            self.fail(index, failure, now);
+        }
+    }
+
+    fn connecting(&mut self, index: usize) -> Result<(), Failure> {
+        if self.connections[index].made()? {
+            if self.is_measured(self.shared.now()) {
+                self.tally.connected += 1;
+            }
+            self.send(index)?;
+        }
+        Ok(())
+    }
+
+    fn answering(&mut self, index: usize, event: &Event) -> Result<(), Failure> {
+        if event.is_writable() || self.is_unsent(index) {
+            self.push(index)?;
+        }
+        let closed = event.is_read_closed();
+        loop {
+            let expected = self.shared.body.as_deref();
+            let connection = &mut self.connections[index];
+            let mut received = 0;
+            let heard = connection.receive(&mut self.buffer, expected, closed, &mut received);
+            let now = self.shared.now();
+            if self.is_measured(now) {
+                self.tally.received += received;
+            }
+            let Heard::Answer { more } = heard? else {
+                // What was read may have been the end of the handshake.
+                return if self.is_unsent(index) { self.push(index) } else { Ok(()) };
+            };
+            self.answered(index, closed, now);
+            // Only the next answer on the same connection can have been announced by this event.
+            let same = !closed && self.connections[index].state == State::Busy;
+            if !(same && more) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn is_measured(&self, now: u64) -> bool {
+        (self.from..self.until).contains(&now)
+    }
+
+    /// Whether the outcome of a request counts.
+    fn counts(&self, index: usize, now: u64) -> bool {
+        let counted = self.schedule.is_some() || self.left.is_some();
+        self.connections[index].measured && (counted || self.is_measured(now))
+    }
+
+    /// An answer is complete: checks it, and goes on, on another connection if the server has closed
+    /// this one.
+    fn answered(&mut self, index: usize, closed: bool, now: u64) {
+        self.busy -= 1;
+        let counts = self.counts(index, now);
+        let connection = &mut self.connections[index];
+        let status = connection.reader.status();
+        let length = connection.reader.length();
+        let good = match self.shared.status {
+            Some(wanted) => wanted == status,
+            None => (200..300).contains(&status),
+        };
+        let failure = if !good {
+            Some(Failure::Status)
+        } else if self.shared.length.is_some_and(|wanted| wanted != length) {
+            Some(Failure::Length)
+        } else if !connection.matches(self.shared.body.as_deref()) {
+            Some(Failure::Body)
+        } else {
+            None
+        };
+        let time = now.saturating_sub(connection.begun);
+        if closed || !connection.keeps() {
+            connection.close();
+        }
+        if self.is_measured(now) && (counts || self.schedule.is_some()) {
+            *self.tally.statuses.entry(status).or_default() += 1;
+            self.tally.replies += u64::from(failure.is_none());
+        }
+        self.last_good = if failure.is_none() { now } else { self.last_good };
+        if counts {
+            self.tally.offered += 1;
+            match failure {
+                Some(failure) => self.count_failure(failure),
+                None => self.tally.latency.saturating_record(time.max(1)),
+            }
+        }
+        self.next(index, now);
+    }
+
+    /// A request has no answer, and its connection is lost.
+    fn fail(&mut self, index: usize, failure: Failure, now: u64) {
+        self.busy -= 1;
+        if self.counts(index, now) {
+            self.tally.offered += 1;
+            self.count_failure(failure);
+        }
+        let connection = &mut self.connections[index];
+        connection.close();
+        if self.shared.load.pace == Pace::Closed {
+            connection.state = State::Resting;
+            connection.due = now + REST;
+        } else {
+            self.next(index, now);
+        }
+    }
+
+    fn count_failure(&mut self, failure: Failure) {
+        let place = Failure::ALL.iter().position(|one| *one == failure);
+        if let Some(count) = place.and_then(|place| self.tally.failures.get_mut(place)) {
+            *count += 1;
+        }
+    }
+}

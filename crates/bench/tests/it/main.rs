@@ -1,0 +1,5 @@
+//! Tests of the crate through its public face.
+
+#![allow(clippy::unwrap_used)]
+
+mod measuring;

@@ -1,0 +1,5 @@
+//! References: paths, values in their segments, and queries on what they name.
+
+pub(crate) mod path;
+pub(crate) mod query;
+pub(crate) mod segment;

@@ -1,0 +1,415 @@
+//! References in programs: reading, writing, and references themselves.
+//!
+//! `var:`, `this:`, `class:` and `scheme:` are known to the compiler; every other scheme is looked
+//! up by the kernel when the reference is used.
+
+use crate::expression::Code;
+use crate::generator::Generator;
+use crate::lua::names::{field, nearest, quoted};
+use crate::scope::Variable;
+use crate::statement::Tail;
+use runnel_syntax::ast::{Expression, ExpressionKind, Message, Path, Statement, StatementKind};
+use runnel_syntax::{Diagnostic, Span};
+use std::collections::BTreeSet;
+
+/// The schemes that a program installs by `scheme:name ← store`.
+pub(crate) fn installed_schemes(statements: &[Statement], schemes: &mut BTreeSet<String>) {
+    crate::scope::walk_statements(statements, &mut |expression| {
+        let inside = match &expression.kind {
+            ExpressionKind::Block(block) => Some(&block.statements),
+            ExpressionKind::Assign { target, .. } => {
+                if let ExpressionKind::Reference(path) = &target.kind
+                    && path.scheme.as_ref().is_some_and(|word| word.text == "scheme")
+                {
+                    // A computed name may be any scheme: the star stands for all.
+                    schemes.insert(path.literal().unwrap_or_else(|| "*".into()));
+                }
+                None
+            }
+            _ => None,
+        };
+        if let Some(statements) = inside {
+            installed_schemes(statements, schemes);
+        }
+    });
+    for statement in statements {
+        match &statement.kind {
+            StatementKind::Test { body, .. } => installed_schemes(&body.statements, schemes),
+            StatementKind::Class(class) => crate::class::bodies(class, &mut |block| {
+                installed_schemes(&block.statements, schemes);
+            }),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a program loads others by `ref:… load`: what those define is not known when compiling.
+pub(crate) fn loads_others(statements: &[Statement]) -> bool {
+    let mut loads = false;
+    crate::scope::walk_statements(statements, &mut |expression| {
+        if let ExpressionKind::Send { message: Message::Unary(word), .. } = &expression.kind {
+            loads |= word.text == "load";
+        }
+    });
+    loads
+}
+
+impl Generator<'_> {
+    /// The code of the variable that says whether a client waits for what this function answers: in
+    /// the `get` of a property path.
+    fn client(&mut self) -> Option<String> {
+        let home = self.functions.last().map(|function| function.id);
+        let method = self.method.as_ref().filter(|method| home == Some(method.home));
+        let client = method?.client.clone()?;
+        Some(self.variable_code(&client))
+    }
+
+    /// A read of a store as the answer of a `get`: for a client, a file stays a file with its media
+    /// type, its validators and its stream.
+    pub(crate) fn answered(&mut self, expression: &Expression) -> Option<Code> {
+        match &expression.kind {
+            ExpressionKind::Reference(path) => {
+                let client = self.client()?;
+                Some(self.read_for(path, Some(&client)))
+            }
+            ExpressionKind::Send { receiver, message: Message::Keyword(parts) } => {
+                let [(word, argument)] = &parts[..] else { return None };
+                let is_super =
+                    matches!(&receiver.kind, ExpressionKind::Name(name) if name == "super");
+                if word.text != "at" || is_super {
+                    return None;
+                }
+                let client = self.client()?;
+                let mark = self.mark(word.span);
+                let codes = self.expressions(&[receiver, argument]);
+                self.helper("K");
+                let (receiver, argument) = (&codes[0].text, &codes[1].text);
+                let call = format!("{mark}K.answerAt({receiver},{argument},{client})");
+                Some(Code::call(call).deeper_than(&codes))
+            }
+            _ => None,
+        }
+    }
+
+    /// `scheme:path` read.
+    pub(crate) fn read(&mut self, path: &Path) -> Code {
+        self.read_for(path, None)
+    }
+
+    /// `scheme:path` read; `client` is the variable that says whether a client waits for it.
+    fn read_for(&mut self, path: &Path, client: Option<&str>) -> Code {
+        let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
+        let mark = self.mark(path.span);
+        let literal = path.literal();
+        match (scheme.as_str(), literal.as_deref()) {
+            ("var" | "default", Some(name)) if !name.contains('/') => {
+                return self.variable_named(name, path.span);
+            }
+            ("var" | "default", Some(name)) => {
+                let (first, rest) = name.split_once('/').unwrap_or((name, ""));
+                let base = self.variable_named(first, path.span);
+                self.helper("K");
+                return Code::call(format!("{mark}K.walk({},{})", base.text, quoted(rest)))
+                    .deeper_than(&[base]);
+            }
+            ("var" | "default", None) => return self.dynamic(path, None),
+            ("this", Some(name)) if self.is_own_variable(name) => {
+                return Code::prefix(format!("self.{}", field(name)));
+            }
+            ("class", Some(name)) => {
+                if !self.is_class(name) {
+                    let word = runnel_syntax::ast::Word { text: name.into(), span: path.span };
+                    return Code::prefix(self.class_value(&word));
+                }
+                self.helper("G");
+                return Code::prefix(format!("G[{}]", quoted(name)));
+            }
+            _ => {}
+        }
+        let text = self.path_text(path);
+        let client = client.map(|client| format!(",{client}")).unwrap_or_default();
+        let call = match scheme.as_str() {
+            "this" | "self" => {
+                self.needs_self(path);
+                self.helper("K");
+                format!("K.{scheme}Get(self,{}{client})", text.text)
+            }
+            "scheme" => {
+                self.helper("K");
+                format!("K.schemeNamed({})", text.text)
+            }
+            "class" => {
+                self.helper("K");
+                format!("K.classNamed({})", text.text)
+            }
+            _ => match self.own_scheme(&scheme, path) {
+                Own::Variable(code) => {
+                    self.helper("K");
+                    format!("K.fetchFrom({code},{},{}{client})", quoted(&scheme), text.text)
+                }
+                Own::AtRunTime => {
+                    self.helper("K");
+                    format!("K.fetchIn(self,{},{}{client})", quoted(&scheme), text.text)
+                }
+                Own::No => {
+                    self.helper("fetch");
+                    format!("fetch({},{}{client})", quoted(&scheme), text.text)
+                }
+            },
+        };
+        Code::call(format!("{mark}{call}")).deeper_than(&[text])
+    }
+
+    /// `var:name`: the variable, also between query brackets.
+    fn variable_named(&mut self, name: &str, span: Span) -> Code {
+        let brackets = self.brackets.take();
+        let code = self.name(name, span);
+        self.brackets = brackets;
+        code
+    }
+
+    /// `scheme:path ← value`
+    pub(crate) fn write(&mut self, path: &Path, value: &Expression, wanted: bool) -> Code {
+        let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
+        let mark = self.mark(path.span);
+        let literal = path.literal();
+        if let Some(name) = &literal {
+            match scheme.as_str() {
+                "var" | "default" if !name.contains('/') => {
+                    let Some(variable) = self.find(name) else {
+                        return self.name(name, path.span);
+                    };
+                    let code = self.variable_code(&variable);
+                    self.expression_to(value, &Tail::Keep(code.clone()));
+                    return Code::prefix(code);
+                }
+                "this" if self.is_own_variable(name) => {
+                    let code = format!("self.{}", field(name));
+                    if self.is_typed_variable(name) {
+                        let given = self.temporary();
+                        self.expression_to(value, &Tail::Keep(given.clone()));
+                        let fits = format!("self._fits.{}", field(name));
+                        self.code.push_str(&format!("{mark}{code}={fits}({given}) "));
+                        return Code::prefix(code);
+                    }
+                    self.expression_to(value, &Tail::Keep(code.clone()));
+                    return Code::prefix(code);
+                }
+                _ => {}
+            }
+        }
+        let text = self.path_text(path);
+        let text = if self.needs_statements(value) { self.keep(text) } else { text };
+        let value = self.expression(value);
+        let value = if wanted { self.keep(value) } else { value };
+        self.helper("K");
+        let call = match (scheme.as_str(), &literal) {
+            ("var" | "default", Some(name)) => {
+                let (first, rest) = name.split_once('/').unwrap_or((name, ""));
+                let base = self.name(first, path.span);
+                format!("K.walkPut({},{},{})", base.text, quoted(rest), value.text)
+            }
+            ("var" | "default", None) => {
+                let code = self.dynamic(path, Some(&value));
+                self.finish(code, &Tail::Discard);
+                return value;
+            }
+            ("this" | "self", _) => {
+                self.needs_self(path);
+                format!("K.{scheme}Put(self,{},{})", text.text, value.text)
+            }
+            ("scheme", _) => format!("K.installScheme({},{})", text.text, value.text),
+            _ => match self.own_scheme(&scheme, path) {
+                Own::Variable(code) => {
+                    format!("K.putInto({code},{},{},{})", quoted(&scheme), text.text, value.text)
+                }
+                Own::AtRunTime => {
+                    format!("K.putIn(self,{},{},{})", quoted(&scheme), text.text, value.text)
+                }
+                Own::No => {
+                    self.helper("store");
+                    format!("store({},{},{})", quoted(&scheme), text.text, value.text)
+                }
+            },
+        };
+        self.finish(Code::call(format!("{mark}{call}")), &Tail::Discard);
+        value
+    }
+
+    /// `ref:scheme:path`: the reference itself.
+    pub(crate) fn reference(&mut self, path: &Path) -> Code {
+        let scheme = path.scheme.as_ref().map_or("var", |word| word.text.as_str()).to_string();
+        let literal = path.literal();
+        self.helper("K");
+        if let ("var" | "default", Some(name)) = (scheme.as_str(), &literal)
+            && !name.contains('/')
+        {
+            return self.variable_reference(name, path);
+        }
+        let text = self.path_text(path);
+        let call = match scheme.as_str() {
+            "this" | "self" => {
+                self.needs_self(path);
+                format!("K.{scheme}Reference(self,{})", text.text)
+            }
+            _ => match self.own_scheme(&scheme, path) {
+                Own::Variable(code) => {
+                    format!("K.referenceInto({code},{},{})", quoted(&scheme), text.text)
+                }
+                Own::AtRunTime => {
+                    format!("K.referenceIn(self,{},{})", quoted(&scheme), text.text)
+                }
+                Own::No => format!("K.reference({},{})", quoted(&scheme), text.text),
+            },
+        };
+        Code::call(call).deeper_than(&[text])
+    }
+
+    fn variable_reference(&mut self, name: &str, path: &Path) -> Code {
+        match self.find(name) {
+            Some(Variable { owner: Some(_), .. }) => {
+                let (get, set) = self.accessors(name);
+                Code::call(format!("K.localReference({},{get},{set})", quoted(name)))
+            }
+            None if self.method.is_some() => self.name(name, path.span),
+            _ => Code::call(format!("K.reference(\"var\",{})", quoted(name))),
+        }
+    }
+
+    /// Two closures that read and write a local variable.
+    fn accessors(&mut self, name: &str) -> (String, String) {
+        let mut code = |body: fn(&str) -> String| {
+            self.function_body(&[], |this| {
+                if let Some(variable) = this.find(name) {
+                    let variable = this.variable_code(&variable);
+                    this.code.push_str(&body(&variable));
+                }
+            })
+        };
+        let get = code(|variable| format!("return {variable}"));
+        let set = code(|variable| format!("{variable}=x"));
+        (format!("function(){get} end"), format!("function(x){set} end"))
+    }
+
+    /// The reference that the left side of `+=`, `|=` or `=|=` names; other expressions as they
+    /// are.
+    pub(crate) fn reference_of(&mut self, expression: &Expression) -> Code {
+        match &expression.kind {
+            ExpressionKind::Reference(path) => self.reference(path),
+            ExpressionKind::Name(name)
+                if self.find(name).is_some() || !self.known.is_predefined(name) =>
+            {
+                let path = Path { scheme: None, parts: Vec::new(), span: expression.span };
+                self.helper("K");
+                self.variable_reference(name, &path)
+            }
+            ExpressionKind::Subscript { receiver, index } => {
+                let codes = self.expressions(&[receiver, index]);
+                self.helper("K");
+                Code::call(format!("K.elementReference({},{})", codes[0].text, codes[1].text))
+            }
+            _ => self.expression(expression),
+        }
+    }
+
+    /// A variable whose name is computed: looks at the locals that are visible, then at the
+    /// script's.
+    fn dynamic(&mut self, path: &Path, value: Option<&Code>) -> Code {
+        let text = self.path_text(path);
+        self.helper("K");
+        let locals: BTreeSet<String> = self
+            .scopes
+            .iter()
+            .filter(|scope| !scope.top)
+            .flat_map(|scope| scope.names.iter().map(|(name, _)| name.clone()))
+            .filter(|name| self.find(name).is_some_and(|variable| variable.owner.is_some()))
+            .collect();
+        let mut entries = Vec::new();
+        for name in locals {
+            let (get, set) = self.accessors(&name);
+            entries.push(format!("[{}]={{{get},{set}}}", quoted(&name)));
+        }
+        let locals =
+            if entries.is_empty() { "nil".into() } else { format!("{{{}}}", entries.join(",")) };
+        let script = if self.method.is_some() { "nil" } else { self.top_table };
+        if script != "nil" {
+            self.helper(self.top_table);
+        }
+        match value {
+            None => Code::call(format!("K.dynamicGet({},{script},{locals})", text.text)),
+            Some(value) => {
+                Code::call(format!("K.dynamicPut({},{script},{locals},{})", text.text, value.text))
+            }
+        }
+    }
+
+    fn needs_self(&mut self, path: &Path) {
+        if self.method.is_none() {
+            let scheme = path.scheme.as_ref().map_or("this", |word| word.text.as_str());
+            self.error(
+                Diagnostic::error(
+                    path.span,
+                    format!("`{scheme}:` is only known in methods"),
+                    "here",
+                )
+                .hint("in the script itself, variables need no scheme"),
+            );
+        }
+    }
+
+    pub(crate) fn is_own_variable(&self, name: &str) -> bool {
+        self.method.as_ref().is_some_and(|method| {
+            !method.class_side && self.inherited_variables(&method.class).contains(name)
+        })
+    }
+
+    /// Whether an own variable was declared with a type.
+    fn is_typed_variable(&self, name: &str) -> bool {
+        let mut class = self.method.as_ref().map(|method| method.class.clone());
+        let mut steps = 0;
+        while let Some(facts) = class.and_then(|class| self.classes.get(&class)) {
+            steps += 1;
+            if steps > 100 || facts.typed.contains(name) {
+                return steps <= 100;
+            }
+            class = facts.superclass.clone();
+        }
+        false
+    }
+
+    fn own_scheme(&mut self, scheme: &str, path: &Path) -> Own {
+        if self.is_own_variable(scheme) {
+            return Own::Variable(format!("self.{}", field(scheme)));
+        }
+        if self.known.is_scheme(scheme)
+            || self.schemes.contains(scheme)
+            || self.schemes.contains("*")
+        {
+            return Own::No;
+        }
+        if self.method.is_some() {
+            return Own::AtRunTime;
+        }
+        let mut known = self.known.schemes();
+        known.extend(self.schemes.iter().cloned());
+        let span = path.scheme.as_ref().map_or(path.span, |word| word.span);
+        let title = format!("there is no scheme `{scheme}:`");
+        let mut diagnostic = Diagnostic::error(span, title, "not known");
+        diagnostic = match nearest(scheme, known.iter().map(String::as_str)) {
+            Some(meant) => diagnostic.hint(format!("did you mean `{meant}:`?")),
+            None => diagnostic.hint(format!("install it first: `scheme:{scheme} ← …`")),
+        };
+        self.error(diagnostic);
+        Own::No
+    }
+}
+
+/// Whether a scheme belongs to the object whose method is compiled.
+enum Own {
+    /// An instance variable holds the store.
+    Variable(String),
+    /// Only the object knows (a mapping store's `source:`, `schemeNames`).
+    AtRunTime,
+    /// It is one of the program's.
+    No,
+}

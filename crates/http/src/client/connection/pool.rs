@@ -1,0 +1,196 @@
+//! The idle connections to one host. The last one used is used first, so that those beyond what is
+//! needed grow old; one task for all of them closes the old ones, and those that the server closes.
+
+use crate::client::connection::line::Line;
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// How often old connections are looked for. One is closed when it was idle at the beginning of a
+/// whole round and still is at its end: after 25 to 50 s, less than most servers keep theirs.
+const ROUND: Duration = Duration::from_secs(25);
+
+/// The idle connections to one host. May be shared by threads.
+pub(crate) struct Pool {
+    most: usize,
+    idle: Mutex<Idle>,
+}
+
+#[derive(Default)]
+struct Idle {
+    /// Each with the round in which it came; the oldest first.
+    lines: VecDeque<(u64, Line)>,
+    round: u64,
+    /// Wakes the task that looks after them, where there is one.
+    keeper: Option<Waker>,
+}
+
+impl Pool {
+    /// Keeps at most so many.
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Pool { most, idle: Mutex::default() })
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A connection on which a request can be sent, as far as is known here. The task is woken by
+    /// what comes on it.
+    pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<Line> {
+        let mut idle = self.idle();
+        while let Some((_, mut line)) = idle.lines.pop_back() {
+            if line.poll_over(context).is_pending() {
+                return Some(line);
+            }
+        }
+        None
+    }
+
+    /// Keeps a connection for the next request, unless there are enough.
+    pub(crate) fn put(self: &Arc<Self>, mut line: Line) {
+        line.rest();
+        let mut idle = self.idle();
+        if idle.lines.len() >= self.most {
+            return;
+        }
+        if let Some(keeper) = &idle.keeper
+            && line.poll_over(&mut Context::from_waker(keeper)).is_ready()
+        {
+            return;
+        }
+        let round = idle.round;
+        idle.lines.push_back((round, line));
+        if idle.keeper.is_none() {
+            // It looks at all of them when it begins.
+            idle.keeper = Some(Waker::noop().clone());
+            drop(idle);
+            self.employ();
+        }
+    }
+
+    /// Begins to look after the idle connections. Without an event loop there are none.
+    fn employ(self: &Arc<Self>) {
+        // Not `spawn_local`: transports are used from wherever the protocols of others want to.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            *self.idle() = Idle::default();
+            return;
+        };
+        let timer = Box::pin(tokio::time::sleep(ROUND));
+        runtime.spawn(Keeper { pool: Arc::downgrade(self), timer });
+    }
+}
+
+/// Looks after the idle connections: woken when the server closes one, and each round.
+struct Keeper {
+    pool: Weak<Pool>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Keeper {
+    /// Whether a round is over; the next one begins.
+    fn turn(&mut self, context: &mut Context<'_>) -> bool {
+        let is_over = self.timer.as_mut().poll(context).is_ready();
+        if is_over {
+            self.timer.as_mut().reset(Instant::now() + ROUND);
+            // Sets the alarm: it is never over by now.
+            let _ = self.timer.as_mut().poll(context);
+        }
+        is_over
+    }
+}
+
+impl Future for Keeper {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let turned = self.turn(context);
+        let Some(pool) = self.pool.upgrade() else { return Poll::Ready(()) };
+        let mut idle = pool.idle();
+        idle.round += u64::from(turned);
+        let oldest = idle.round.saturating_sub(1);
+        idle.lines
+            .retain_mut(|(since, line)| *since >= oldest && line.poll_over(context).is_pending());
+        if turned && idle.lines.is_empty() {
+            return Poll::Ready(());
+        }
+        idle.keeper = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        if let Some(pool) = self.pool.upgrade() {
+            pool.idle().keeper = None;
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::network::wire::Wire;
+    use runnel_store::{Counters, Level};
+    use tokio::net::{TcpListener, TcpStream};
+
+    /// An open connection, and the other end of it.
+    async fn line(counters: &Arc<Counters>) -> (Line, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (other, _) = listener.accept().await.unwrap();
+        (Line::new(Wire::Plain(stream), counters.clone()), other)
+    }
+
+    async fn until_open(counters: &Counters, count: u64) {
+        while counters.level(Level::Open) != count {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn the_last_one_comes_first_and_old_ones_are_closed() {
+        let counters = Counters::of("http", "a pool");
+        let pool = Pool::new(3);
+        let mut others = Vec::new();
+        for _ in 0..4 {
+            let (line, other) = line(&counters).await;
+            pool.put(line);
+            // Dropping the other end would close the connection.
+            others.push(other);
+        }
+        // More than are kept.
+        assert_eq!(counters.level(Level::Open), 3);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut last = pool.take(&mut context).unwrap();
+        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        // The next round but one finds those that stayed.
+        pool.idle().round += 2;
+        pool.put(last);
+        let keeper = pool.idle().keeper.clone().unwrap();
+        keeper.wake();
+        until_open(&counters, 1).await;
+        let mut last = pool.take(&mut context).unwrap();
+        assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
+        assert!(pool.take(&mut context).is_none());
+        pool.put(last);
+        drop(pool);
+        until_open(&counters, 0).await;
+    }
+
+    #[tokio::test]
+    async fn what_the_other_side_closes_is_not_kept() {
+        let counters = Counters::of("http", "a pool that is left");
+        let pool = Pool::new(3);
+        let (first, other) = line(&counters).await;
+        pool.put(first);
+        drop(other);
+        until_open(&counters, 0).await;
+        assert!(pool.take(&mut Context::from_waker(Waker::noop())).is_none());
+    }
+}

@@ -1,0 +1,123 @@
+//! The head of a request (RFC 9112 section 3).
+
+use crate::protocol::fields;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Uri};
+use std::io::Write;
+
+/// What a request says before its content.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestHead<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) target: &'a Uri,
+    /// Without those that say how long the content is: they are left out.
+    pub(crate) headers: &'a HeaderMap,
+    /// The type of the content, instead of what the headers say.
+    pub(crate) media_type: Option<&'a HeaderValue>,
+}
+
+/// How much content a request has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    Nothing,
+    Known(u64),
+    /// It comes in pieces, each with its length.
+    Chunked,
+}
+
+impl RequestHead<'_> {
+    /// Writes it behind what is there.
+    pub(crate) fn write(&self, length: Length, into: &mut Vec<u8>) {
+        into.extend_from_slice(self.method.as_str().as_bytes());
+        into.push(b' ');
+        into.extend_from_slice(self.target.path().as_bytes());
+        if let Some(query) = self.target.query() {
+            into.push(b'?');
+            into.extend_from_slice(query.as_bytes());
+        }
+        into.extend_from_slice(b" HTTP/1.1\r\n");
+        if !self.headers.contains_key(header::HOST) {
+            self.write_host(into);
+        }
+        for (name, value) in self.headers {
+            let is_ours = *name == header::CONTENT_LENGTH
+                || *name == header::TRANSFER_ENCODING
+                || (*name == header::CONTENT_TYPE && self.media_type.is_some());
+            if !is_ours {
+                fields::write(name.as_str(), value.as_bytes(), into);
+            }
+        }
+        if let Some(media_type) = self.media_type {
+            fields::write("content-type", media_type.as_bytes(), into);
+        }
+        match length {
+            Length::Chunked => fields::write("transfer-encoding", b"chunked", into),
+            Length::Known(length) => {
+                // Memory takes all that is written to it.
+                let _ = write!(into, "content-length: {length}\r\n");
+            }
+            // RFC 9110 section 8.6: methods that are expected to have content say that they have none.
+            Length::Nothing
+                if matches!(*self.method, Method::POST | Method::PUT | Method::PATCH) =>
+            {
+                fields::write("content-length", b"0", into);
+            }
+            Length::Nothing => {}
+        }
+        into.extend_from_slice(b"\r\n");
+    }
+
+    /// The host with its port, unless that is the usual one; never a user.
+    fn write_host(&self, into: &mut Vec<u8>) {
+        let is_secure = self.target.scheme_str() == Some("https");
+        let usual = if is_secure { 443 } else { 80 };
+        into.extend_from_slice(b"host: ");
+        into.extend_from_slice(self.target.host().unwrap_or_default().as_bytes());
+        if let Some(port) = self.target.port().filter(|port| port.as_u16() != usual) {
+            into.push(b':');
+            into.extend_from_slice(port.as_str().as_bytes());
+        }
+        into.extend_from_slice(b"\r\n");
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn written(method: Method, target: &str, length: Length) -> String {
+        let target: Uri = target.parse().unwrap();
+        let mut headers = HeaderMap::new();
+        for (name, value) in [("accept", "*/*"), ("content-length", "9"), ("content-type", "a/b")] {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        let media_type = HeaderValue::from_static("c/d");
+        let media_type = (length != Length::Nothing).then_some(&media_type);
+        let head = RequestHead { method: &method, target: &target, headers: &headers, media_type };
+        let mut text = b"before ".to_vec();
+        head.write(length, &mut text);
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn heads_say_what_they_must() {
+        assert_eq!(
+            written(Method::GET, "http://user@a:80?b", Length::Nothing),
+            "before GET /?b HTTP/1.1\r\nhost: a\r\naccept: */*\r\ncontent-type: a/b\r\n\r\n"
+        );
+        assert_eq!(
+            written(Method::PUT, "https://[::1]:80/a%20b", Length::Known(7)),
+            "before PUT /a%20b HTTP/1.1\r\nhost: [::1]:80\r\naccept: */*\r\ncontent-type: c/d\r\n\
+             content-length: 7\r\n\r\n"
+        );
+        assert!(
+            written(Method::POST, "http://a", Length::Chunked)
+                .ends_with("content-type: c/d\r\ntransfer-encoding: chunked\r\n\r\n")
+        );
+        assert!(
+            written(Method::POST, "http://a", Length::Nothing)
+                .ends_with("content-type: a/b\r\ncontent-length: 0\r\n\r\n")
+        );
+    }
+}

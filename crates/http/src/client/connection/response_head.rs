@@ -1,0 +1,187 @@
+//! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
+
+use crate::client::failure::Failure;
+use crate::protocol::fields::{self, Copied};
+use crate::protocol::framing::{Chunk, Framing};
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{StatusCode, Version};
+use std::mem::MaybeUninit;
+
+/// The most headers of an answer.
+const HEADERS: usize = 100;
+
+/// A head.
+#[derive(Debug)]
+pub(crate) struct AnswerHead {
+    pub(crate) status: StatusCode,
+    pub(crate) version: Version,
+    pub(crate) headers: HeaderMap,
+}
+
+impl AnswerHead {
+    /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Failure> {
+        let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
+        let mut head = httparse::Response::new(&mut []);
+        let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
+            &mut head,
+            bytes,
+            &mut fields,
+        );
+        let length = match parsed {
+            Ok(httparse::Status::Complete(length)) => length,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(Failure::Malformed("it has too many headers"));
+            }
+            Err(_) => return Err(Failure::Malformed("it does not begin as HTTP")),
+        };
+        let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
+        let status = status.ok_or(Failure::Malformed("its status is none"))?;
+        let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
+        let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
+        let mut headers = HeaderMap::with_capacity(head.headers.len());
+        for field in head.headers.iter() {
+            let (Ok(name), Ok(value)) = (
+                HeaderName::from_bytes(field.name.as_bytes()),
+                HeaderValue::from_maybe_shared(copied.part(field.value)),
+            ) else {
+                return Err(Failure::Malformed("it has a header that is none"));
+            };
+            headers.append(name, value);
+        }
+        Ok(Some((AnswerHead { status, version, headers }, length)))
+    }
+
+    /// How the content after it ends (RFC 9112 section 6.3), and whether the connection may be used
+    /// again then.
+    ///
+    /// # Errors
+    /// It cannot be told.
+    pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), Failure> {
+        let persists = match self.version {
+            Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
+            _ => !fields::list(&self.headers, header::CONNECTION, b"close"),
+        };
+        let has_none = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        if has_none || answers_head {
+            return Ok((Framing::Length(0), persists));
+        }
+        let length = content_length(&self.headers)?;
+        if let Some(last) = self.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
+            if self.version == Version::HTTP_10 {
+                return Err(Failure::Malformed("HTTP/1.0 has no transfer encodings"));
+            }
+            let last = fields::words(last.as_bytes()).next_back().unwrap_or_default();
+            return Ok(match last.eq_ignore_ascii_case(b"chunked") {
+                // With a length as well, somebody may have read another answer than we do.
+                true => (Framing::Chunked(Chunk::Size), persists && length.is_none()),
+                false => (Framing::Close, false),
+            });
+        }
+        Ok(length.map_or((Framing::Close, false), |length| (Framing::Length(length), persists)))
+    }
+}
+
+/// The one length that all headers say.
+fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+    let mut length = None;
+    for value in headers.get_all(header::CONTENT_LENGTH) {
+        for text in fields::words(value.as_bytes()) {
+            let said = fields::number(text).ok_or(Failure::Malformed("its length is no number"))?;
+            if length.is_some_and(|length| length != said) {
+                return Err(Failure::Malformed("it has two lengths"));
+            }
+            length = Some(said);
+        }
+    }
+    Ok(length)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn framed(text: &str, answers_head: bool) -> Result<(Framing, bool), Failure> {
+        let (head, length) = AnswerHead::parse(text.as_bytes())?.unwrap();
+        assert_eq!(length, text.len());
+        head.framing(answers_head)
+    }
+
+    #[test]
+    fn heads_say_how_their_content_ends() {
+        let chunked = || Framing::Chunked(Chunk::Size);
+        for (head, framing, persists) in [
+            ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", Framing::Length(3), true),
+            ("HTTP/1.1 200\r\ncontent-length: 3, 3\r\n\r\n", Framing::Length(3), true),
+            ("HTTP/1.1 200 OK\r\n\r\n", Framing::Close, false),
+            (
+                "HTTP/1.1 200 OK\r\nConnection: a, Close\r\nContent-Length: 1\r\n\r\n",
+                Framing::Length(1),
+                false,
+            ),
+            ("HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n", Framing::Length(1), false),
+            (
+                "HTTP/1.0 200 OK\r\nContent-Length: 1\r\nConnection: keep-alive\r\n\r\n",
+                Framing::Length(1),
+                true,
+            ),
+            ("HTTP/1.1 204 None\r\nContent-Length: 9\r\n\r\n", Framing::Length(0), true),
+            ("HTTP/1.1 304 Same\r\nTransfer-Encoding: chunked\r\n\r\n", Framing::Length(0), true),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\n\r\n", chunked(), true),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n",
+                chunked(),
+                false,
+            ),
+            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", Framing::Close, false),
+        ] {
+            assert_eq!(framed(head, false).unwrap(), (framing, persists), "{head}");
+        }
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n";
+        assert_eq!(framed(head, true).unwrap(), (Framing::Length(0), true));
+    }
+
+    #[test]
+    fn heads_that_can_be_read_in_two_ways_are_refused() {
+        for head in [
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: +3\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: \r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3,\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n",
+            "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length : 3\r\n\r\n",
+            "HTTP/1.1 200 OK\r\na: b\r\n c\r\n\r\n",
+            "HTTP/2.0 200 OK\r\n\r\n",
+            "HTTP/1.1 2000 OK\r\n\r\n",
+            "HTTP/1.1 099 OK\r\n\r\n",
+            "SSH-2.0-hello\r\n",
+            "\0nonsense",
+        ] {
+            assert!(framed(head, false).is_err(), "{head:?}");
+        }
+        let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(HEADERS + 1));
+        assert!(AnswerHead::parse(many.as_bytes()).is_err());
+    }
+
+    #[test]
+    fn headers_are_what_was_said() {
+        let text =
+            b"HTTP/1.1 200 OK\r\nA: b c \r\nEmpty:\r\nSet-Cookie: 1\r\nset-cookie: 2\r\n\r\nrest";
+        for end in 0..text.len() - 4 {
+            assert!(AnswerHead::parse(&text[..end]).unwrap().is_none(), "{end}");
+        }
+        let (head, length) = AnswerHead::parse(text).unwrap().unwrap();
+        assert_eq!(&text[length..], b"rest");
+        assert_eq!(head.headers["a"], "b c");
+        assert_eq!(head.headers["empty"], "");
+        let cookies: Vec<_> = head.headers.get_all("set-cookie").iter().collect();
+        assert_eq!(cookies, ["1", "2"]);
+    }
+}

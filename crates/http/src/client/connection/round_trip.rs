@@ -1,0 +1,255 @@
+//! One request and its answer, in HTTP/1.1. Whoever waits drives the connection: there is no other
+//! task that would have to be woken.
+
+use crate::client::connection::line::Line;
+use crate::client::connection::pool::Pool;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::sending::Sending;
+use crate::client::failure::{Cause, Failure};
+use crate::protocol::framing::{Framing, Step};
+use bytes::{Bytes, BytesMut};
+use hyper::Method;
+use hyper::body::Body;
+use runnel_store::Slot;
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+/// The longest head of an answer, in bytes.
+const LONGEST_HEAD: usize = 256 * 1024;
+/// How many heads with a status below 200 may come first.
+const INTERIM: u8 = 32;
+/// How much is read at a time before the head is known. Most answers are smaller.
+const FIRST: usize = 16 * 1024;
+
+thread_local! {
+    /// What is read is looked at here, so that a connection needs no memory while it waits.
+    static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; FIRST].into());
+}
+
+/// A request that is being sent and answered. Dropping it closes the connection, unless all of the
+/// answer has come.
+pub(crate) struct RoundTrip<B> {
+    /// The connection, until the answer has come.
+    line: Option<Line>,
+    /// Where it goes then.
+    pool: Arc<Pool>,
+    /// The place among the host's connections.
+    slot: Option<Slot>,
+    /// The request, as long as it is not sent.
+    sending: Option<Sending<B>>,
+    answers_head: bool,
+    interim: u8,
+    /// What came and is not yet taken.
+    input: BytesMut,
+    framing: Framing,
+    /// Whether the connection can be used again.
+    persists: bool,
+    /// Whether the server wants nothing more of the request.
+    is_refused: bool,
+    /// Why the rest of the request could not be sent: perhaps the answer says more.
+    unsent: Option<Failure>,
+}
+
+impl<B> RoundTrip<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Cause>,
+{
+    pub(crate) fn new(mut line: Line, pool: Arc<Pool>, head: &RequestHead<'_>, body: B) -> Self {
+        RoundTrip {
+            sending: Some(Sending::new(head, body, &mut line)),
+            line: Some(line),
+            pool,
+            slot: None,
+            answers_head: *head.method == Method::HEAD,
+            interim: 0,
+            input: BytesMut::new(),
+            framing: Framing::Close,
+            persists: false,
+            is_refused: false,
+            unsent: None,
+        }
+    }
+
+    /// Keeps a place among the host's connections as long as the connection is in use.
+    pub(crate) fn hold(&mut self, slot: Slot) {
+        if self.line.is_some() {
+            self.slot = Some(slot);
+        }
+    }
+
+    /// The head of the answer. Must not be asked for again once it has come.
+    pub(crate) fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<AnswerHead, Failure>> {
+        self.send(context)?;
+        loop {
+            let taken = SCRATCH.with_borrow_mut(|scratch| {
+                let Some(line) = &mut self.line else { return Poll::Ready(Err(Failure::Closed)) };
+                let mut read = ReadBuf::new(scratch);
+                ready!(line.wire().poll_read(context, &mut read)).map_err(Failure::of_reading)?;
+                if read.filled().is_empty() {
+                    return Poll::Ready(Err(Failure::Closed));
+                }
+                Poll::Ready(self.take_head(read.filled()))
+            });
+            match ready!(taken) {
+                Ok(None) => {}
+                Ok(Some(head)) => return Poll::Ready(Ok(head)),
+                Err(error) => return Poll::Ready(Err(self.unsent.take().unwrap_or(error))),
+            }
+        }
+    }
+
+    /// Looks for a head in what has come, and begins with the content where there is one.
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<AnswerHead>, Failure> {
+        let earlier = std::mem::take(&mut self.input);
+        let joined;
+        let mut rest = bytes;
+        if !earlier.is_empty() {
+            joined = joined_with(earlier, bytes);
+            if memchr::memchr(b'\n', bytes).is_none() {
+                return self.keep_for_later(joined);
+            }
+            rest = &joined;
+        }
+        loop {
+            let Some((head, length)) = AnswerHead::parse(rest)? else {
+                return self.keep_for_later(rest.into());
+            };
+            rest = &rest[length..];
+            if head.status == hyper::StatusCode::SWITCHING_PROTOCOLS {
+                return Err(Failure::Malformed("it is another protocol that nobody asked for"));
+            }
+            if !head.status.is_informational() {
+                (self.framing, self.persists) = head.framing(self.answers_head)?;
+                self.is_refused = head.status.as_u16() >= 400;
+                self.begin_content(rest);
+                return Ok(Some(head));
+            }
+            self.interim += 1;
+            if self.interim > INTERIM {
+                return Err(Failure::Malformed("it never comes to an end"));
+            }
+        }
+    }
+
+    fn keep_for_later(&mut self, input: BytesMut) -> Result<Option<AnswerHead>, Failure> {
+        self.input = input;
+        match self.input.len() > LONGEST_HEAD {
+            true => Err(Failure::Malformed("its head is too long")),
+            false => Ok(None),
+        }
+    }
+
+    /// Keeps what came after the head. Where that is all, the connection is free from now on.
+    fn begin_content(&mut self, rest: &[u8]) {
+        self.input = BytesMut::from(rest);
+        if let Framing::Length(length) = self.framing
+            && let Ok(length) = usize::try_from(length)
+            && length <= rest.len()
+        {
+            self.input.truncate(length);
+            self.finish(length == rest.len());
+        }
+    }
+
+    /// The next piece of the answer; `None` at its end, and after an error.
+    pub(crate) fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Failure>>> {
+        let polled = self.poll_content(context);
+        if let Poll::Ready(Some(Err(_))) = &polled {
+            self.give_up();
+        }
+        polled
+    }
+
+    fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+        self.send(context)?;
+        loop {
+            match self.framing.next(&mut self.input)? {
+                Step::Piece(piece) => {
+                    if self.framing == Framing::Length(0) {
+                        self.finish(self.input.is_empty());
+                    }
+                    return Poll::Ready(Some(Ok(piece)));
+                }
+                Step::End => {
+                    self.finish(self.input.is_empty());
+                    // An answer that came early, and the rest of the request is still wanted.
+                    return if self.line.is_some() { Poll::Pending } else { Poll::Ready(None) };
+                }
+                Step::More => {}
+            }
+            let Some(line) = &mut self.line else { return Poll::Ready(None) };
+            self.input.reserve(self.framing.room());
+            let read = pin!(line.wire().get_mut().read_buf(&mut self.input)).poll(context);
+            match ready!(read) {
+                Ok(0) if self.framing == Framing::Close => {
+                    self.finish(false);
+                    return Poll::Ready(None);
+                }
+                Ok(0) => return Poll::Ready(Some(Err(Failure::Closed))),
+                Ok(_) => {}
+                Err(error) => return Poll::Ready(Some(Err(Failure::of_reading(error)))),
+            }
+        }
+    }
+
+    /// Whether nothing more will come, and nothing more is to be sent.
+    pub(crate) fn is_over(&self) -> bool {
+        self.line.is_none() && self.framing == Framing::Length(0)
+    }
+
+    /// Closes the connection; nothing more comes.
+    pub(crate) fn give_up(&mut self) {
+        self.framing = Framing::Length(0);
+        self.persists = false;
+        self.finish(false);
+    }
+
+    /// Goes on with sending the request. An answer may come although that fails.
+    fn send(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+        let (Some(sending), Some(line)) = (&mut self.sending, &mut self.line) else {
+            return Ok(());
+        };
+        match sending.poll(line, context) {
+            Poll::Pending => {}
+            Poll::Ready(Ok(())) => self.sending = None,
+            Poll::Ready(Err(error @ Failure::Content(_))) => return Err(error),
+            Poll::Ready(Err(error)) => {
+                tracing::debug!(%error, "a request could not be sent to its end");
+                self.sending = None;
+                self.unsent = Some(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// All of the answer has come: lets the connection go, to the next request where nothing of this
+    /// one is left. A server that goes on reading after its answer gets the rest first.
+    fn finish(&mut self, is_clean: bool) {
+        if self.sending.is_some() && self.persists && !self.is_refused {
+            return;
+        }
+        let Some(line) = self.line.take() else { return };
+        if is_clean && self.persists && self.sending.is_none() && self.unsent.is_none() {
+            self.pool.put(line);
+        }
+        // Whoever waits for the place finds the connection.
+        self.slot = None;
+    }
+}
+
+fn joined_with(mut earlier: BytesMut, bytes: &[u8]) -> BytesMut {
+    earlier.extend_from_slice(bytes);
+    earlier
+}

@@ -1,0 +1,144 @@
+//! A request on its way out: its head, then its content as fast as the connection takes it.
+
+use crate::client::connection::line::Line;
+use crate::client::connection::request_head::{Length, RequestHead};
+use crate::client::failure::{Cause, Failure};
+use bytes::{Buf, Bytes};
+use hyper::body::Body;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use tokio::io::AsyncWrite;
+
+/// Content is copied behind what is to be written anyway up to this size, in bytes: then a small
+/// request is one call of the system.
+const JOINED: usize = 8 * 1024;
+
+/// A request that is not yet sent to its end.
+pub(crate) struct Sending<B> {
+    /// How much of the connection's output is written.
+    written: usize,
+    /// A large piece that is to follow it.
+    piece: Bytes,
+    /// What is to follow that.
+    tail: &'static [u8],
+    body: Option<Pin<Box<B>>>,
+    length: Length,
+}
+
+impl<B> Sending<B>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Cause>,
+{
+    /// Begins with the head.
+    pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut Line) -> Self {
+        let length = match (body.is_end_stream(), body.size_hint().exact()) {
+            (true, _) | (_, Some(0)) => Length::Nothing,
+            (_, Some(length)) => Length::Known(length),
+            (_, None) => Length::Chunked,
+        };
+        line.output.clear();
+        head.write(length, &mut line.output);
+        let body = (length != Length::Nothing).then(|| Box::pin(body));
+        Sending { written: 0, piece: Bytes::new(), tail: b"", body, length }
+    }
+
+    /// Ready when all is sent.
+    pub(crate) fn poll(
+        &mut self,
+        line: &mut Line,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failure>> {
+        loop {
+            let waits = self.fill(&mut line.output, context)?;
+            ready!(self.poll_write(line, context)).map_err(Failure::Broken)?;
+            if self.body.is_none() || waits {
+                ready!(line.wire().poll_flush(context)).map_err(Failure::Broken)?;
+                return if waits { Poll::Pending } else { Poll::Ready(Ok(())) };
+            }
+        }
+    }
+
+    /// Takes content as long as it is small. Answers whether there is more that has to be waited for.
+    fn fill(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> Result<bool, Failure> {
+        while self.piece.is_empty() && output.len() < JOINED {
+            let Some(body) = &mut self.body else { return Ok(false) };
+            match body.as_mut().poll_frame(context) {
+                Poll::Pending => return Ok(true),
+                Poll::Ready(Some(Err(error))) => return Err(Failure::Content(error.into())),
+                Poll::Ready(Some(Ok(frame))) => {
+                    // There are no trailers to send.
+                    if let Ok(piece) = frame.into_data() {
+                        self.push(piece, output)?;
+                    }
+                }
+                Poll::Ready(None) => {
+                    self.body = None;
+                    match self.length {
+                        Length::Chunked => output.extend_from_slice(b"0\r\n\r\n"),
+                        Length::Known(1..) => return Err(wrong("shorter")),
+                        Length::Known(0) | Length::Nothing => {}
+                    }
+                }
+            }
+            if self.length == Length::Known(0) {
+                self.body = None;
+            }
+        }
+        Ok(false)
+    }
+
+    fn push(&mut self, piece: Bytes, output: &mut Vec<u8>) -> Result<(), Failure> {
+        match &mut self.length {
+            // One without bytes would be the end of all.
+            Length::Chunked if piece.is_empty() => return Ok(()),
+            Length::Chunked => {
+                // Memory takes all that is written to it.
+                let _ = write!(output, "{:x}\r\n", piece.len());
+                self.tail = b"\r\n";
+            }
+            Length::Known(left) => {
+                *left = left.checked_sub(piece.len() as u64).ok_or_else(|| wrong("longer"))?;
+            }
+            Length::Nothing => {}
+        }
+        if output.len().saturating_add(piece.len()) <= JOINED {
+            output.extend_from_slice(&piece);
+            output.extend_from_slice(std::mem::take(&mut self.tail));
+        } else {
+            self.piece = piece;
+        }
+        Ok(())
+    }
+
+    /// Writes all that there is by now.
+    fn poll_write(&mut self, line: &mut Line, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            while self.written < line.output.len() {
+                let (mut wire, bytes) = line.writing();
+                let count = ready!(wire.as_mut().poll_write(context, &bytes[self.written..]))?;
+                self.written += taken(count)?;
+            }
+            line.output.clear();
+            self.written = 0;
+            while !self.piece.is_empty() {
+                let count = ready!(line.wire().poll_write(context, &self.piece))?;
+                self.piece.advance(taken(count)?);
+            }
+            if self.tail.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            line.output.extend_from_slice(std::mem::take(&mut self.tail));
+        }
+    }
+}
+
+/// A connection that takes nothing, and does not ask to wait, takes nothing ever.
+fn taken(count: usize) -> io::Result<usize> {
+    if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) }
+}
+
+fn wrong(how: &str) -> Failure {
+    Failure::Content(format!("the content is {how} than it was said to be").into())
+}

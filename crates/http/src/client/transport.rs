@@ -1,0 +1,266 @@
+//! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
+
+use crate::client::connection::dial::Dial;
+use crate::client::connection::request_head::RequestHead;
+use crate::client::failure::{Cause, Failure, Root};
+use crate::client::hosts::Hosts;
+use crate::client::paced::{Gap, Paced};
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::body::Body;
+use hyper::{Request, Response, Uri};
+use runnel_store::{Count, Kind, SlotLimits};
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How many requests to a host wait for a connection; more are refused.
+const WAITING: usize = 4096;
+
+type Outgoing = UnsyncBoxBody<Bytes, Cause>;
+
+/// How a [`Transport`] behaves.
+#[derive(Clone, Debug)]
+pub struct TransportOptions {
+    /// From the first attempt to a connection. Default 10 s.
+    pub connect_time: Duration,
+    /// Between two pieces of an answer's body that somebody waits for. Default 30 s.
+    pub body_idle: Duration,
+    /// How many idle connections are kept for each host. Default 1,024.
+    pub idle_connections: usize,
+    /// How many connections each host gets, idle ones not counted. One is in use until all of its
+    /// answer has come. Default 1,024.
+    pub connections: usize,
+    /// How long a request waits for one of them; 4,096 wait at most. Default 5 s.
+    pub wait: Duration,
+}
+
+impl Default for TransportOptions {
+    fn default() -> Self {
+        TransportOptions {
+            connect_time: Duration::from_secs(10),
+            body_idle: Duration::from_secs(30),
+            idle_connections: 1024,
+            connections: 1024,
+            wait: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Connections to any number of hosts over HTTP/1.1, kept and used again. Unlike the store
+/// [`crate::client`] it sends and answers what it is given: no redirects, no media types, no second
+/// attempts. TLS certificates are always verified, against the roots that Mozilla trusts.
+///
+/// A clone shares the connections. Its futures are `Send`, because protocols that others have
+/// written ask for that.
+#[derive(Clone)]
+pub struct Transport {
+    dial: Arc<Dial>,
+    hosts: Arc<Hosts>,
+    body_idle: Duration,
+}
+
+impl Transport {
+    /// Without a connection yet.
+    pub fn new(options: TransportOptions) -> Self {
+        let dial = Arc::new(Dial::new(None, options.connect_time));
+        let limits =
+            SlotLimits { slots: options.connections, waiting: WAITING, wait: options.wait };
+        let hosts = Arc::new(Hosts::new(limits, options.idle_connections, None));
+        Transport { dial, hosts, body_idle: options.body_idle }
+    }
+
+    /// Sends a request and answers when the head of the answer has come, at the latest at `until`.
+    /// The body of the answer is read as it is wanted. Dropping the future or the body gives the
+    /// request up.
+    ///
+    /// # Errors
+    /// What went wrong on the way; a status is never an error.
+    pub async fn send<B>(
+        &self,
+        request: Request<B>,
+        until: Instant,
+    ) -> Result<Response<Received>, TransportError>
+    where
+        B: Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<Cause>,
+    {
+        let place = place_of(request.uri());
+        let Some(host) = self.hosts.of(request.uri()) else {
+            let message = "the address names no host".to_string();
+            let fault = TransportFault::Connect;
+            return Err(TransportError { fault, message, detail: String::new() });
+        };
+        let slot = host.slots.take(Some(until)).await.map_err(|none| {
+            let fault = match none.kind() {
+                Kind::Timeout => TransportFault::Timeout,
+                _ => TransportFault::Crowded,
+            };
+            let message = none.message(&format!("connections to {place}"));
+            TransportError { fault, message, detail: String::new() }
+        })?;
+        host.counters.add(Count::Requests, 1);
+        let (parts, body) = request.into_parts();
+        let (method, target, headers) = (&parts.method, &parts.uri, &parts.headers);
+        let head = RequestHead { method, target, headers, media_type: None };
+        let sending = host.send(&self.dial, head, body.map_err(Into::into).boxed_unsync());
+        let answer = match tokio::time::timeout_at(until.into(), sending).await {
+            Err(_) => Err(TransportError::late(&place, "answer")),
+            Ok(Err(failure)) => Err(TransportError::of(&failure, &place)),
+            Ok(Ok(answered)) => Ok(answered),
+        };
+        if !answer.as_ref().is_ok_and(|(head, _)| !head.status.is_server_error()) {
+            host.counters.add(Count::Failures, 1);
+        }
+        let (head, mut trip) = answer?;
+        trip.hold(slot);
+        let content = Paced::new(trip, Some(self.body_idle));
+        let mut response = Response::new(Received { content, place });
+        *response.status_mut() = head.status;
+        *response.version_mut() = head.version;
+        *response.headers_mut() = head.headers;
+        Ok(response)
+    }
+}
+
+impl fmt::Debug for Transport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Transport").field("body_idle", &self.body_idle).finish_non_exhaustive()
+    }
+}
+
+fn place_of(target: &Uri) -> String {
+    target.authority().map_or("the server", |authority| authority.as_str()).to_string()
+}
+
+/// The body of an answer. It ends with an error when nothing comes for the time that
+/// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
+pub struct Received {
+    content: Paced<Outgoing>,
+    place: String,
+}
+
+impl Received {
+    /// The next piece; `None` at the end, and after an error.
+    pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
+        let piece = poll_fn(|context| self.content.poll_piece(context)).await?;
+        Some(piece.map_err(|gap| match gap {
+            Gap::Late => TransportError::late(&self.place, "go on with its answer"),
+            Gap::Failed(failure) => TransportError {
+                message: format!("{} broke its answer off", self.place),
+                ..TransportError::of(&failure, &self.place)
+            },
+        }))
+    }
+}
+
+impl fmt::Debug for Received {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Received").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+/// What went wrong on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportFault {
+    /// There was no connection, so the request was not sent.
+    Connect,
+    /// Too many wait for a connection already, or none was free in time.
+    Crowded,
+    /// It took too long.
+    Timeout,
+    /// The connection ended in the middle.
+    Closed,
+    /// The certificate is not to be trusted, or the other side speaks no TLS.
+    Untrusted,
+    /// The other side does not speak HTTP.
+    Malformed,
+}
+
+/// One request that got no whole answer.
+#[derive(Clone, Debug)]
+pub struct TransportError {
+    /// What went wrong.
+    pub fault: TransportFault,
+    /// One sentence for people, with the host.
+    pub message: String,
+    /// All causes, for the log.
+    pub detail: String,
+}
+
+impl TransportError {
+    fn late(host: &str, what: &str) -> Self {
+        TransportError {
+            fault: TransportFault::Timeout,
+            message: format!("{host} took too long to {what}"),
+            detail: String::new(),
+        }
+    }
+
+    fn of(failure: &Failure, host: &str) -> Self {
+        let detail = failure.to_string();
+        let (fault, message) = match failure.root() {
+            Root::Tls(reason) => {
+                let message = format!("{host} has no trustworthy secure connection: {reason}");
+                (TransportFault::Untrusted, message)
+            }
+            Root::Malformed => {
+                let message = format!("{host} answered something else than HTTP");
+                (TransportFault::Malformed, message)
+            }
+            Root::Io(io::ErrorKind::ConnectionRefused) => {
+                (TransportFault::Connect, format!("{host} refused the connection"))
+            }
+            Root::Io(io::ErrorKind::TimedOut) => {
+                (TransportFault::Timeout, format!("{host} took too long to connect"))
+            }
+            Root::Closed
+            | Root::Io(
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof,
+            ) => closed(host),
+            _ if failure.is_connect() => {
+                (TransportFault::Connect, format!("{host} cannot be reached"))
+            }
+            _ => (TransportFault::Closed, format!("{host} cannot be used")),
+        };
+        // A connection that ended before there was one is safe to try again.
+        let is_early = failure.is_connect() && fault == TransportFault::Closed;
+        let fault = if is_early { TransportFault::Connect } else { fault };
+        TransportError { fault, message, detail }
+    }
+}
+
+fn closed(host: &str) -> (TransportFault, String) {
+    (TransportFault::Closed, format!("{host} closed the connection without an answer"))
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl StdError for TransportError {}
+
+impl From<TransportError> for runnel_store::Error {
+    fn from(error: TransportError) -> Self {
+        let (kind, temporary) = match error.fault {
+            TransportFault::Connect | TransportFault::Closed | TransportFault::Crowded => {
+                (Kind::Unavailable, true)
+            }
+            TransportFault::Timeout => (Kind::Timeout, true),
+            TransportFault::Untrusted => (Kind::Denied, false),
+            TransportFault::Malformed => (Kind::Failed, false),
+        };
+        runnel_store::Error::new(kind, error.message)
+            .with_temporary(temporary)
+            .with_detail(error.detail)
+    }
+}

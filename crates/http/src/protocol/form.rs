@@ -1,0 +1,114 @@
+//! `application/x-www-form-urlencoded`: queries and forms (URL standard, section 5.1).
+
+use crate::protocol::multipart::{self, FormPart};
+use bytes::Bytes;
+use percent_encoding::percent_decode;
+use runnel_store::{Error, Kind, Result, Value};
+
+/// Bytes of a URL-encoded form. Longer ones reach a handler as `newValue` alone.
+pub(crate) const LARGEST_FORM: u64 = 1024 * 1024;
+/// Bytes of a `multipart/form-data` body whose fields and files are read into memory.
+pub(crate) const LARGEST_MULTIPART: u64 = 8 * 1024 * 1024;
+/// Fields of a URL-encoded form that are listed.
+const MOST_FIELDS: usize = 4096;
+
+/// How many bytes of a form of a media type are collected; `None` for what is no form.
+pub(crate) fn room(media_type: &str) -> Option<u64> {
+    if is_form(media_type) {
+        return Some(LARGEST_FORM);
+    }
+    multipart::boundary(media_type).map(|_| LARGEST_MULTIPART)
+}
+
+/// All fields of a form.
+pub(crate) fn fields(body: &Bytes, media_type: &str) -> Result<Vec<FormPart>> {
+    if let Some(boundary) = multipart::boundary(media_type) {
+        return multipart::parse(body, &boundary?);
+    }
+    let mut pairs = body.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty());
+    let field = |(name, value)| FormPart { name, value: Value::Text(value) };
+    let fields = pairs.by_ref().take(MOST_FIELDS).map(|pair| field(decoded(pair))).collect();
+    match pairs.next() {
+        None => Ok(fields),
+        Some(_) => {
+            let message = format!("a form has at most {MOST_FIELDS} fields");
+            Err(Error::new(Kind::TooLarge, message))
+        }
+    }
+}
+
+/// All fields as a record; a name that stands more than once has a list.
+pub(crate) fn record(fields: Vec<FormPart>) -> Value {
+    let mut record: Vec<(String, Value)> = Vec::with_capacity(fields.len());
+    let mut places = std::collections::HashMap::new();
+    for FormPart { name, value } in fields {
+        match places.get(&name) {
+            None => {
+                places.insert(name.clone(), record.len());
+                record.push((name, value));
+            }
+            Some(&place) => {
+                let Some((_, there)) = record.get_mut(place) else { continue };
+                match there {
+                    Value::List(values) => values.push(value),
+                    only => *only = Value::List(vec![std::mem::replace(only, Value::Nil), value]),
+                }
+            }
+        }
+    }
+    Value::Record(record)
+}
+
+/// A name and its value.
+fn decoded(pair: &[u8]) -> (String, String) {
+    match pair.iter().position(|&byte| byte == b'=') {
+        Some(cut) => (decode(&pair[..cut]), decode(&pair[cut + 1..])),
+        None => (decode(pair), String::new()),
+    }
+}
+
+/// The value of the first parameter of a name.
+pub(crate) fn find(text: &[u8], name: &str) -> Option<String> {
+    text.split(|&byte| byte == b'&').find_map(|pair| {
+        let cut = pair.iter().position(|&byte| byte == b'=');
+        let (key, value) = match cut {
+            Some(cut) => (&pair[..cut], &pair[cut + 1..]),
+            None => (pair, &[][..]),
+        };
+        (!pair.is_empty() && decode(key) == name).then(|| decode(value))
+    })
+}
+
+/// Undoes the escapes; what is not UTF-8 becomes a replacement character, as browsers do.
+fn decode(text: &[u8]) -> String {
+    let spaced: Vec<u8> = text.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+    percent_decode(&spaced).decode_utf8_lossy().into_owned()
+}
+
+/// Whether a media type is that of a form.
+pub(crate) fn is_form(media_type: &str) -> bool {
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_found_and_decoded() {
+        let text = b"a=1&a=2&b&%C3%BC=%26+x&=empty&c=x=y";
+        for (name, value) in [
+            ("a", Some("1")),
+            ("b", Some("")),
+            ("ü", Some("& x")),
+            ("", Some("empty")),
+            ("c", Some("x=y")),
+            ("d", None),
+        ] {
+            assert_eq!(find(text, name).as_deref(), value, "{name}");
+        }
+        assert_eq!(find(b"", ""), None);
+        assert_eq!(find(b"a=%ff", "a").as_deref(), Some("\u{fffd}"));
+    }
+}

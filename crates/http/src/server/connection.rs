@@ -1,0 +1,330 @@
+//! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
+
+use crate::network::server_tls::Agreement;
+use crate::network::wire::Wire;
+use crate::server::connection_state::{Meter, Overdue};
+use crate::server::http1::connection::{self as http1, End};
+use crate::server::options::Limits;
+use crate::server::protocols::{Local, Protocols};
+use crate::server::service::Requests;
+use crate::server::socket::Socket;
+use crate::server::upgrade::Session;
+use bytes::{Bytes, BytesMut};
+use hyper::server::conn::http2;
+use hyper_util::rt::TokioIo;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::AsyncWrite;
+use tokio::net::TcpStream;
+use tokio::time::Sleep;
+
+/// How long a closed connection is still read, so that the client sees the last answer: closing
+/// a socket with unread bytes in it resets it, and the answer may be lost (RFC 9112 section 9.6).
+const PARTING: Duration = Duration::from_secs(2);
+/// How many bytes are read and thrown away in that time: as many as a body may have, within these
+/// bounds, since most clients send all of it before they read the answer.
+const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
+/// How connections of HTTP/2 begin (RFC 9113 section 3.4). No method of HTTP/1.1 is called so.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// So much of it tells the two apart.
+const TELLING: usize = 4;
+
+/// The conversation with one client. Ends when the connection is closed.
+pub(crate) struct Conversation {
+    stage: Stage,
+    meter: Rc<Meter>,
+    limits: Rc<Limits>,
+    protocols: Rc<Protocols>,
+    /// The one timer of the connection. While it runs it is only moved closer: when it fires too
+    /// early it is set anew. So a request on a busy connection costs no timer at all.
+    alarm: Pin<Box<Sleep>>,
+    /// When the alarm fires, once it was set.
+    alarm_at: Option<Instant>,
+    told_to_stop: bool,
+}
+
+enum Stage {
+    /// The client and the server agree on TLS.
+    Agreeing(Agreement, Requests),
+    /// Nothing was read yet.
+    Silent(Socket, Requests),
+    Http1(Box<http1::Connection>),
+    Http2(Box<http2::Connection<TokioIo<Socket>, Requests, Local>>),
+    /// Another protocol goes on.
+    Upgraded(Session),
+    /// Nothing more is answered; what the client still sends is thrown away.
+    Parting(Parting),
+    Over,
+}
+
+struct Parting {
+    socket: Socket,
+    until: Instant,
+    /// How many bytes may still come.
+    left: usize,
+}
+
+impl Conversation {
+    pub(crate) fn new(
+        stream: TcpStream,
+        protocols: Rc<Protocols>,
+        requests: Requests,
+    ) -> Conversation {
+        let (meter, limits) = (requests.meter.clone(), requests.limits.clone());
+        let stage = match &protocols.tls {
+            Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
+            None => Stage::Silent(Socket::new(Wire::Plain(stream), meter.clone()), requests),
+        };
+        Conversation {
+            stage,
+            meter,
+            limits,
+            protocols,
+            alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            alarm_at: None,
+            told_to_stop: false,
+        }
+    }
+
+    /// Goes on as far as the client and the stores let it. Ready when the connection is over.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.stage {
+                Stage::Agreeing(agreement, _) => {
+                    let agreed = ready!(agreement.as_mut().poll(context));
+                    self.agreed(agreed);
+                }
+                Stage::Silent(..) => ready!(self.listen(context)),
+                Stage::Http1(_) => ready!(self.http1(context)),
+                Stage::Http2(_) => return self.http2(context),
+                Stage::Upgraded(session) => return session.as_mut().poll(context),
+                Stage::Parting(_) | Stage::Over => return self.throw_away(context),
+            }
+        }
+    }
+
+    /// TLS stands, or does not.
+    fn agreed(&mut self, agreed: io::Result<Wire>) {
+        let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return;
+        };
+        match agreed {
+            Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
+            Ok(wire) => {
+                let is_http2 = wire.chose_http2();
+                let socket = Socket::new(wire, self.meter.clone());
+                self.stage = Stage::Silent(socket, requests);
+                if is_http2 {
+                    self.begin(&[]);
+                }
+            }
+        }
+    }
+
+    /// Waits for the first bytes. Ready when another stage was entered.
+    fn listen(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Silent(socket, _) = &mut self.stage else { return Poll::Ready(()) };
+        let protocols = self.protocols.clone();
+        let mut space = protocols.scratch.space();
+        match socket.poll_take(&mut space, context) {
+            Poll::Ready(Ok(early)) if !early.is_empty() => self.begin(early),
+            Poll::Pending if !self.meter.stopping.get() => return Poll::Pending,
+            _ => self.stage = Stage::Over,
+        }
+        Poll::Ready(())
+    }
+
+    /// It is known which protocol it is: what was agreed on, or what the first bytes look like.
+    fn begin(&mut self, early: &[u8]) {
+        let Stage::Silent(socket, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
+        else {
+            return;
+        };
+        let looks_so =
+            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        match &self.protocols.http2 {
+            Some(http2) if looks_so || socket.wire().chose_http2() => {
+                self.meter.multiplex();
+                requests.multiplexed = true;
+                let socket = TokioIo::new(socket.after(Bytes::copy_from_slice(early)));
+                self.stage = Stage::Http2(Box::new(http2.serve_connection(socket, requests)));
+            }
+            _ => {
+                self.meter.sends_files.set(matches!(socket.wire(), Wire::Plain(_)));
+                let (scratch, early) = (self.protocols.scratch.clone(), BytesMut::from(early));
+                let connection = http1::Connection::new(socket, requests, scratch, early);
+                self.stage = Stage::Http1(Box::new(connection));
+            }
+        }
+    }
+
+    /// HTTP/1.1. Ready when another stage was entered.
+    fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
+        let mut polled = connection.poll(context);
+        if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
+            // What had arrived has been read above: an idle connection is closed, a request
+            // that was sent before is still answered.
+            self.told_to_stop = true;
+            connection.end_soon();
+            polled = connection.poll(context);
+        }
+        let result = ready!(polled);
+        let Stage::Http1(connection) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Poll::Ready(());
+        };
+        let (socket, rest) = connection.into_parts();
+        match result {
+            Ok(End::Upgraded) => {
+                if let Some(upgrade) = self.meter.upgrade.take() {
+                    self.meter.upgraded();
+                    self.stage = Stage::Upgraded(upgrade(socket, rest));
+                }
+            }
+            Ok(End::Parting { sends }) => {
+                let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
+                let has_more = sends || self.meter.linger.get() || !rest.is_empty() || unread();
+                // With TLS an end has to be said, or it could be somebody else's doing.
+                if has_more || matches!(socket.wire(), Wire::Secure(_)) {
+                    self.linger(socket, context);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection ended early");
+                self.linger(socket, context);
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// HTTP/2. Ready when the connection is over.
+    fn http2(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Http2(connection) = &mut self.stage else { return Poll::Ready(()) };
+        if (self.meter.stopping.get() || self.meter.leaving.get()) && !self.told_to_stop {
+            self.told_to_stop = true;
+            // What was asked for is still answered (RFC 9113 section 6.8).
+            Pin::new(&mut **connection).graceful_shutdown();
+        }
+        let result = ready!(Pin::new(&mut **connection).poll(context));
+        if let Err(error) = &result {
+            tracing::debug!(%error, "a connection of HTTP/2 ended early");
+        }
+        Poll::Ready(())
+    }
+
+    /// Says that nothing more is written, and goes on reading for a while.
+    fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
+        if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
+            let until = self.meter.now() + PARTING;
+            let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
+            self.stage = Stage::Parting(Parting { socket, until, left });
+        }
+    }
+
+    /// Throws away what still comes, until the client closes, or long enough.
+    fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Parting(parting) = &mut self.stage else { return Poll::Ready(()) };
+        let stream = parting.socket.stream();
+        let mut buffer = [0; 8 * 1024];
+        while parting.left > 0 {
+            match stream.try_read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => parting.left = parting.left.saturating_sub(count),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if ready!(stream.poll_read_ready(context)).is_err() {
+                        break;
+                    }
+                }
+                Err(_) => break,
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// When the present phase ends at the latest, and what to do then.
+    fn due(&self) -> Option<(Instant, Overdue)> {
+        let due = self.meter.due(&self.limits);
+        // A client in the middle of TLS is about to send its request.
+        let drained = match &self.stage {
+            Stage::Agreeing(..) => None,
+            _ => self.meter.drained_at(),
+        };
+        match (drained, due) {
+            (Some(drained), Some((at, _))) if at <= drained => due,
+            (Some(drained), _) => Some((drained, Overdue::Drained)),
+            (None, _) => due,
+        }
+    }
+
+    /// Ends what lasts too long. Pending with the alarm set for the next look.
+    fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            let due = match &self.stage {
+                Stage::Parting(parting) => Some((parting.until, Overdue::Close)),
+                Stage::Over => return Poll::Ready(()),
+                _ => self.due(),
+            };
+            let now = self.meter.now();
+            match due {
+                Some((at, Overdue::Drained)) if at <= now => {
+                    self.meter.stopping.set(true);
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                Some((at, Overdue::Close)) if at <= now => return Poll::Ready(()),
+                Some((at, Overdue::Tell)) if at <= now => {
+                    let Stage::Http1(connection) = &mut self.stage else {
+                        return Poll::Ready(());
+                    };
+                    connection.time_out();
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    // A client that has no room for these few bytes gets none.
+                    if matches!(self.stage, Stage::Http1(_)) {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                Some((at, Overdue::Look)) if at <= now => {
+                    // Whoever still waits says so again.
+                    self.meter.wake_at(None);
+                    if self.advance(context).is_ready() {
+                        return Poll::Ready(());
+                    }
+                    continue;
+                }
+                _ => {}
+            }
+            // While a request is answered nothing is due: look again some time later.
+            let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
+            if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
+                return Poll::Pending;
+            }
+            self.alarm_at = Some(next);
+            self.alarm.as_mut().reset(next.into());
+            ready!(self.alarm.as_mut().poll(context));
+            self.meter.tick();
+        }
+    }
+}
+
+impl Future for Conversation {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        this.meter.tick();
+        this.meter.keep_waker(context.waker());
+        if this.meter.cut.get() || this.advance(context).is_ready() {
+            return Poll::Ready(());
+        }
+        this.watch(context)
+    }
+}

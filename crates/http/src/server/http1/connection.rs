@@ -1,0 +1,506 @@
+//! One connection of HTTP/1.1 (RFC 9112): requests one after the other, and their answers.
+//!
+//! Its one task reads a head, has it answered, writes the answer and looks at the next head. What
+//! several pipelined requests are answered is put together and written at once. While an answer is
+//! waited for, the connection is read so far that a client which goes away is noticed.
+
+use super::intake::{Broken, Intake, intake};
+use super::output::Output;
+use super::request_head::{Refusal, RequestHead};
+use super::response_head::{AnswerHead, Extent};
+use super::scratch::Scratch;
+use crate::protocol::framing::{Framing, HUGE_CHUNK, Step};
+use crate::server::observer::RefusedHead;
+use crate::server::request::body::RequestBody;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::file_body::Piece;
+use crate::server::response::reply::Reply;
+use crate::server::service::Requests;
+use crate::server::socket::Socket;
+use bytes::{Buf, Bytes, BytesMut};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode, Version};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+/// How many requests of one connection are answered before the others have their turn.
+const TURN: u32 = 32;
+/// How much content that nobody reads is thrown away, in bytes, so that another request can follow.
+const UNREAD: u64 = 64 * 1024;
+
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+const TIMED_OUT: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+
+/// How a connection of HTTP/1.1 ends.
+pub(crate) enum End {
+    /// Nothing more is to be said. The client may still be sending.
+    Parting { sends: bool },
+    /// Another protocol goes on.
+    Upgraded,
+}
+
+/// One connection of HTTP/1.1.
+pub(crate) struct Connection {
+    socket: Socket,
+    requests: Requests,
+    scratch: Rc<Scratch>,
+    /// What came and is not yet taken.
+    input: BytesMut,
+    /// Whether there may be a whole head in it.
+    is_fresh: bool,
+    output: Output,
+    state: State,
+    /// Where the content of the present request ends.
+    framing: Framing,
+    /// Hands that content over, where it did not come with its head.
+    intake: Option<Intake>,
+    /// The client waits for a word before it sends it.
+    expects: bool,
+    version: Version,
+    answers_head: bool,
+    /// Whether another request may follow.
+    persists: bool,
+    /// No request is to follow the present one.
+    is_last: bool,
+}
+
+enum State {
+    /// For the head of a request.
+    Waiting,
+    /// For its answer.
+    Answering(Reply),
+    /// For the rest of the answer; of a length that was told, so much is left.
+    Sending(AnswerBody, Extent),
+    /// For the rest of content that nobody reads: so many bytes at most.
+    Unread(u64),
+    /// For the client to take what is left.
+    Ending(End),
+}
+
+impl Connection {
+    /// With what was read before it was known which protocol it is.
+    pub(crate) fn new(
+        socket: Socket,
+        requests: Requests,
+        scratch: Rc<Scratch>,
+        early: BytesMut,
+    ) -> Self {
+        Connection {
+            socket,
+            requests,
+            scratch,
+            input: early,
+            is_fresh: true,
+            output: Output::default(),
+            state: State::Waiting,
+            framing: Framing::Length(0),
+            intake: None,
+            expects: false,
+            version: Version::HTTP_11,
+            answers_head: false,
+            persists: true,
+            is_last: false,
+        }
+    }
+
+    /// The socket, and what came beyond the last request.
+    pub(crate) fn into_parts(self) -> (Socket, Bytes) {
+        (self.socket, self.input.freeze())
+    }
+
+    /// No request is to follow the present one; an idle connection ends.
+    pub(crate) fn end_soon(&mut self) {
+        self.is_last = true;
+    }
+
+    /// Half a request came and then too long nothing: says so and ends.
+    pub(crate) fn time_out(&mut self) {
+        self.output.buffer.extend_from_slice(TIMED_OUT);
+        let slow =
+            Refusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
+        self.tell(slow, 0);
+        self.state = State::Ending(End::Parting { sends: true });
+    }
+
+    /// Goes on as far as the client and the stores let it.
+    ///
+    /// # Errors
+    /// The connection is broken, or was closed by a client that waited for an answer.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+        self.output.begin_turn();
+        if self.output.is_empty() {
+            self.output.buffer = self.scratch.take_output();
+        }
+        let polled = self.advance(context);
+        if self.output.is_empty() {
+            self.scratch.give_output(std::mem::take(&mut self.output.buffer));
+        }
+        if self.input.is_empty() {
+            // A connection that waits needs no memory.
+            self.input = BytesMut::new();
+        }
+        polled
+    }
+
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+        let mut requests = 0;
+        loop {
+            match &mut self.state {
+                State::Waiting if requests == TURN => {
+                    context.waker().wake_by_ref();
+                    self.write(context)?;
+                    return Poll::Pending;
+                }
+                State::Waiting => {
+                    ready!(self.poll_request(context))?;
+                    requests += 1;
+                }
+                State::Answering(reply) => match Pin::new(reply).poll(context) {
+                    Poll::Ready(Ok(response)) => self.answer(response),
+                    Poll::Ready(Err(never)) => match never {},
+                    Poll::Pending => ready!(self.poll_content(context))?,
+                },
+                State::Sending(..) => ready!(self.poll_send(context))?,
+                State::Unread(_) => ready!(self.poll_unread(context))?,
+                State::Ending(_) => {
+                    ready!(self.output.poll_write(&mut self.socket, context))?;
+                    let State::Ending(end) = std::mem::replace(&mut self.state, State::Waiting)
+                    else {
+                        continue;
+                    };
+                    return Poll::Ready(Ok(end));
+                }
+            }
+        }
+    }
+
+    /// Writes what there is, as far as the client has room for it.
+    fn write(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        match self.output.poll_write(&mut self.socket, context) {
+            Poll::Ready(result) => result,
+            Poll::Pending => Ok(()),
+        }
+    }
+
+    /// Looks for a request in what has come, or waits for more. Ready when something was done.
+    fn poll_request(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.is_fresh && !self.output.has_enough() {
+            self.is_fresh = false;
+            let input = std::mem::take(&mut self.input);
+            let taken = self.take_request(&input);
+            self.input = input;
+            self.input.advance(taken);
+            self.is_fresh = taken > 0 && !self.input.is_empty();
+            if !matches!(self.state, State::Waiting) || self.is_fresh {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        ready!(self.output.poll_write(&mut self.socket, context))?;
+        if self.is_fresh {
+            return Poll::Ready(Ok(()));
+        }
+        if self.is_last && self.input.is_empty() {
+            self.state = State::Ending(End::Parting { sends: false });
+            return Poll::Ready(Ok(()));
+        }
+        self.poll_more(context)
+    }
+
+    /// Reads more of a head.
+    fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let scratch = self.scratch.clone();
+        let mut space = scratch.space();
+        let bytes = ready!(self.socket.poll_take(&mut space, context))?;
+        if bytes.is_empty() {
+            self.state = State::Ending(End::Parting { sends: false });
+        } else if self.input.is_empty() {
+            // The usual case: nothing of it is kept.
+            let taken = self.take_request(bytes);
+            self.input.extend_from_slice(&bytes[taken..]);
+            self.is_fresh = taken > 0 && !self.input.is_empty();
+        } else {
+            self.input.extend_from_slice(bytes);
+            self.is_fresh = memchr::memchr(b'\n', bytes).is_some() || self.has_much();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether so much has come of a head that it may be too long.
+    fn has_much(&self) -> bool {
+        let limits = &self.requests.limits;
+        let has_line = memchr::memchr(b'\n', &self.input).is_some();
+        let most = if has_line { limits.target + limits.header_section } else { limits.target };
+        self.input.len() > most
+    }
+
+    /// Begins with the request that these bytes begin with. Answers how many of them were taken: none
+    /// where they have to be seen again with what follows them.
+    fn take_request(&mut self, bytes: &[u8]) -> usize {
+        let empty = bytes.chunks(2).take_while(|line| *line == b"\r\n").count() * 2;
+        let bytes = &bytes[empty..];
+        if matches!(bytes, [] | [b'\r']) {
+            return empty;
+        }
+        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.scratch) {
+            Ok(None) => empty,
+            Ok(Some((head, length))) => empty + length + self.begin(head, &bytes[length..]),
+            Err(refusal) => {
+                self.refuse(refusal, bytes.starts_with(b"HEAD "));
+                empty
+            }
+        }
+    }
+
+    /// Has a request answered. Answers how much of what came after its head is its content.
+    fn begin(&mut self, head: RequestHead, rest: &[u8]) -> usize {
+        self.framing = head.framing;
+        self.persists = head.persists;
+        self.expects = head.expects;
+        self.version = head.exchange.version;
+        self.answers_head = head.exchange.method == Method::HEAD;
+        let (body, taken) = self.content(rest);
+        match self.requests.answer(head.exchange, body) {
+            Reply::Ready(Some(response)) => self.answer(response),
+            later => self.state = State::Answering(later),
+        }
+        taken
+    }
+
+    /// The content of a request, which may have come with its head; and how much of that it is.
+    fn content(&mut self, rest: &[u8]) -> (RequestBody, usize) {
+        let length = match self.framing {
+            Framing::Length(length) => Some(length),
+            _ => None,
+        };
+        let here = length.and_then(|length| rest.get(..usize::try_from(length).ok()?));
+        if let Some(here) = here {
+            (self.framing, self.expects) = (Framing::Length(0), false);
+            let whole = if here.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(here) };
+            return (RequestBody::Whole(whole), here.len());
+        }
+        let (ours, theirs) = intake(&self.requests.meter, length);
+        self.intake = Some(ours);
+        (RequestBody::Coming(theirs), 0)
+    }
+
+    /// Begins with an answer.
+    fn answer(&mut self, response: Response<AnswerBody>) {
+        let (parts, mut body) = response.into_parts();
+        let status = parts.status;
+        let extent = match body.length() {
+            _ if status.is_informational() => Extent::Nothing,
+            _ if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => {
+                Extent::Nothing
+            }
+            Some(length) => Extent::Length(length),
+            None if self.version == Version::HTTP_10 => Extent::Close,
+            None => Extent::Chunked,
+        };
+        // A client that was not told to send its content may send it all the same, or not.
+        let leaves = self.is_last || self.requests.meter.leaving.get();
+        let ends = leaves || self.expects || extent == Extent::Close;
+        self.persists &= !ends;
+        self.write_head(status, &parts.headers, extent);
+        self.scratch.give_headers(parts.headers);
+        if status == StatusCode::SWITCHING_PROTOCOLS {
+            drop(body);
+            self.state = State::Ending(End::Upgraded);
+        } else if self.answers_head || matches!(extent, Extent::Nothing | Extent::Length(0)) {
+            drop(body);
+            self.finish();
+        } else if let Some(bytes) = body.take_whole() {
+            self.output.push(Piece::Bytes(bytes), false);
+            drop(body);
+            self.finish();
+        } else {
+            self.state = State::Sending(body, extent);
+        }
+    }
+
+    fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: Extent) {
+        let (version, persists) = (self.version, self.persists);
+        let output = &mut self.output.buffer;
+        let says_close = self.scratch.with_date(self.requests.meter.now(), |date| {
+            AnswerHead { version, status, headers, extent, persists, date }.write(output)
+        });
+        self.persists &= !says_close;
+    }
+
+    /// Tells who watches the server of a head that is refused.
+    fn tell(&self, Refusal { status, reason }: Refusal, sent: usize) {
+        tracing::debug!(%status, reason, "a request was refused");
+        if let Some(observer) = &self.requests.observer {
+            let (peer, status, sent) = (self.requests.peer, status.as_u16(), sent as u64);
+            observer.refused(&RefusedHead { peer, status, reason, sent });
+        }
+    }
+
+    /// The head of a request is none: says so and ends.
+    fn refuse(&mut self, refusal: Refusal, asks_head: bool) {
+        let Refusal { status, reason } = refusal;
+        let text = format!("{status}: {reason}");
+        self.tell(refusal, if asks_head { 0 } else { text.len() });
+        let mut headers = self.scratch.take_headers();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        (self.version, self.persists) = (Version::HTTP_11, false);
+        self.write_head(status, &headers, Extent::Length(text.len() as u64));
+        if !asks_head {
+            self.output.buffer.extend_from_slice(text.as_bytes());
+        }
+        self.state = State::Ending(End::Parting { sends: true });
+    }
+
+    /// While an answer is waited for: reads the content that somebody wants, and notices a client that
+    /// goes away. Ready when the answer is to be asked for again.
+    fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.intake.as_ref().is_some_and(Intake::is_wanted) {
+            return self.poll_wanted(context);
+        }
+        self.write(context)?;
+        if self.input.is_empty() {
+            // It is what follows. More of it is not read before this request is answered.
+            if ready!(self.poll_read(context))? == 0 {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Reads a piece of content for whoever waits for it.
+    fn poll_wanted(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let broken = match self.framing.next(&mut self.input) {
+                Ok(_) if self.framing.announces() > self.requests.limits.body => {
+                    Broken::Malformed(HUGE_CHUNK)
+                }
+                Ok(Step::Piece(piece)) => {
+                    if let Some(intake) = &self.intake {
+                        intake.give(piece, context);
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(Step::End) => {
+                    if let Some(intake) = self.intake.take() {
+                        intake.end(context);
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Ok(Step::More) => {
+                    if std::mem::take(&mut self.expects) && self.input.is_empty() {
+                        self.output.buffer.extend_from_slice(CONTINUE);
+                    }
+                    self.write(context)?;
+                    match ready!(self.poll_read(context))? {
+                        0 => Broken::Closed,
+                        _ => continue,
+                    }
+                }
+                Err(malformed) => Broken::Malformed(malformed),
+            };
+            // It cannot be told where the next request would begin.
+            self.framing = Framing::Close;
+            self.persists = false;
+            if let Some(intake) = self.intake.take() {
+                intake.fail(broken, context);
+            }
+            return Poll::Ready(Ok(()));
+        }
+    }
+
+    /// Reads more content. Answers how many bytes that were.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let scratch = self.scratch.clone();
+        let mut space = scratch.space();
+        let bytes = ready!(self.socket.poll_take(&mut space, context))?;
+        self.input.extend_from_slice(bytes);
+        self.is_fresh = true;
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    /// Sends what there is of an answer. Ready when something was done.
+    fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.output.has_enough() {
+            let State::Sending(body, extent) = &mut self.state else { return Poll::Ready(Ok(())) };
+            match body.poll_piece(context) {
+                Poll::Ready(Some(Ok(piece))) => {
+                    if let Extent::Length(left) = extent {
+                        let Some(rest) = left.checked_sub(piece.length()) else {
+                            self.break_off("its content is longer than was said");
+                            continue;
+                        };
+                        *left = rest;
+                    }
+                    self.output.push(piece, *extent == Extent::Chunked);
+                    if *extent == Extent::Length(0) {
+                        self.finish();
+                    }
+                }
+                Poll::Ready(None) => {
+                    match extent {
+                        Extent::Length(_) => {
+                            self.break_off("its content is shorter than was said");
+                            continue;
+                        }
+                        Extent::Chunked => self.output.push_last_chunk(),
+                        Extent::Nothing | Extent::Close => {}
+                    }
+                    self.finish();
+                }
+                Poll::Ready(Some(Err(_))) => self.break_off("its content failed"),
+                Poll::Pending => return self.poll_content(context),
+            }
+        }
+        self.output.poll_write(&mut self.socket, context)
+    }
+
+    /// The rest of an answer cannot be had. What there is of it is still sent: that it ends too early
+    /// shows the client that it is not whole.
+    fn break_off(&mut self, reason: &'static str) {
+        tracing::debug!(reason, "an answer broke off");
+        self.state = State::Ending(End::Parting { sends: true });
+    }
+
+    /// All of an answer is on its way.
+    fn finish(&mut self) {
+        self.intake = None;
+        let is_over = self.framing.is_over();
+        self.state = match self.persists {
+            true if is_over => State::Waiting,
+            true => State::Unread(UNREAD),
+            false => State::Ending(End::Parting { sends: !is_over }),
+        };
+    }
+
+    /// Throws away content that nobody reads, so that the next request can be found.
+    fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let sends = match self.framing.next(&mut self.input) {
+            Ok(Step::End) => {
+                self.state = State::Waiting;
+                return Poll::Ready(Ok(()));
+            }
+            Ok(Step::Piece(piece)) => {
+                if let State::Unread(left) = &mut self.state
+                    && let Some(rest) = left.checked_sub(piece.len() as u64)
+                {
+                    *left = rest;
+                    return Poll::Ready(Ok(()));
+                }
+                true
+            }
+            Ok(Step::More) => {
+                ready!(self.output.poll_write(&mut self.socket, context))?;
+                if !self.is_last && ready!(self.poll_read(context))? > 0 {
+                    return Poll::Ready(Ok(()));
+                }
+                self.is_last
+            }
+            Err(_) => true,
+        };
+        self.state = State::Ending(End::Parting { sends });
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,136 @@
+//! The head of an answer of HTTP/1.1, as bytes (RFC 9112 sections 4 to 6).
+
+use crate::protocol::fields;
+use hyper::header::{self, HeaderMap};
+use hyper::{StatusCode, Version};
+use std::io::Write;
+
+/// How the end of the content is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// There is none, and nothing is said about it.
+    Nothing,
+    /// It has so many bytes.
+    Length(u64),
+    /// Its pieces say so.
+    Chunked,
+    /// By the end of the connection.
+    Close,
+}
+
+/// No browser is to guess what an answer is: see [`crate::server::response::problem::forbid_guessing`].
+const NOT_GUESSED: &[u8] = b"x-content-type-options: nosniff\r\n";
+
+/// The head of an answer.
+pub(crate) struct AnswerHead<'a> {
+    pub(crate) version: Version,
+    pub(crate) status: StatusCode,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) extent: Extent,
+    /// Whether another request may follow.
+    pub(crate) persists: bool,
+    /// The field `Date`, with the end of its line.
+    pub(crate) date: &'a [u8],
+}
+
+impl AnswerHead<'_> {
+    /// Appends it. Answers whether its own headers say that the connection ends.
+    pub(crate) fn write(&self, output: &mut Vec<u8>) -> bool {
+        self.status_line(output);
+        let (mut says_connection, mut says_close, mut says_date) = (false, false, false);
+        let mut says_options = false;
+        for (name, value) in self.headers {
+            if *name == header::CONTENT_LENGTH || *name == header::TRANSFER_ENCODING {
+                // What is sent decides.
+                continue;
+            }
+            if *name == header::CONNECTION {
+                says_connection = true;
+                says_close |= value == "close";
+            }
+            says_date |= *name == header::DATE;
+            says_options |= *name == header::X_CONTENT_TYPE_OPTIONS;
+            fields::write(name.as_str(), value.as_bytes(), output);
+        }
+        match self.extent {
+            Extent::Nothing | Extent::Close => {}
+            Extent::Length(length) => {
+                let mut digits = itoa::Buffer::new();
+                fields::write("content-length", digits.format(length).as_bytes(), output);
+            }
+            Extent::Chunked => fields::write("transfer-encoding", b"chunked", output),
+        }
+        match (says_connection, self.persists, self.version) {
+            (false, false, _) => fields::write("connection", b"close", output),
+            (false, true, Version::HTTP_10) => {
+                fields::write("connection", b"keep-alive", output);
+            }
+            _ => {}
+        }
+        if !says_options {
+            output.extend_from_slice(NOT_GUESSED);
+        }
+        if !says_date {
+            output.extend_from_slice(self.date);
+        }
+        output.extend_from_slice(b"\r\n");
+        says_close
+    }
+
+    fn status_line(&self, output: &mut Vec<u8>) {
+        if self.status == StatusCode::OK && self.version == Version::HTTP_11 {
+            output.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
+            return;
+        }
+        let version = if self.version == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" };
+        let reason = self.status.canonical_reason().unwrap_or("Status");
+        // Memory takes all that is written to it.
+        let _ = write!(output, "{version} {} {reason}\r\n", self.status.as_str());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn written(head: &AnswerHead<'_>) -> String {
+        let mut output = Vec::new();
+        head.write(&mut output);
+        String::from_utf8(output).unwrap()
+    }
+
+    #[test]
+    fn a_head_is_written() {
+        let mut headers = HeaderMap::new();
+        headers.append("x-a", HeaderValue::from_static("1"));
+        headers.append("x-a", HeaderValue::from_static("2"));
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("99"));
+        let head = AnswerHead {
+            version: Version::HTTP_11,
+            status: StatusCode::OK,
+            headers: &headers,
+            extent: Extent::Length(5),
+            persists: true,
+            date: b"date: D\r\n",
+        };
+        let expected = "HTTP/1.1 200 OK\r\nx-a: 1\r\nx-a: 2\r\ncontent-length: 5\r\n\
+             x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
+        assert_eq!(written(&head), expected);
+        let none = HeaderMap::new();
+        let old = AnswerHead {
+            version: Version::HTTP_10,
+            status: StatusCode::from_u16(499).unwrap(),
+            headers: &none,
+            extent: Extent::Close,
+            persists: false,
+            ..head
+        };
+        let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\n\
+                        x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
+        assert_eq!(written(&old), expected);
+        let kept = AnswerHead { extent: Extent::Nothing, persists: true, ..old };
+        assert!(written(&kept).contains("connection: keep-alive\r\n"));
+    }
+}

@@ -1,0 +1,220 @@
+//! Which client holds how many connections, so that no client alone takes all of them.
+//!
+//! A client is an address of IPv4, or the /64 network of an address of IPv6, which is what a customer of
+//! a provider gets. Opening and closing a connection cost O(log n), a request nothing.
+
+use crate::server::connection_state::{IdleState, Meter};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+
+/// How many clients are searched for a connection that can be given up.
+const CLIENTS: usize = 8;
+/// How many connections of each.
+const CONNECTIONS: usize = 64;
+
+/// Who connects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Client {
+    V4(u32),
+    /// The first half of the address.
+    V6(u64),
+}
+
+impl Client {
+    pub(crate) fn of(peer: SocketAddr) -> Client {
+        match peer.ip().to_canonical() {
+            IpAddr::V4(address) => Client::V4(address.to_bits()),
+            IpAddr::V6(address) => Client::V6((address.to_bits() >> 64) as u64),
+        }
+    }
+}
+
+/// The connections of a server by their clients.
+#[derive(Default)]
+pub(crate) struct Clients {
+    clients: HashMap<Client, ClientConnections>,
+    /// The clients by how many connections they hold. Of those that hold as many, the one that was
+    /// searched or has changed last comes first.
+    ranks: BTreeSet<(usize, Reverse<u64>, Client)>,
+    turn: u64,
+    count: usize,
+}
+
+#[derive(Default)]
+struct ClientConnections {
+    connections: BTreeMap<u64, Rc<Meter>>,
+    turn: u64,
+    /// Where the next search begins.
+    next: u64,
+}
+
+impl Clients {
+    /// How many connections there are.
+    pub(crate) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// How many connections a client holds.
+    pub(crate) fn held_by(&self, client: Client) -> usize {
+        self.clients.get(&client).map_or(0, |held| held.connections.len())
+    }
+
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Rc<Meter>> {
+        self.clients.values().flat_map(|held| held.connections.values())
+    }
+
+    pub(crate) fn add(&mut self, client: Client, number: u64, meter: Rc<Meter>) {
+        self.change(client, |held| drop(held.connections.insert(number, meter)));
+        self.count += 1;
+    }
+
+    pub(crate) fn remove(&mut self, client: Client, number: u64) -> Option<Rc<Meter>> {
+        let mut removed = None;
+        self.change(client, |held| removed = held.connections.remove(&number));
+        self.count -= usize::from(removed.is_some());
+        removed
+    }
+
+    /// A connection that can be given up for another one: an idle one, or else a half-open one, of the
+    /// client that holds the most connections. Where it has none, of the one that holds the next most.
+    pub(crate) fn spare(&mut self) -> Option<Rc<Meter>> {
+        let most: Vec<Client> =
+            self.ranks.iter().rev().take(CLIENTS).map(|&(_, _, client)| client).collect();
+        most.into_iter().find_map(|client| {
+            let mut spare = None;
+            // It goes behind the others that hold as many.
+            self.change(client, |held| spare = held.spare());
+            spare
+        })
+    }
+
+    fn change(&mut self, client: Client, change: impl FnOnce(&mut ClientConnections)) {
+        self.turn += 1;
+        let held = self.clients.entry(client).or_default();
+        self.ranks.remove(&(held.connections.len(), Reverse(held.turn), client));
+        change(held);
+        held.turn = self.turn;
+        match held.connections.len() {
+            0 => drop(self.clients.remove(&client)),
+            count => drop(self.ranks.insert((count, Reverse(self.turn), client))),
+        }
+    }
+}
+
+impl ClientConnections {
+    fn spare(&mut self) -> Option<Rc<Meter>> {
+        let (before, after) =
+            (self.connections.range(..self.next), self.connections.range(self.next..));
+        let mut best: Option<(IdleState, &Rc<Meter>)> = None;
+        let mut last = None;
+        for (number, meter) in after.chain(before).take(CONNECTIONS) {
+            last = Some(*number);
+            if let Some(rest) = meter.rests()
+                && best.is_none_or(|(other, _)| rest < other)
+            {
+                best = Some((rest, meter));
+            }
+        }
+        let spare = best.map(|(_, meter)| meter.clone());
+        self.next = last.map_or(0, |number| number + 1);
+        spare
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    fn client(text: &str) -> Client {
+        Client::of(SocketAddr::new(text.parse().unwrap(), 1))
+    }
+
+    fn idle() -> Rc<Meter> {
+        let meter = Rc::new(Meter::new(Instant::now()));
+        meter.begin();
+        meter.finish();
+        meter
+    }
+
+    fn half_open() -> Rc<Meter> {
+        let since = Instant::now().checked_sub(std::time::Duration::from_secs(2));
+        Rc::new(Meter::new(since.unwrap()))
+    }
+
+    fn busy() -> Rc<Meter> {
+        let meter = idle();
+        meter.begin();
+        meter
+    }
+
+    fn is(one: Option<Rc<Meter>>, other: &Rc<Meter>) -> bool {
+        one.is_some_and(|one| Rc::ptr_eq(&one, other))
+    }
+
+    #[test]
+    fn a_client_is_an_address_or_a_network() {
+        assert_eq!(client("::ffff:10.0.0.1"), client("10.0.0.1"));
+        assert_ne!(client("10.0.0.1"), client("10.0.0.2"));
+        assert_eq!(client("2001:db8:0:1::1"), client("2001:db8:0:1:ffff::2"));
+        assert_ne!(client("2001:db8:0:1::1"), client("2001:db8:0:2::1"));
+    }
+
+    #[test]
+    fn the_client_that_holds_most_gives_up_what_is_idle() {
+        let (few, many) = (client("10.0.0.1"), client("10.0.0.2"));
+        let mut clients = Clients::default();
+        assert!(clients.spare().is_none());
+        let (first, half, working) = (idle(), half_open(), busy());
+        clients.add(few, 1, first.clone());
+        clients.add(many, 2, half.clone());
+        clients.add(many, 3, working.clone());
+        assert_eq!((clients.len(), clients.held_by(many), clients.held_by(few)), (3, 2, 1));
+        assert!(is(clients.spare(), &half));
+        let second = idle();
+        clients.add(many, 4, second.clone());
+        assert!(is(clients.spare(), &second));
+        // What is given up already is not found again.
+        second.give_up();
+        half.give_up();
+        assert!(is(clients.spare(), &first));
+        first.give_up();
+        assert!(clients.spare().is_none());
+        for (client, number) in [(few, 1), (many, 2), (many, 3), (many, 4)] {
+            assert!(clients.remove(client, number).is_some());
+        }
+        assert!(clients.remove(many, 4).is_none());
+        assert_eq!((clients.len(), clients.clients.len(), clients.ranks.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn clients_that_hold_as_many_give_up_in_turn() {
+        let mut clients = Clients::default();
+        let all: Vec<_> = (0..20_u64)
+            .map(|number| {
+                let meter = idle();
+                clients.add(Client::V4(number as u32), number, meter.clone());
+                meter
+            })
+            .collect();
+        for meter in &all {
+            assert!(is(clients.spare(), meter));
+            meter.give_up();
+        }
+    }
+
+    #[test]
+    fn a_search_goes_on_where_the_last_one_has_ended() {
+        let (one, mut clients) = (client("10.0.0.1"), Clients::default());
+        for number in 0..200 {
+            clients.add(one, number, busy());
+        }
+        let last = idle();
+        clients.add(one, 200, last.clone());
+        let found = (0..4).find_map(|_| clients.spare());
+        assert!(is(found, &last));
+    }
+}

@@ -1,0 +1,78 @@
+//! The settings of the protocols, the same for every connection of a server.
+
+use crate::network::server_tls::Tls;
+use crate::server::http1::scratch::Scratch;
+use crate::server::options::{Limits, Options};
+use hyper::rt::Executor;
+use hyper::server::conn::http2;
+use hyper_util::rt::TokioTimer;
+use runnel_store::Result;
+use std::future::Future;
+use std::rc::Rc;
+
+/// Bytes of one upload that may be on their way before the store has read any (HTTP/2).
+const STREAM_WINDOW: u32 = 256 * 1024;
+/// The same for all uploads of a connection.
+const CONNECTION_WINDOW: u32 = 1024 * 1024;
+/// Bytes of one answer that are kept until the client has room for them (HTTP/2).
+const KEPT_ANSWER: usize = 64 * 1024;
+/// Streams that a client has opened and reset before they were looked at: more is a flood, and ends
+/// the connection (CVE-2023-44487).
+const RESET_EARLY: usize = 20;
+/// Streams that the server itself had to reset, before the connection ends.
+const RESET_BY_US: usize = 100;
+/// How connections of a server speak.
+pub(crate) struct Protocols {
+    /// Absent where HTTP/2 is not spoken.
+    pub(crate) http2: Option<http2::Builder<Local>>,
+    /// Absent where there is no TLS.
+    pub(crate) tls: Option<Tls>,
+    /// What the connections of HTTP/1.1 work with.
+    pub(crate) scratch: Rc<Scratch>,
+}
+
+impl Protocols {
+    /// # Errors
+    /// The certificate cannot be used.
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        let tls = match &options.certificate {
+            Some(certificate) => Some(Tls::new(certificate, options.http2, options.address)?),
+            None => None,
+        };
+        Ok(Protocols {
+            http2: options.http2.then(|| http2(&options.limits)),
+            tls,
+            scratch: Rc::default(),
+        })
+    }
+}
+
+fn http2(limits: &Limits) -> http2::Builder<Local> {
+    let mut protocol = http2::Builder::new(Local);
+    let head = u32::try_from(limits.header_section + limits.target).unwrap_or(u32::MAX);
+    protocol
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(limits.streams)
+        .max_header_list_size(head)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_send_buf_size(KEPT_ANSWER)
+        .max_pending_accept_reset_streams(RESET_EARLY)
+        .max_local_error_reset_streams(RESET_BY_US)
+        // A client that is gone without a word is noticed while an answer is waited for.
+        .keep_alive_interval(limits.keep_alive)
+        .keep_alive_timeout(limits.header_time);
+    protocol
+}
+
+/// Runs the requests of one connection beside one another, on the worker's thread.
+#[derive(Clone, Copy)]
+pub(crate) struct Local;
+
+impl<F: Future + 'static> Executor<F> for Local {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(async move {
+            future.await;
+        });
+    }
+}

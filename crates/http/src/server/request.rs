@@ -1,0 +1,8 @@
+//! The request: its head as checked, the client behind a proxy, its origin, and its body.
+
+pub(crate) mod body;
+pub(crate) mod exchange;
+pub(crate) mod forwarded;
+pub(crate) mod head;
+pub(crate) mod origin;
+pub(crate) mod upload;

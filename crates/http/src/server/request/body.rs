@@ -1,0 +1,94 @@
+//! The content of a request on its way to whoever reads it.
+
+use crate::protocol::framing::HUGE_CHUNK;
+use crate::server::http1::intake::{Broken, IntakeReader};
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// The content of a request.
+pub(crate) enum RequestBody {
+    /// All of it, which came with the head.
+    Whole(Bytes),
+    /// What the connection reads when it is asked for it.
+    Coming(IntakeReader),
+    /// That of a request of HTTP/2.
+    Multiplexed(Incoming),
+}
+
+impl RequestBody {
+    /// How long it is, where that was said.
+    pub(crate) fn length(&self) -> Option<u64> {
+        match self {
+            RequestBody::Whole(bytes) => Some(bytes.len() as u64),
+            RequestBody::Coming(reader) => reader.length(),
+            RequestBody::Multiplexed(body) => body.size_hint().exact(),
+        }
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn is_over(&self) -> bool {
+        match self {
+            RequestBody::Whole(bytes) => bytes.is_empty(),
+            RequestBody::Coming(_) => false,
+            RequestBody::Multiplexed(body) => body.is_end_stream(),
+        }
+    }
+
+    /// The next piece; `None` at the end.
+    pub(crate) fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Fault>>> {
+        match self {
+            RequestBody::Whole(bytes) => {
+                let bytes = std::mem::take(bytes);
+                Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
+            }
+            RequestBody::Coming(reader) => {
+                reader.poll_piece(context).map(|next| next.map(|piece| piece.map_err(Fault::Http1)))
+            }
+            RequestBody::Multiplexed(body) => loop {
+                let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
+                    return Poll::Pending;
+                };
+                match frame {
+                    None => return Poll::Ready(None),
+                    Some(Err(error)) => return Poll::Ready(Some(Err(Fault::Http2(error)))),
+                    // Trailers are of no use to a store.
+                    Some(Ok(frame)) => {
+                        if let Ok(piece) = frame.into_data() {
+                            return Poll::Ready(Some(Ok(piece)));
+                        }
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// Why content broke off.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Http1(Broken),
+    Http2(hyper::Error),
+}
+
+impl Fault {
+    /// Whether more is announced than is taken.
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self, Fault::Http1(Broken::Malformed(HUGE_CHUNK)))
+    }
+}
+
+/// For the log.
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Http1(broken) => broken.fmt(out),
+            Fault::Http2(error) => error.fmt(out),
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The request as a program sees it, and what a program says about the answer.
+
+use crate::protocol::form;
+use crate::protocol::multipart::FormPart;
+use crate::server::observer::{self, Observed};
+use crate::server::request::forwarded::Shown;
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode, Uri, Version};
+use runnel_store::{
+    Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
+};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+/// One request being answered.
+pub(crate) struct HttpExchange {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    pub(crate) version: Version,
+    pub(crate) headers: HeaderMap,
+    /// The client, behind proxies that are believed, too.
+    pub(crate) peer: SocketAddr,
+    /// The body, where it was small enough to be collected.
+    pub(crate) body: Option<Bytes>,
+    /// What this request holds of the memory of all requests.
+    pub(crate) allowance: Allowance,
+    /// The body was too large to be collected: it is read by the store.
+    pub(crate) is_streamed: bool,
+    /// The fields of the form, once a program asked for one.
+    form: OnceCell<Result<Vec<FormPart>>>,
+    pub(crate) wishes: Wishes,
+    /// What an observer is told, where there is one.
+    pub(crate) observed: Option<Rc<Observed>>,
+}
+
+/// What a program says about the answer.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    status: Cell<Option<u16>>,
+    headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
+}
+
+impl Wishes {
+    /// The status that was set. One that no answer can have is a fault of the program.
+    pub(crate) fn status(&self) -> Result<Option<StatusCode>> {
+        let Some(number) = self.status.get() else { return Ok(None) };
+        match StatusCode::from_u16(number) {
+            Ok(status) if (200..600).contains(&number) => Ok(Some(status)),
+            _ => Err(Error::new(
+                Kind::Failed,
+                format!("{number} is not the status of an answer: it lies between 200 and 599"),
+            )),
+        }
+    }
+
+    /// Whether a header was set.
+    pub(crate) fn have(&self, name: &HeaderName) -> bool {
+        self.headers.borrow().iter().any(|(known, _)| known == name)
+    }
+
+    /// The status of an error that was set; an error response keeps it.
+    pub(crate) fn error_status(&self) -> Option<StatusCode> {
+        let number = self.status.get().filter(|number| (400..600).contains(number))?;
+        StatusCode::from_u16(number).ok()
+    }
+
+    /// Forgets everything: what was said did not belong to this answer.
+    pub(crate) fn clear(&self) {
+        self.status.set(None);
+        self.headers.borrow_mut().clear();
+    }
+
+    /// The headers that were set, taken out.
+    pub(crate) fn take_headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        self.headers.take()
+    }
+}
+
+impl HttpExchange {
+    /// A request that came from there, with nothing said about its answer yet.
+    pub(crate) fn new(
+        method: Method,
+        uri: Uri,
+        version: Version,
+        headers: HeaderMap,
+        peer: SocketAddr,
+    ) -> HttpExchange {
+        HttpExchange {
+            method,
+            uri,
+            version,
+            headers,
+            peer,
+            body: None,
+            allowance: Allowance::default(),
+            is_streamed: false,
+            form: OnceCell::new(),
+            wishes: Wishes::default(),
+            observed: None,
+        }
+    }
+
+    /// Whether the client sent the fields that are wrong, in its content, its form or its query: then
+    /// it may read what is wrong with them.
+    pub(crate) fn sent_fields(&self, fields: &[FieldProblem]) -> bool {
+        if fields.is_empty() {
+            return false;
+        }
+        let content = self.body.as_deref().and_then(|body| json::parse(body).ok());
+        let has = |value: &Value, name: &str| match value {
+            Value::List(items) => items.iter().any(|item| item.get(name).is_some()),
+            value => value.get(name).is_some(),
+        };
+        fields.iter().all(|field| {
+            if field.pointer.is_empty() {
+                return content.is_some() || self.form_type().is_some();
+            }
+            let mut steps = field.pointer.trim_start_matches('/').split('/');
+            let first = steps.next().unwrap_or_default();
+            // In an array the first step is a position.
+            let is_position = first.bytes().all(|byte| byte.is_ascii_digit());
+            let name = if is_position { steps.next().unwrap_or(first) } else { first };
+            let name = name.replace("~1", "/").replace("~0", "~");
+            content.as_ref().is_some_and(|content| has(content, &name))
+                || self.form(&name).is_ok_and(|field| field.is_some())
+                || self.query(&name).is_some()
+        })
+    }
+
+    /// The media type of the body, if it is a form.
+    fn form_type(&self) -> Option<&str> {
+        let value = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        form::room(value).is_some().then_some(value)
+    }
+
+    /// The fields of the form, which are read once.
+    fn form_fields(&self) -> Result<&[FormPart]> {
+        let Some(media_type) = self.form_type() else { return Ok(&[]) };
+        let fields = self.form.get_or_init(|| match &self.body {
+            Some(body) => form::fields(body, media_type),
+            None if self.is_streamed => {
+                let most = form::room(media_type).unwrap_or_default();
+                Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
+            }
+            None => Ok(Vec::new()),
+        });
+        fields.as_deref().map_err(Clone::clone)
+    }
+}
+
+/// Without headers and query: they may hold secrets.
+impl fmt::Debug for HttpExchange {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("HttpExchange")
+            .field("method", &self.method)
+            .field("path", &self.uri.path())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Exchange for HttpExchange {
+    fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    fn target(&self) -> &str {
+        self.uri.path_and_query().map_or("/", |target| target.as_str())
+    }
+
+    fn peer(&self) -> String {
+        Shown(self.peer).to_string()
+    }
+
+    fn query(&self, name: &str) -> Option<String> {
+        form::find(self.uri.query()?.as_bytes(), name)
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        // Lines of a list are joined by commas, but cookies by semicolons (RFC 9113, 8.2.3).
+        let comma = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
+        let mut values = self.headers.get_all(name).iter();
+        let mut joined = String::from_utf8_lossy(values.next()?.as_bytes()).into_owned();
+        for value in values {
+            joined.push_str(comma);
+            joined.push_str(&String::from_utf8_lossy(value.as_bytes()));
+        }
+        Some(joined)
+    }
+
+    fn headers(&self) -> Vec<(String, String)> {
+        let joined = |name: &HeaderName| self.header(name.as_str()).unwrap_or_default();
+        self.headers.keys().map(|name| (name.to_string(), joined(name))).collect()
+    }
+
+    fn cookie(&self, name: &str) -> Option<String> {
+        self.headers.get_all(header::COOKIE).iter().find_map(|line| {
+            String::from_utf8_lossy(line.as_bytes()).split(';').find_map(|pair| {
+                let (key, value) = pair.split_once('=')?;
+                (key.trim() == name).then(|| value.trim().trim_matches('"').to_string())
+            })
+        })
+    }
+
+    fn form(&self, name: &str) -> Result<Option<Value>> {
+        let fields = self.form_fields()?;
+        if name.is_empty() {
+            return Ok(self.form_type().map(|_| form::record(fields.to_vec())));
+        }
+        Ok(fields.iter().find(|field| field.name == name).map(|field| field.value.clone()))
+    }
+
+    fn body(&self) -> Option<Text> {
+        self.body.clone().and_then(|body| Text::from_utf8(body).ok())
+    }
+
+    fn id(&self) -> Option<String> {
+        self.observed.as_ref()?.id().map(str::to_string)
+    }
+
+    fn allowance(&self) -> Option<&Allowance> {
+        Some(&self.allowance)
+    }
+
+    fn set_route(&self, pattern: &str) {
+        if let Some(observed) = &self.observed {
+            observed.set_route(pattern);
+        }
+    }
+
+    fn calling(&self, method: &str, target: &str) -> Option<Box<dyn Calling>> {
+        observer::calling(self.observed.as_ref()?, method, target)
+    }
+
+    fn set_status(&self, status: u16) {
+        self.wishes.status.set(Some(status));
+    }
+
+    fn unset(&self, name: &str) {
+        if name == "status" {
+            return self.wishes.status.set(None);
+        }
+        self.wishes.headers.borrow_mut().retain(|(known, _)| known.as_str() != name);
+    }
+
+    fn set_header(&self, name: &str, value: &str) -> Result<()> {
+        let wrong = |what: &str| {
+            Err(Error::new(
+                Kind::Invalid,
+                format!("{what} of the header `{}`", name.escape_debug()),
+            ))
+        };
+        let Ok(key) = HeaderName::from_bytes(name.as_bytes()) else {
+            return wrong("a character is not allowed in the name");
+        };
+        let Ok(content) = HeaderValue::from_str(value) else {
+            return wrong("a character is not allowed in the value");
+        };
+        if is_framing(&key) {
+            return wrong("the server itself decides the value");
+        }
+        let mut headers = self.wishes.headers.borrow_mut();
+        if headers.len() >= MOST_HEADERS {
+            return wrong("no answer has so many headers: there is no room");
+        }
+        // A cookie is the one header that cannot be joined into a list (RFC 6265 section 3).
+        if key != header::SET_COOKIE {
+            headers.retain(|(other, _)| *other != key);
+        }
+        headers.push((key, content));
+        Ok(())
+    }
+}
+
+/// Headers that say where a message ends: a program that could set them could split answers.
+const FRAMING: [HeaderName; 7] = [
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::CONNECTION,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// Whether the server itself decides a header.
+pub(crate) fn is_framing(name: &HeaderName) -> bool {
+    FRAMING.contains(name)
+}
+
+/// The most headers that a program can set.
+const MOST_HEADERS: usize = 100;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn exchange(target: &str, fields: &[(&str, &str)], body: &str) -> HttpExchange {
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.append(
+                HeaderName::from_bytes(name.as_bytes()).unwrap(),
+                HeaderValue::from_str(value).unwrap(),
+            );
+        }
+        let uri = target.parse().unwrap();
+        let peer = ([127, 0, 0, 1], 9).into();
+        let body = Some(Bytes::copy_from_slice(body.as_bytes()));
+        HttpExchange {
+            body,
+            ..HttpExchange::new(Method::POST, uri, Version::HTTP_11, headers, peer)
+        }
+    }
+
+    #[test]
+    fn a_program_sees_the_request() {
+        let seen = exchange(
+            "/x/y?a=1&b=two+words&a=2",
+            &[("X-One", "1"), ("x-one", "2"), ("Cookie", "s=abc; t=\"q\"")],
+            "",
+        );
+        assert_eq!(seen.method(), "POST");
+        assert_eq!(seen.target(), "/x/y?a=1&b=two+words&a=2");
+        assert_eq!(seen.query("a").as_deref(), Some("1"));
+        assert_eq!(seen.query("b").as_deref(), Some("two words"));
+        assert_eq!(seen.query("c"), None);
+        assert_eq!(seen.header("X-ONE").as_deref(), Some("1, 2"));
+        assert_eq!(seen.header("not a name"), None);
+        let lines = exchange("/", &[("cookie", "a=1"), ("cookie", "b=2")], "");
+        assert_eq!(lines.header("Cookie").as_deref(), Some("a=1; b=2"));
+        assert_eq!(seen.cookie("t").as_deref(), Some("q"));
+        assert_eq!(seen.cookie("u"), None);
+        assert_eq!(seen.peer(), "127.0.0.1:9");
+    }
+
+    #[test]
+    fn only_a_form_has_fields() {
+        let body = "name=J%C3%B6rg&x=1+2";
+        let form = exchange("/", &[("content-type", "application/x-www-form-urlencoded")], body);
+        let field = |name| form.form(name).unwrap().unwrap();
+        assert_eq!(field("name").as_str(), Some("Jörg"));
+        assert_eq!(field("x").as_str(), Some("1 2"));
+        assert_eq!(field("").get("x").and_then(Value::as_str), Some("1 2"));
+        let other = exchange("/", &[("content-type", "text/plain")], body);
+        assert_eq!(other.form("name").unwrap(), None);
+        assert_eq!(&*other.body().unwrap(), body);
+    }
+
+    #[test]
+    fn headers_of_the_answer_are_checked() {
+        let exchange = exchange("/", &[], "");
+        for (name, value) in
+            [("x y", "1"), ("x", "a\r\nb: c"), ("Content-Length", "3"), ("connection", "x")]
+        {
+            assert_eq!(exchange.set_header(name, value).unwrap_err().kind, Kind::Invalid, "{name}");
+        }
+        exchange.set_header("X-A", "1").unwrap();
+        exchange.set_header("x-a", "2").unwrap();
+        exchange.set_header("Set-Cookie", "a=1").unwrap();
+        exchange.set_header("Set-Cookie", "b=2").unwrap();
+        assert_eq!(exchange.wishes.take_headers().len(), 3);
+    }
+
+    #[test]
+    fn a_status_that_no_answer_has_is_an_error() {
+        let exchange = exchange("/", &[], "");
+        assert!(exchange.wishes.status().unwrap().is_none());
+        exchange.set_status(201);
+        assert_eq!(exchange.wishes.status().unwrap(), Some(StatusCode::CREATED));
+        for number in [0, 100, 199, 600, 999, 65535] {
+            exchange.set_status(number);
+            assert!(exchange.wishes.status().is_err(), "{number}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Who asks, when a proxy asks on behalf of others.
+//!
+//! A proxy adds the address of its client to `X-Forwarded-For`. Anybody can send that field, so it
+//! counts only where a proxy that is trusted has written it: the addresses are looked at from the
+//! end, and the first one that is no trusted proxy is the client.
+
+use crate::network::unix_socket::UNIX_PEER;
+use hyper::header::{HeaderMap, HeaderName};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+/// The most addresses of a request that are looked at.
+const MOST: usize = 32;
+
+/// The fields that only a trusted proxy may say; of others they are taken away.
+const FIELDS: [HeaderName; 5] = [
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("forwarded"),
+];
+
+/// A proxy that is believed what it says of its clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TrustedProxy {
+    /// Every address that has so many of its first bits in common with this one.
+    Net(IpAddr, u8),
+    /// Whoever reaches the server through its Unix socket.
+    Unix,
+}
+
+impl TrustedProxy {
+    /// `10.0.0.1`, `10.0.0.0/8`, `::1`, `fd00::/8`, or `unix:`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<TrustedProxy> {
+        if text == "unix:" {
+            return Some(TrustedProxy::Unix);
+        }
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits: u8 = match bits {
+            Some(bits) => bits.parse().ok().filter(|bits| *bits <= most)?,
+            None => most,
+        };
+        // An address of IPv4 in the clothes of IPv6 (`::ffff:10.0.0.1`) is the one inside.
+        let bits = match address.is_ipv6() && address.to_canonical().is_ipv4() {
+            true => bits.checked_sub(96)?,
+            false => bits,
+        };
+        Some(TrustedProxy::Net(address.to_canonical(), bits))
+    }
+
+    fn is(self, peer: SocketAddr) -> bool {
+        match self {
+            TrustedProxy::Unix => peer == UNIX_PEER,
+            TrustedProxy::Net(net, bits) => {
+                peer != UNIX_PEER && has_prefix(peer.ip().to_canonical(), net, bits)
+            }
+        }
+    }
+}
+
+fn has_prefix(address: IpAddr, net: IpAddr, bits: u8) -> bool {
+    // Of the bits that are no part of the prefix nothing counts. Shifting by the whole width is
+    // none that Rust has.
+    match (address, net) {
+        (IpAddr::V4(one), IpAddr::V4(two)) => {
+            (one.to_bits() ^ two.to_bits()).checked_shr(32 - u32::from(bits)).unwrap_or(0) == 0
+        }
+        (IpAddr::V6(one), IpAddr::V6(two)) => {
+            (one.to_bits() ^ two.to_bits()).checked_shr(128 - u32::from(bits)).unwrap_or(0) == 0
+        }
+        _ => false,
+    }
+}
+
+/// Whether a proxy is trusted.
+pub(crate) fn is_trusted(trusted: &[TrustedProxy], peer: SocketAddr) -> bool {
+    trusted.iter().any(|proxy| proxy.is(peer))
+}
+
+/// The client of a request, whose fields about it are taken away unless a trusted proxy wrote them.
+/// Behind a proxy the port of the client is not known, and is 0.
+pub(crate) fn client(
+    trusted: &[TrustedProxy],
+    peer: SocketAddr,
+    headers: &mut HeaderMap,
+) -> SocketAddr {
+    let is_trusted = |peer| is_trusted(trusted, peer);
+    if !is_trusted(peer) {
+        for field in &FIELDS {
+            headers.remove(field);
+        }
+        return peer;
+    }
+    let mut client = peer;
+    let lines = headers.get_all(&FIELDS[0]).iter().rev();
+    let hops = lines.filter_map(|line| line.to_str().ok()).flat_map(|line| line.rsplit(','));
+    for hop in hops.take(MOST) {
+        // What is no address was written by somebody who is not to be believed.
+        let Some(address) = address(hop.trim()) else { break };
+        client = SocketAddr::new(address, 0);
+        if !is_trusted(client) {
+            break;
+        }
+    }
+    client
+}
+
+/// The host that the client has named, as a trusted proxy says it. Of others the field was taken away
+/// by [`client`], where any proxy is trusted. The last one of a list was written by the nearest proxy.
+pub(crate) fn host<'a>(trusted: &[TrustedProxy], headers: &'a HeaderMap) -> Option<&'a [u8]> {
+    if trusted.is_empty() {
+        return None;
+    }
+    let last = headers.get_all(&FIELDS[2]).iter().next_back()?;
+    let host = last.as_bytes().rsplit(|byte| *byte == b',').next()?.trim_ascii();
+    (!host.is_empty()).then_some(host)
+}
+
+/// An address, perhaps with a port, as some proxies write it.
+fn address(text: &str) -> Option<IpAddr> {
+    let whole = text.parse().ok();
+    whole.or_else(|| text.parse::<SocketAddr>().ok().map(|socket| socket.ip()))
+}
+
+/// The client as programs and logs see it: without a port that nobody knows.
+pub(crate) struct Shown(pub(crate) SocketAddr);
+
+impl fmt::Display for Shown {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            UNIX_PEER => out.write_str("unix:"),
+            client if client.port() == 0 => client.ip().fmt(out),
+            client => client.fmt(out),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use hyper::header::HeaderValue;
+
+    fn seen(trusted: &[&str], peer: &str, fields: &[&'static str]) -> (String, bool) {
+        let trusted: Vec<_> = trusted.iter().map(|one| TrustedProxy::parse(one).unwrap()).collect();
+        let mut headers = HeaderMap::new();
+        for field in fields {
+            headers.append("x-forwarded-for", HeaderValue::from_static(field));
+        }
+        let peer = if peer == "unix:" { UNIX_PEER } else { peer.parse().unwrap() };
+        let client = client(&trusted, peer, &mut headers);
+        (Shown(client).to_string(), headers.contains_key("x-forwarded-for"))
+    }
+
+    #[test]
+    fn strangers_are_not_believed() {
+        assert_eq!(seen(&[], "9.9.9.9:5", &["1.2.3.4"]), ("9.9.9.9:5".into(), false));
+        assert_eq!(seen(&["10.0.0.0/8"], "9.9.9.9:5", &["1.2.3.4"]), ("9.9.9.9:5".into(), false));
+        assert_eq!(seen(&["10.0.0.0/8"], "unix:", &["1.2.3.4"]), ("unix:".into(), false));
+        assert_eq!(seen(&["0.0.0.0/0"], "unix:", &["1.2.3.4"]), ("unix:".into(), false));
+    }
+
+    #[test]
+    fn a_trusted_proxy_names_its_client() {
+        let of =
+            |peer, fields: &[&'static str]| seen(&["10.0.0.0/8", "unix:", "::1"], peer, fields).0;
+        assert_eq!(of("10.1.2.3:5", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(of("unix:", &["1.2.3.4"]), "1.2.3.4");
+        assert_eq!(of("[::1]:5", &["2001:db8::7"]), "2001:db8::7");
+        assert_eq!(of("[::ffff:10.1.2.3]:5", &["1.2.3.4"]), "1.2.3.4");
+        // What the client itself has sent stands before it, and does not count.
+        assert_eq!(of("10.1.2.3:5", &["6.6.6.6, 1.2.3.4, 10.9.9.9"]), "1.2.3.4");
+        assert_eq!(of("10.1.2.3:5", &["6.6.6.6", "1.2.3.4:99, 10.9.9.9"]), "1.2.3.4");
+        assert_eq!(of("10.1.2.3:5", &["6.6.6.6, nonsense, 10.9.9.9"]), "10.9.9.9");
+        assert_eq!(of("10.1.2.3:5", &[]), "10.1.2.3:5");
+    }
+
+    #[test]
+    fn the_host_is_what_the_nearest_proxy_says() {
+        let mut headers = HeaderMap::new();
+        let proxies = [TrustedProxy::Unix];
+        assert_eq!(host(&proxies, &headers), None);
+        headers.insert("x-forwarded-host", HeaderValue::from_static("evil.example, a.example"));
+        assert_eq!(host(&proxies, &headers), Some(&b"a.example"[..]));
+        assert_eq!(host(&[], &headers), None);
+        headers.append("x-forwarded-host", HeaderValue::from_static("b.example:8080"));
+        assert_eq!(host(&proxies, &headers), Some(&b"b.example:8080"[..]));
+    }
+
+    #[test]
+    fn nets_are_read_and_compared() {
+        let net = |text| TrustedProxy::parse(text);
+        for wrong in ["", "10.0.0.0/33", "::/129", "a.example", "10.0.0/8", "10.0.0.1/x", "unix"] {
+            assert_eq!(net(wrong), None, "{wrong}");
+        }
+        let has = |text, peer: &str| net(text).unwrap().is(peer.parse().unwrap());
+        assert!(has("10.0.0.0/8", "10.255.0.1:1") && !has("10.0.0.0/8", "11.0.0.1:1"));
+        assert!(has("0.0.0.0/0", "11.0.0.1:1") && !has("0.0.0.0/0", "[::2]:1"));
+        assert!(has("fd00::/8", "[fd12::1]:1") && !has("fd00::/8", "[fe80::1]:1"));
+        assert!(has("::ffff:10.0.0.0/104", "10.0.0.9:1") && net("::ffff:10.0.0.0/8").is_none());
+        assert!(has("::/0", "[::2]:1") && has("127.0.0.1", "127.0.0.1:1"));
+    }
+}

@@ -1,0 +1,342 @@
+//! For whom a server answers: the hosts that it is called by, the pages of other origins that may
+//! read its answers (the Fetch standard, section 3.2), and those that may write (cross-site request
+//! forgery).
+
+use crate::server::options::Limits;
+use crate::server::response::body::AnswerBody;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Response};
+
+/// How long a browser remembers what it was allowed, in seconds.
+const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
+/// What a page may see of an answer beside the few headers that every page may.
+const SEEN: HeaderValue =
+    HeaderValue::from_static("etag, link, location, retry-after, x-request-id");
+
+/// Where a request comes from, as the browser itself says it (Fetch Metadata, section 2.4).
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// The schemes of `Authorization` that a browser adds by itself.
+const AMBIENT: [&[u8]; 4] = [b"basic", b"digest", b"negotiate", b"ntlm"];
+
+/// Whether a host, perhaps with a port, is among those that are answered. The empty text stands for
+/// requests that name none (HTTP/1.0).
+pub(crate) fn is_served(hosts: &[String], host: &[u8]) -> bool {
+    if hosts.is_empty() {
+        return true;
+    }
+    let name = without_port(host.trim_ascii());
+    hosts.iter().any(|served| match served.strip_prefix("*.") {
+        None => served.as_bytes().eq_ignore_ascii_case(name),
+        Some(domain) => {
+            let (domain, from) = (domain.as_bytes(), name.len().saturating_sub(domain.len()));
+            from > 1 && name[from - 1] == b'.' && name[from..].eq_ignore_ascii_case(domain)
+        }
+    })
+}
+
+/// `[::1]:80` is `::1`, and `a.example:80` is `a.example`.
+fn without_port(host: &[u8]) -> &[u8] {
+    if let Some(rest) = host.strip_prefix(b"[") {
+        return rest.split(|byte| *byte == b']').next().unwrap_or(rest);
+    }
+    host.split(|byte| *byte == b':').next().unwrap_or(host)
+}
+
+/// Whether an origin is named among those that are allowed.
+pub(crate) fn is_named(origins: &[String], origin: &[u8]) -> bool {
+    origins.iter().any(|named| named.as_bytes().eq_ignore_ascii_case(origin))
+}
+
+/// Whether two hosts, perhaps with ports, are the same. The default ports count as absent: which
+/// of them a scheme means is not known where a proxy ends TLS.
+pub(crate) fn is_same_host(one: &[u8], other: &[u8]) -> bool {
+    let (one, other) = (without_default_port(one), without_default_port(other));
+    !one.is_empty() && one.eq_ignore_ascii_case(other)
+}
+
+fn without_default_port(host: &[u8]) -> &[u8] {
+    let host = host.trim_ascii();
+    let ports: [&[u8]; 3] = [b":80", b":443", b":"];
+    ports.iter().find_map(|port| host.strip_suffix(*port)).unwrap_or(host)
+}
+
+/// Whether an origin is that of the server, which is called by this host. `null` is not. The scheme
+/// is not compared: a server behind a proxy does not know its own.
+pub(crate) fn is_own(origin: &[u8], host: Option<&[u8]>) -> bool {
+    let Some(at) = memchr::memmem::find(origin, b"://") else { return false };
+    host.is_some_and(|host| is_same_host(&origin[at + 3..], host))
+}
+
+/// Whether a request that writes comes from a page of another origin, which is not named: the page
+/// would write with the cookies of the person who looks at it, or from inside that person's network.
+///
+/// The rules are those of `CrossOriginProtection` of Go 1.25. A method that only reads passes, and
+/// so does a request of a client that is no browser, which has neither field.
+pub(crate) fn is_foreign_write(
+    method: &Method,
+    headers: &HeaderMap,
+    host: Option<&[u8]>,
+    limits: &Limits,
+) -> bool {
+    if method.is_safe() {
+        return false;
+    }
+    let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
+    let is_own = match headers.get(SITE).map(HeaderValue::as_bytes) {
+        Some(b"same-origin" | b"none") => true,
+        Some(b"cross-site") => false,
+        // Another host of the same site, or a word that is not known yet.
+        Some(_) => origin.is_some_and(|origin| is_own(origin, host)),
+        None => origin.is_none_or(|origin| is_own(origin, host)),
+    };
+    !is_own && !may_write(&limits.origins, origin, headers)
+}
+
+/// Whether pages of an origin may write: where it is named, or where `*` stands for it and the
+/// browser has added nothing that it knows of the person.
+fn may_write(origins: &[String], origin: Option<&[u8]>, headers: &HeaderMap) -> bool {
+    if origin.is_some_and(|origin| is_named(origins, origin)) {
+        return true;
+    }
+    origins.iter().any(|origin| origin == "*") && !has_ambient_credentials(headers)
+}
+
+/// Whether a request has credentials that a browser adds without the page knowing them. A token that
+/// a page has to know is none of them.
+fn has_ambient_credentials(headers: &HeaderMap) -> bool {
+    let is_ambient = |value: &HeaderValue| {
+        let scheme = value.as_bytes().trim_ascii_start().split(|byte| *byte == b' ').next();
+        scheme.is_none_or(|scheme| AMBIENT.iter().any(|one| one.eq_ignore_ascii_case(scheme)))
+    };
+    headers.contains_key(header::COOKIE)
+        || headers.get_all(header::AUTHORIZATION).iter().any(is_ambient)
+}
+
+/// A request of a page that may come from another origin.
+pub(crate) struct Asked {
+    /// The origin, as it is answered: itself, or any; absent where it may not.
+    allowed: Option<HeaderValue>,
+    /// The origin was named, and may send its cookies.
+    trusted: bool,
+    /// The question before the request: which headers the page wants to send.
+    before: Option<Option<HeaderValue>>,
+}
+
+impl Asked {
+    /// What a request asks; `None` where no origins are allowed at all.
+    pub(crate) fn by(method: &Method, headers: &HeaderMap, limits: &Limits) -> Option<Asked> {
+        if limits.origins.is_empty() {
+            return None;
+        }
+        let origin = headers.get(header::ORIGIN);
+        let named = origin.filter(|origin| is_named(&limits.origins, origin.as_bytes()));
+        let any = limits.origins.iter().any(|origin| origin == "*");
+        let allowed = match (named, origin) {
+            (Some(named), _) => Some(named.clone()),
+            (None, Some(_)) if any => Some(HeaderValue::from_static("*")),
+            _ => None,
+        };
+        let is_before = *method == Method::OPTIONS
+            && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+        let wanted = || headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+        Some(Asked {
+            trusted: named.is_some() && limits.credentials,
+            allowed,
+            before: is_before.then(wanted),
+        })
+    }
+
+    /// Says in the answer what the page may.
+    pub(crate) fn answer(self, response: &mut Response<AnswerBody>) {
+        let headers = response.headers_mut();
+        add_vary(headers);
+        let Some(allowed) = self.allowed else { return };
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
+        if self.trusted {
+            let yes = HeaderValue::from_static("true");
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, yes);
+        }
+        let Some(wanted) = self.before else {
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, SEEN);
+            return;
+        };
+        if let Some(methods) = headers.get(header::ALLOW).cloned() {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
+        }
+        if let Some(wanted) = wanted {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, wanted);
+        }
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, REMEMBERED);
+    }
+}
+
+/// The answer depends on the origin: caches must know.
+fn add_vary(headers: &mut HeaderMap) {
+    let old = headers.get(header::VARY).and_then(|vary| vary.to_str().ok());
+    let new = old.map_or_else(|| "origin".to_string(), |old| format!("{old}, origin"));
+    if let Ok(new) = HeaderValue::try_from(new) {
+        headers.insert(header::VARY, new);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_compared_without_case_and_port() {
+        let hosts: Vec<String> = ["a.example", "::1", "*.b.example"].map(String::from).into();
+        for served in
+            ["a.example", "A.Example:80", "[::1]:8080", "[::1]", "x.b.example", "x.y.B.example:1"]
+        {
+            assert!(is_served(&hosts, served.as_bytes()), "{served}");
+        }
+        for other in
+            ["b.example", "xb.example", ".b.example", "evil.example", "a.example.evil", "", "[::2]"]
+        {
+            assert!(!is_served(&hosts, other.as_bytes()), "{other}");
+        }
+        assert!(is_served(&[], b"anything"));
+    }
+
+    fn asked(
+        origins: &[&str],
+        credentials: bool,
+        fields: &[(&'static str, &'static str)],
+    ) -> HeaderMap {
+        let limits = Limits {
+            origins: origins.iter().map(ToString::to_string).collect(),
+            credentials,
+            ..Limits::default()
+        };
+        let is_before = fields.iter().any(|(name, _)| name.starts_with("access-control"));
+        let method = if is_before { Method::OPTIONS } else { Method::GET };
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        let meter = std::rc::Rc::new(crate::server::connection_state::Meter::new(
+            std::time::Instant::now(),
+        ));
+        let mut response = Response::new(AnswerBody::empty(&meter));
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
+        if let Some(asked) = Asked::by(&method, &headers, &limits) {
+            asked.answer(&mut response);
+        }
+        response.headers().clone()
+    }
+
+    #[test]
+    fn a_named_origin_is_trusted_and_any_origin_never_is() {
+        let origin = [("origin", "https://a.example")];
+        let headers = asked(&["https://a.example", "*"], true, &origin);
+        assert_eq!(headers["access-control-allow-origin"], "https://a.example");
+        assert_eq!(headers["access-control-allow-credentials"], "true");
+        let headers = asked(&["*"], true, &origin);
+        assert_eq!(headers["access-control-allow-origin"], "*");
+        assert!(!headers.contains_key("access-control-allow-credentials"));
+        let headers = asked(&["https://b.example"], true, &origin);
+        assert!(!headers.contains_key("access-control-allow-origin"));
+        assert_eq!(headers["vary"], "origin");
+        assert!(!asked(&[], true, &origin).contains_key("vary"));
+    }
+
+    #[test]
+    fn default_ports_count_as_absent() {
+        for (one, other) in [
+            ("a.example", "A.example"),
+            ("a.example:443", "a.example:80"),
+            ("a.example:", "a.example"),
+            ("[::1]:80", "[::1]"),
+            ("a.example:8080", " a.example:8080"),
+        ] {
+            assert!(is_same_host(one.as_bytes(), other.as_bytes()), "{one} {other}");
+        }
+        for (one, other) in
+            [("a.example", "b.example"), ("a.example:8080", "a.example"), ("", ""), (":80", "")]
+        {
+            assert!(!is_same_host(one.as_bytes(), other.as_bytes()), "{one} {other}");
+        }
+    }
+
+    fn is_refused(origins: &[&str], fields: &[(&'static str, &'static str)]) -> bool {
+        let origins = origins.iter().map(ToString::to_string).collect();
+        let limits = Limits { origins, ..Limits::default() };
+        let mut headers = HeaderMap::new();
+        for (name, value) in fields {
+            headers.insert(*name, HeaderValue::from_static(value));
+        }
+        let refused =
+            |method| is_foreign_write(&method, &headers, Some(b"a.example:8080"), &limits);
+        for safe in [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE] {
+            assert!(!refused(safe), "{fields:?}");
+        }
+        let unsafe_ones = [Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+        let refusals = unsafe_ones.into_iter().filter(|method| refused(method.clone())).count();
+        assert!(matches!(refusals, 0 | 4), "{fields:?}");
+        refusals == 4
+    }
+
+    #[test]
+    fn pages_of_other_origins_may_not_write() {
+        for fields in [
+            &[][..],
+            &[("origin", "https://a.example:8080")],
+            &[("origin", "http://A.Example:8080")],
+            &[("sec-fetch-site", "same-origin")],
+            &[("sec-fetch-site", "same-origin"), ("origin", "null")],
+            &[("sec-fetch-site", "none")],
+            &[("sec-fetch-site", "same-site"), ("origin", "http://a.example:8080")],
+        ] {
+            assert!(!is_refused(&[], fields), "{fields:?}");
+        }
+        for fields in [
+            &[("origin", "https://evil.example")][..],
+            &[("origin", "http://a.example")],
+            &[("origin", "http://a.example:8080.evil.example")],
+            &[("origin", "null")],
+            &[("origin", "")],
+            &[("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "cross-site"), ("origin", "http://a.example:8080")],
+            &[("sec-fetch-site", "same-site")],
+            &[("sec-fetch-site", "same-site"), ("origin", "https://b.a.example")],
+            &[("sec-fetch-site", "unknown")],
+        ] {
+            assert!(is_refused(&[], fields), "{fields:?}");
+            assert!(is_refused(&["https://named.example"], fields), "{fields:?}");
+            assert!(!is_refused(&["*"], fields), "{fields:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_origin_may_write_and_any_origin_without_credentials() {
+        let named = [("origin", "https://b.example"), ("sec-fetch-site", "cross-site")];
+        assert!(!is_refused(&["https://b.example"], &named));
+        for (name, value, is_ambient) in [
+            ("cookie", "s=1", true),
+            ("authorization", "Basic YTpi", true),
+            ("authorization", "negotiate x", true),
+            ("authorization", "Bearer x", false),
+            ("authorization", "Token x", false),
+        ] {
+            let fields = [named[0], (name, value)];
+            assert_eq!(is_refused(&["*"], &fields), is_ambient, "{name} {value}");
+            assert!(!is_refused(&["*", "https://b.example"], &fields), "{name} {value}");
+        }
+    }
+
+    #[test]
+    fn the_question_before_is_answered() {
+        let fields = [
+            ("origin", "https://a.example"),
+            ("access-control-request-method", "PUT"),
+            ("access-control-request-headers", "content-type, x-a"),
+        ];
+        let headers = asked(&["https://a.example"], false, &fields);
+        assert_eq!(headers["access-control-allow-methods"], "GET, PUT");
+        assert_eq!(headers["access-control-allow-headers"], "content-type, x-a");
+        assert_eq!(headers["access-control-max-age"], "600");
+        assert!(!headers.contains_key("access-control-expose-headers"));
+    }
+}

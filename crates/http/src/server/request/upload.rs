@@ -1,0 +1,307 @@
+//! The body of a request: collected when it is small, a stream with a limit when it is not.
+
+use crate::server::options::Limits;
+use crate::server::request::body::RequestBody;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::head::Head;
+use crate::server::response::problem::Problem;
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, stream};
+use hyper::StatusCode;
+use runnel_store::{ByteStream, Error, Kind, Result};
+use std::cell::Cell;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+
+/// Bodies up to this size are collected before the store is asked.
+const SMALL: u64 = 64 * 1024;
+
+/// A request's body.
+pub(crate) enum Upload {
+    /// All of it.
+    Whole(Bytes),
+    /// A stream, with its length where the client said it.
+    Stream(ByteStream, Option<u64>),
+}
+
+/// What the two ends of an upload tell each other: how it went wrong, and whether it is over.
+pub(crate) struct Progress {
+    fault: Cell<Option<Fault>>,
+    over: Cell<bool>,
+    last: Cell<Instant>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    TooLarge,
+    Slow,
+    Broken,
+}
+
+impl Progress {
+    /// The answer to a client whose upload went wrong, whatever the store made of it.
+    pub(crate) fn problem(&self) -> Option<Problem> {
+        self.fault.get().map(|fault| match fault {
+            Fault::TooLarge => too_large(),
+            Fault::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT).closing(),
+            Fault::Broken => Problem::bad("the body of the request is malformed").closing(),
+        })
+    }
+
+    /// Whether nothing more of the body will be read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.get()
+    }
+
+    /// When the last piece was read.
+    pub(crate) fn last(&self) -> Instant {
+        self.last.get()
+    }
+}
+
+/// A body above the limit: the rest is not read.
+pub(crate) fn too_large() -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE).closing()
+}
+
+/// A body for which no memory is free, or not of one request: the rest is not read.
+pub(crate) fn no_memory(kind: Kind) -> Problem {
+    match kind {
+        Kind::TooLarge => too_large(),
+        _ => Problem::new(StatusCode::SERVICE_UNAVAILABLE).closing(),
+    }
+}
+
+/// Takes the body of a request. Reading it is what makes the connection send `100 Continue`, so whatever
+/// can be refused without the body is refused before this. A form is collected up to `form` bytes, so
+/// that a program can ask for its fields. What is collected is charged to the request.
+pub(crate) async fn take(
+    body: RequestBody,
+    exchange: &HttpExchange,
+    head: &Head,
+    form: Option<u64>,
+    limits: &Limits,
+) -> std::result::Result<(Upload, Rc<Progress>), Problem> {
+    let room = form.unwrap_or(SMALL);
+    let length = if head.chunked { None } else { Some(head.length.unwrap_or(0)) };
+    if length.is_some_and(|length| length > limits.body) {
+        return Err(too_large());
+    }
+    let mut reader = Reader::new(body, limits);
+    let progress = reader.progress.clone();
+    if length.is_some_and(|length| length > room) {
+        return Ok((Upload::Stream(Box::pin(reader), length), progress));
+    }
+    let mut start = Pieces::default();
+    while let Some(piece) = reader.next().await {
+        match piece {
+            Ok(piece) => {
+                if let Err(error) = exchange.allowance.hold_arriving(piece.len()) {
+                    return Err(no_memory(error.kind));
+                }
+                start.add(piece);
+            }
+            Err(_) => return Err(progress.problem().unwrap_or_else(too_large)),
+        }
+        if start.length() > room {
+            let first = stream::iter([Ok(start.take())]);
+            return Ok((Upload::Stream(Box::pin(first.chain(reader)), length), progress));
+        }
+    }
+    Ok((Upload::Whole(start.take()), progress))
+}
+
+/// Reads a body that no store asks for, to its end and within its limits.
+pub(crate) async fn discard(
+    body: RequestBody,
+    limits: &Limits,
+) -> std::result::Result<(), Problem> {
+    let mut reader = Reader::new(body, limits);
+    while let Some(piece) = reader.next().await {
+        if piece.is_err() {
+            return Err(reader.progress.problem().unwrap_or_else(too_large));
+        }
+    }
+    Ok(())
+}
+
+/// Pieces put together; a single one is not copied.
+#[derive(Default)]
+struct Pieces {
+    only: Bytes,
+    joined: BytesMut,
+}
+
+impl Pieces {
+    fn length(&self) -> u64 {
+        (self.only.len() + self.joined.len()) as u64
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.length() == 0 {
+            self.only = piece;
+            return;
+        }
+        if !self.only.is_empty() {
+            self.joined.extend_from_slice(&std::mem::take(&mut self.only));
+        }
+        self.joined.extend_from_slice(&piece);
+    }
+
+    fn take(&mut self) -> Bytes {
+        if self.only.is_empty() {
+            std::mem::take(&mut self.joined).freeze()
+        } else {
+            std::mem::take(&mut self.only)
+        }
+    }
+}
+
+/// Reads a body piece by piece, within its limits.
+struct Reader {
+    body: RequestBody,
+    /// How many bytes may still come.
+    left: u64,
+    pace: Pace,
+    /// Runs while a piece is waited for, with the time when that began.
+    sleep: Option<(Pin<Box<Sleep>>, Instant)>,
+    progress: Rc<Progress>,
+}
+
+impl Reader {
+    fn new(body: RequestBody, limits: &Limits) -> Self {
+        let progress = Progress {
+            fault: Cell::new(None),
+            over: Cell::new(false),
+            last: Cell::new(Instant::now()),
+        };
+        Reader {
+            body,
+            left: limits.body,
+            pace: Pace::new(limits),
+            sleep: None,
+            progress: Rc::new(progress),
+        }
+    }
+
+    fn fail(&mut self, fault: Fault, kind: Kind, message: &str) -> Poll<Option<Result<Bytes>>> {
+        self.progress.fault.set(Some(fault));
+        self.progress.over.set(true);
+        Poll::Ready(Some(Err(Error::new(kind, message).with_temporary(false))))
+    }
+}
+
+/// How long a client may still keep its server waiting.
+struct Pace {
+    idle: Duration,
+    rate: u32,
+    waited: Duration,
+    received: u64,
+}
+
+impl Pace {
+    fn new(limits: &Limits) -> Self {
+        Pace {
+            idle: limits.body_idle,
+            rate: limits.body_rate.max(1),
+            waited: Duration::ZERO,
+            received: 0,
+        }
+    }
+
+    fn left(&self) -> Duration {
+        let earned = Duration::from_secs(self.received / u64::from(self.rate));
+        let whole = self.idle.saturating_add(earned);
+        self.idle.min(whole.saturating_sub(self.waited))
+    }
+}
+
+impl Stream for Reader {
+    type Item = Result<Bytes>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes>>> {
+        if self.progress.over.get() {
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(piece) = self.body.poll_piece(context) else {
+            let most = self.pace.left();
+            let (sleep, _) = self
+                .sleep
+                .get_or_insert_with(|| (Box::pin(tokio::time::sleep(most)), Instant::now()));
+            ready!(sleep.as_mut().poll(context));
+            return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
+        };
+        if let Some((_, began)) = self.sleep.take() {
+            self.pace.waited += began.elapsed();
+        }
+        self.progress.last.set(Instant::now());
+        match piece {
+            None => {
+                self.progress.over.set(true);
+                Poll::Ready(None)
+            }
+            Some(Err(error)) if error.is_too_large() => {
+                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+            }
+            Some(Err(error)) => {
+                tracing::debug!(%error, "the body of a request broke off");
+                self.fail(Fault::Broken, Kind::Invalid, "the body broke off")
+            }
+            Some(Ok(piece)) if piece.len() as u64 > self.left => {
+                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+            }
+            Some(Ok(piece)) => {
+                self.left -= piece.len() as u64;
+                self.pace.received += piece.len() as u64;
+                Poll::Ready(Some(Ok(piece)))
+            }
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.progress.over.set(true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_earns_time_by_sending() {
+        let seconds = Duration::from_secs;
+        let mut pace = Pace::new(&Limits::default());
+        assert_eq!(pace.left(), seconds(30));
+        pace.waited = seconds(25);
+        assert_eq!(pace.left(), seconds(5));
+        pace.received = 2400;
+        assert_eq!(pace.left(), seconds(15));
+        pace.received = 2_400_000;
+        assert_eq!(pace.left(), seconds(30));
+        pace.waited = seconds(20_000);
+        assert_eq!(pace.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_single_piece_is_not_copied() {
+        let piece = Bytes::from(vec![1, 2, 3]);
+        let place = piece.as_ptr();
+        let mut pieces = Pieces::default();
+        pieces.add(Bytes::new());
+        pieces.add(piece);
+        assert_eq!(pieces.take().as_ptr(), place);
+        for piece in ["a", "", "b", "c"] {
+            pieces.add(Bytes::from_static(piece.as_bytes()));
+        }
+        assert_eq!(pieces.take(), "abc");
+        assert_eq!(pieces.take(), "");
+    }
+}

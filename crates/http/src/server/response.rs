@@ -1,0 +1,15 @@
+//! The response: the verb that makes it, its body and compression, parts, problems and listings.
+
+pub(crate) mod body;
+pub(crate) mod compression;
+pub(crate) mod cycle;
+pub(crate) mod events;
+pub(crate) mod file_body;
+pub(crate) mod listing;
+pub(crate) mod page_template;
+pub(crate) mod panics;
+pub(crate) mod partial;
+pub(crate) mod problem;
+pub(crate) mod problem_form;
+pub(crate) mod reply;
+pub(crate) mod write;

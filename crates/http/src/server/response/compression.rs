@@ -1,0 +1,205 @@
+//! Packing answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
+
+use crate::protocol::conditions;
+use crate::protocol::fields;
+use crate::server::response::body::AnswerBody;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use runnel_store::{EntityTag, coding_quality};
+
+/// What is added to the strong tag of content when it is packed: other bytes, another tag. It is
+/// taken off again where a client shows it in a condition.
+pub(crate) const SUFFIX: &str = "--gzip";
+
+/// How an answer may be packed, known before its headers are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    /// It stays as it is, whatever the client takes.
+    Never,
+    /// It would be packed for a client that takes gzip.
+    Possible,
+    /// It is packed.
+    Wanted,
+}
+
+/// Whether content of a type gets smaller by packing. Events are read one by one as they come, and
+/// media are packed already.
+fn is_compressible(kind: &HeaderValue) -> bool {
+    let kind = kind.as_bytes();
+    let essence = kind.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii();
+    let Ok(essence) = std::str::from_utf8(essence) else { return false };
+    match essence.split_once('/') {
+        Some(("text", name)) => name != "event-stream",
+        Some(("application", name)) => {
+            name.ends_with("json")
+                || name.ends_with("xml")
+                || matches!(
+                    name,
+                    "javascript" | "wasm" | "x-ndjson" | "manifest+json" | "x-javascript" | "rtf"
+                )
+        }
+        Some(("image", name)) => {
+            matches!(name, "svg+xml" | "bmp" | "x-icon" | "vnd.microsoft.icon")
+        }
+        Some(("font", name)) => matches!(name, "ttf" | "otf"),
+        _ => false,
+    }
+}
+
+/// Whether an answer of a type and a length (`None` where it is not known) is packed for a client.
+/// `least` is the length from which on packing pays.
+pub(crate) fn packing(
+    asked: &HeaderMap,
+    kind: Option<&HeaderValue>,
+    length: Option<u64>,
+    least: u64,
+) -> Packing {
+    if least == u64::MAX || length.is_some_and(|length| length < least) {
+        return Packing::Never;
+    }
+    if !kind.is_some_and(is_compressible) {
+        return Packing::Never;
+    }
+    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else { return Packing::Possible };
+    if asked.contains_key(header::RANGE) || says_no_transform(asked) {
+        return Packing::Possible;
+    }
+    let gzip = coding_quality(&accepted, "gzip");
+    match gzip > 0 && gzip >= coding_quality(&accepted, "identity") {
+        true => Packing::Wanted,
+        false => Packing::Possible,
+    }
+}
+
+/// Packs an answer whose headers are complete, or says that it could have been.
+pub(crate) fn apply(packing: Packing, headers: &mut HeaderMap, body: &mut AnswerBody) {
+    if packing == Packing::Never {
+        return;
+    }
+    // An answer has few headers: going through them costs less than looking three of them up.
+    let stays = headers.iter().any(|(name, value)| {
+        *name == header::CONTENT_ENCODING
+            || *name == header::CONTENT_RANGE
+            || *name == header::CACHE_CONTROL && is_no_transform(value)
+    });
+    if stays {
+        return;
+    }
+    add_vary(headers);
+    if packing == Packing::Wanted && body.length() != Some(0) && body.pack() {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        headers.remove(header::ACCEPT_RANGES);
+        if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {
+            headers.insert(header::ETAG, tag);
+        }
+    }
+}
+
+/// The tag of packed content. A weak one stays what it is: the same content in other bytes.
+fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
+    let tag = conditions::parse_tag(tag.to_str().ok()?)?;
+    if tag.weak {
+        return None;
+    }
+    conditions::tag_header(&EntityTag::strong(format!("{}{SUFFIX}", &*tag.text)))
+}
+
+/// What a cache has to look at before it hands this answer to another client.
+pub(crate) fn add_vary(headers: &mut HeaderMap) {
+    let mut lines = headers.get_all(header::VARY).iter();
+    let value = match (lines.next(), lines.next()) {
+        (None, _) => HeaderValue::from_static("accept-encoding"),
+        // What was negotiated says so: it is told from the rest because there is so much of it.
+        (Some(only), None) if only == "accept" => {
+            HeaderValue::from_static("accept, accept-encoding")
+        }
+        _ => {
+            let vary = joined(headers, &header::VARY).unwrap_or_default();
+            let known = |name: &str| name == "*" || name.eq_ignore_ascii_case("accept-encoding");
+            if vary.split(',').map(str::trim).any(known) {
+                return;
+            }
+            match HeaderValue::try_from(format!("{vary}, accept-encoding")) {
+                Ok(value) => value,
+                Err(_) => return,
+            }
+        }
+    };
+    headers.insert(header::VARY, value);
+}
+
+fn says_no_transform(headers: &HeaderMap) -> bool {
+    headers.get_all(header::CACHE_CONTROL).iter().any(is_no_transform)
+}
+
+fn is_no_transform(line: &HeaderValue) -> bool {
+    fields::words(line.as_bytes()).any(|directive| directive.eq_ignore_ascii_case(b"no-transform"))
+}
+
+/// The lines of a field as one list.
+fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+    let mut lines = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or_default());
+    let first = lines.next()?.to_string();
+    Some(lines.fold(first, |all, line| all + ", " + line))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gets_smaller() {
+        for (kind, smaller) in [
+            ("text/html; charset=utf-8", true),
+            ("application/json", true),
+            ("application/problem+json", true),
+            ("image/svg+xml", true),
+            ("text/event-stream", false),
+            ("image/png", false),
+            ("application/octet-stream", false),
+            ("application/zip", false),
+            ("nonsense", false),
+        ] {
+            assert_eq!(is_compressible(&HeaderValue::from_str(kind).unwrap()), smaller, "{kind}");
+        }
+    }
+
+    #[test]
+    fn who_gets_it() {
+        let kind = HeaderValue::from_static("text/css");
+        let of = |fields: &[(&'static str, &'static str)], length| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, HeaderValue::from_static(value));
+            }
+            packing(&headers, Some(&kind), length, 1024)
+        };
+        let gzip = ("accept-encoding", "gzip");
+        assert!(of(&[gzip], Some(1024)) == Packing::Wanted);
+        assert!(of(&[gzip], None) == Packing::Wanted);
+        assert!(of(&[("accept-encoding", "br"), gzip], None) == Packing::Wanted);
+        assert!(of(&[gzip], Some(1023)) == Packing::Never);
+        assert!(of(&[], Some(5000)) == Packing::Possible);
+        assert!(of(&[("accept-encoding", "gzip;q=0")], None) == Packing::Possible);
+        assert!(of(&[("accept-encoding", "gzip;q=0.1, identity")], None) == Packing::Possible);
+        assert!(of(&[gzip, ("range", "bytes=0-")], None) == Packing::Possible);
+        assert!(of(&[gzip, ("cache-control", "no-transform")], None) == Packing::Possible);
+    }
+
+    #[test]
+    fn vary_grows() {
+        for (before, after) in [
+            ("", "accept-encoding"),
+            ("accept", "accept, accept-encoding"),
+            ("Accept-Encoding", "Accept-Encoding"),
+            ("*", "*"),
+        ] {
+            let mut headers = HeaderMap::new();
+            if !before.is_empty() {
+                headers.insert(header::VARY, HeaderValue::from_static(before));
+            }
+            add_vary(&mut headers);
+            assert_eq!(headers[header::VARY], after);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Streams of server-sent events (the standard of HTML, section 9.2): what a server adds to them.
+
+use crate::server::connection_state::Meter;
+use bytes::Bytes;
+use futures_util::Stream;
+use hyper::header::{HeaderName, HeaderValue};
+use runnel_store::{ByteStream, Result};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
+
+/// After so long without an event a comment is sent: proxies close what is silent, and a client
+/// that is gone is only noticed by writing.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// A comment, which clients ignore.
+const COMMENT: &[u8] = b":\n\n";
+
+/// Tells nginx, which would otherwise collect them, to pass events on as they come.
+pub(crate) const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Whether content of this type is a stream of events.
+pub(crate) fn are(kind: &HeaderValue) -> bool {
+    let kind = kind.as_bytes();
+    let name = kind.split(|byte| *byte == b';').next().unwrap_or(kind);
+    name.trim_ascii().eq_ignore_ascii_case(b"text/event-stream")
+}
+
+/// The stream, with a comment where it is silent for long. It ends between two events when the
+/// server drains: the client connects again and finds another server.
+pub(crate) fn beating(stream: ByteStream, meter: &Rc<Meter>) -> ByteStream {
+    beating_every(stream, HEARTBEAT, meter)
+}
+
+fn beating_every(stream: ByteStream, every: Duration, meter: &Rc<Meter>) -> ByteStream {
+    let sleep = Box::pin(tokio::time::sleep(every));
+    Box::pin(Beating { stream, sleep, every, between: true, meter: meter.clone() })
+}
+
+struct Beating {
+    stream: ByteStream,
+    sleep: Pin<Box<Sleep>>,
+    every: Duration,
+    /// The last piece ended an event, so that a comment breaks none.
+    between: bool,
+    meter: Rc<Meter>,
+}
+
+impl Stream for Beating {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if this.between && this.meter.is_draining() {
+            return Poll::Ready(None);
+        }
+        let polled = this.stream.as_mut().poll_next(context);
+        if polled.is_ready() {
+            if let Poll::Ready(Some(Ok(bytes))) = &polled {
+                this.between = bytes.ends_with(b"\n\n");
+                this.sleep.as_mut().reset(Instant::now() + this.every);
+            }
+            return polled;
+        }
+        this.meter.wake_at_drain(context.waker());
+        while this.sleep.as_mut().poll(context).is_ready() {
+            this.sleep.as_mut().reset(Instant::now() + this.every);
+            if this.between {
+                return Poll::Ready(Some(Ok(Bytes::from_static(COMMENT))));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use futures_util::{StreamExt, stream};
+
+    #[test]
+    fn the_type_is_recognised() {
+        for kind in ["text/event-stream", "Text/Event-Stream; charset=utf-8"] {
+            assert!(are(&HeaderValue::from_static(kind)), "{kind}");
+        }
+        assert!(!are(&HeaderValue::from_static("text/html")));
+    }
+
+    fn meter() -> Rc<Meter> {
+        Rc::new(Meter::new(std::time::Instant::now()))
+    }
+
+    #[tokio::test]
+    async fn silence_is_filled_between_events_and_never_within_one() {
+        let every = Duration::from_millis(5);
+        let whole = stream::iter([Ok(Bytes::from_static(b"data: 1\n\n"))]);
+        let mut events = beating_every(Box::pin(whole.chain(stream::pending())), every, &meter());
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n\n");
+        assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
+        assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
+
+        let half = stream::iter([Ok(Bytes::from_static(b"data: 1\n"))]);
+        let mut events = beating_every(Box::pin(half.chain(stream::pending())), every, &meter());
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n");
+        assert!(tokio::time::timeout(every * 10, events.next()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_draining_server_ends_it_between_two_events() {
+        let meter = meter();
+        let pieces = ["data: 1\n", "data: 2\n\n", "data: 3\n\n"];
+        let pieces = stream::iter(pieces.map(|text| Ok(Bytes::from(text))));
+        let mut events = beating(Box::pin(pieces), &meter);
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n");
+        meter.drain(Duration::ZERO);
+        assert_eq!(events.next().await.unwrap().unwrap(), "data: 2\n\n");
+        assert!(events.next().await.is_none());
+    }
+}

@@ -1,0 +1,200 @@
+//! Files that go from the system's memory to a client without passing through ours (sendfile(2)).
+//!
+//! Only what lies in the system's memory goes this way, so that no worker waits for a disk; the rest
+//! is read piece by piece as any stream. With TLS and HTTP/2 the bytes have to be seen, and are read.
+
+use crate::server::connection_state::Meter;
+use crate::server::response::body;
+use bytes::Bytes;
+use runnel_store::{ByteStream, Error, FilePart, Seekable};
+use std::io;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+
+/// How many bytes of a file are sent by one call of the system.
+const SPAN: u64 = 512 << 10;
+
+/// How many bytes are read at a time of what is not in memory.
+const READ: u64 = 64 << 10;
+
+/// A file, or a part of one, as the body of an answer.
+pub(crate) struct FileBody {
+    /// All of it, for those who need the bytes; not read from.
+    stream: ByteStream,
+    part: FilePart,
+    at: u64,
+    /// What is being read because it is not in memory.
+    reading: Option<ByteStream>,
+}
+
+impl FileBody {
+    /// The file that a stream is, where its connection can send such a thing; the stream otherwise.
+    pub(crate) fn new(stream: ByteStream, meter: &Rc<Meter>) -> Result<FileBody, ByteStream> {
+        if !cfg!(target_os = "linux") || !meter.sends_files.get() {
+            return Err(stream);
+        }
+        let Some(part) = Seekable::of(&stream).and_then(|seekable| seekable.file().cloned()) else {
+            return Err(stream);
+        };
+        Ok(FileBody { stream, part, at: 0, reading: None })
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> u64 {
+        self.part.length() - self.at
+    }
+
+    /// The same as a stream, before anything was taken from it.
+    pub(crate) fn into_stream(self) -> ByteStream {
+        self.stream
+    }
+
+    /// The next piece.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Piece, Error>>> {
+        loop {
+            if let Some(reading) = &mut self.reading {
+                match ready!(body::next(reading, context)) {
+                    Some(Ok(bytes)) => {
+                        self.at = (self.at + bytes.len() as u64).min(self.part.length());
+                        return Poll::Ready(Some(Ok(Piece::Bytes(bytes))));
+                    }
+                    Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                    None => self.reading = None,
+                }
+            }
+            if self.left() == 0 {
+                return Poll::Ready(None);
+            }
+            let span = self.part.part(self.at, SPAN);
+            if span.is_in_memory() {
+                self.at += span.length();
+                return Poll::Ready(Some(Ok(Piece::File(span))));
+            }
+            self.reading = Seekable::of(&self.stream).map(|seekable| seekable.part(self.at, READ));
+        }
+    }
+}
+
+/// A piece of a body.
+pub(crate) enum Piece {
+    Bytes(Bytes),
+    /// A piece of a file that the system sends.
+    File(FilePart),
+}
+
+impl Piece {
+    /// How many bytes it has.
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Piece::Bytes(bytes) => bytes.len() as u64,
+            Piece::File(part) => part.length(),
+        }
+    }
+}
+
+/// Sends what fits of a file. Answers how many bytes that were.
+///
+/// # Errors
+/// The connection is broken, or the file has become shorter: its length was announced.
+pub(crate) fn poll_send(
+    stream: &TcpStream,
+    part: &FilePart,
+    context: &mut Context<'_>,
+) -> Poll<io::Result<u64>> {
+    let left = usize::try_from(part.length()).unwrap_or(usize::MAX);
+    let count = ready!(poll_now(stream, context, || send(stream, part, part.from(), left)))?;
+    if count == 0 {
+        tracing::error!("an answer broke off: its file became shorter while it was sent");
+        return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+    }
+    Poll::Ready(Ok(count as u64))
+}
+
+/// Writes what a file follows: the system may put both into one packet.
+pub(crate) fn poll_write_more(
+    stream: &TcpStream,
+    context: &mut Context<'_>,
+    bytes: &[u8],
+) -> Poll<io::Result<usize>> {
+    poll_now(stream, context, || write_more(stream, bytes))
+}
+
+/// Does something with a socket once it has room.
+fn poll_now(
+    stream: &TcpStream,
+    context: &mut Context<'_>,
+    mut write: impl FnMut() -> io::Result<usize>,
+) -> Poll<io::Result<usize>> {
+    loop {
+        ready!(stream.poll_write_ready(context))?;
+        match stream.try_io(Interest::WRITABLE, &mut write) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return Poll::Ready(result),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn send(stream: &TcpStream, part: &FilePart, mut at: u64, left: usize) -> io::Result<usize> {
+    Ok(rustix::fs::sendfile(stream, &**part.file(), Some(&mut at), left)?)
+}
+
+#[cfg(target_os = "linux")]
+fn write_more(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    use rustix::net::SendFlags;
+    Ok(rustix::net::send(stream, bytes, SendFlags::MORE | SendFlags::NOSIGNAL)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn send(_: &TcpStream, _: &FilePart, _: u64, _: usize) -> io::Result<usize> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn write_more(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
+    stream.try_write(bytes)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use runnel_store::Body;
+    use std::sync::Arc;
+    use std::time::Instant;
+
+    /// A body of 600,000 bytes, as far as this machine's folder for temporary files tells what is
+    /// in memory.
+    fn body() -> FileBody {
+        let file = tempfile::tempfile().unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &vec![7; 600_000], 0).unwrap();
+        let part = FilePart::new(Arc::new(file), 0, 600_000);
+        let read = |_, length| -> ByteStream {
+            Box::pin(futures_util::stream::iter([Ok(vec![7; length as usize].into())]))
+        };
+        let Body::Stream(stream, _) = Seekable::of_file(part, read) else { panic!("a stream") };
+        let meter = Rc::new(Meter::new(Instant::now()));
+        let Err(stream) = FileBody::new(stream, &meter) else { panic!("not allowed yet") };
+        meter.sends_files.set(true);
+        FileBody::new(stream, &meter).ok().unwrap()
+    }
+
+    #[test]
+    fn what_is_in_memory_is_not_read() {
+        let mut body = body();
+        if !body.part.is_in_memory() {
+            return;
+        }
+        let context = &mut Context::from_waker(std::task::Waker::noop());
+        let mut at = 0;
+        while let Poll::Ready(Some(Ok(piece))) = body.poll(context) {
+            let Piece::File(part) = piece else { panic!("it was read") };
+            assert_eq!(part.from(), at);
+            at += part.length();
+        }
+        assert_eq!((at, body.left()), (600_000, 0));
+    }
+}

@@ -1,0 +1,58 @@
+//! A collection as a page of links.
+
+use super::page_template::{PageTemplate, Slot};
+use crate::protocol::target::{escape_name, escape_path};
+use runnel_store::Entry;
+
+/// An HTML page with a link to each child of the collection at a path.
+pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> String {
+    let base = path.trim_end_matches('/');
+    let title = if base.is_empty() { "/" } else { base };
+    let parent = base.rsplit_once('/').map(|(parent, _)| format!("{}/", escape_path(parent)));
+    let base = escape_path(base);
+    let row = |number: usize| {
+        let entry: &Entry = entries.get(number)?;
+        let name = runnel_store::decode_segment(&entry.name);
+        let slash = if entry.collection { "/" } else { "" };
+        Some(vec![
+            ("link", Slot::Text(format!("{base}/{}{slash}", escape_name(&entry.name)).into())),
+            ("name", Slot::Text(format!("{name}{slash}").into())),
+            ("folder", Slot::Text(slash.into())),
+        ])
+    };
+    let empty = if entries.is_empty() { "empty" } else { "" };
+    template.fill(&vec![
+        ("title", Slot::Text(title.into())),
+        ("parent", Slot::Text(parent.unwrap_or_default().into())),
+        ("entries", Slot::Rows(&row)),
+        ("empty", Slot::Text(empty.into())),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::response::page_template::server_pages;
+
+    #[test]
+    fn names_are_escaped_and_linked() {
+        let entries = [
+            Entry { name: "a & <b>.txt".into(), collection: false },
+            Entry { name: "dir".into(), collection: true },
+        ];
+        let page = page(&server_pages().listing, "/x y/", &entries);
+        assert!(page.contains("<title>/x y</title>"));
+        assert!(
+            page.contains("<a href=\"/x%20y/a%20&amp;%20%3Cb%3E.txt\">a &amp; &lt;b&gt;.txt</a>")
+        );
+        assert!(page.contains("<a href=\"/x%20y/dir/\">dir/</a>"));
+        assert!(page.contains("<a href=\"/\">Parent</a>"));
+    }
+
+    #[test]
+    fn the_root_has_no_parent() {
+        let page = page(&server_pages().listing, "/", &[]);
+        assert!(page.contains("<h1>/</h1>"));
+        assert!(!page.contains("Parent"));
+    }
+}

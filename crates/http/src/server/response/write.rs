@@ -1,0 +1,266 @@
+//! One request and its answer: writing.
+
+use crate::protocol::conditions::{self, Validators, Verdict};
+use crate::protocol::form;
+use crate::protocol::media_type;
+use crate::protocol::target::escape_path;
+use crate::server::request::body::RequestBody;
+use crate::server::request::upload::{self, Progress, Upload};
+use crate::server::response::body::AnswerBody;
+use crate::server::response::cycle::{Facts, Turn};
+use crate::server::response::panics::guard;
+use crate::server::response::problem::{Problem, allow};
+use crate::server::response::reply::{InTime, Reply};
+use bytes::Bytes;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Response, StatusCode};
+use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind, Outcome, Verb};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// Bodies below this size are not counted among what requests hold.
+const COUNTED: usize = 4 << 10;
+
+impl Turn {
+    /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
+    /// read, and so before the client is told to send it.
+    pub(crate) fn write(self, verb: Verb, body: RequestBody) -> Reply {
+        let verbs = self.verbs();
+        if !verbs.has(verb) {
+            self.meter.linger.set(true);
+            return Reply::ready(self.problem(Problem::not_allowed(verbs)));
+        }
+        if self.is_encoded() {
+            // Nothing here decodes it, and no store keeps the coding beside the content.
+            self.meter.linger.set(true);
+            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+            let problem = problem.because("send the content without Content-Encoding");
+            let mut response = self.problem(problem);
+            let identity = HeaderValue::from_static("identity");
+            response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
+            return Reply::ready(response);
+        }
+        match body {
+            RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
+                Reply::ready(self.problem(upload::too_large()))
+            }
+            RequestBody::Whole(bytes) => {
+                if bytes.len() >= COUNTED
+                    && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
+                {
+                    return Reply::ready(self.problem(upload::no_memory(error.kind)));
+                }
+                let media_type = self.media_type();
+                Reply::InTime(self.write_whole(verb, bytes, media_type))
+            }
+            body => Reply::later(self.take_and_write(verb, body)),
+        }
+    }
+
+    /// Whether the body has a content coding (RFC 9110 section 8.4).
+    fn is_encoded(&self) -> bool {
+        let is_identity =
+            |coding: &HeaderValue| coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity");
+        self.exchange.headers.get_all(header::CONTENT_ENCODING).iter().any(|one| !is_identity(one))
+    }
+
+    /// Writes a body that is all here.
+    fn write_whole(
+        mut self,
+        verb: Verb,
+        bytes: Bytes,
+        media_type: Option<Cow<'static, str>>,
+    ) -> InTime {
+        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+            exchange.body = Some(bytes.clone());
+        }
+        let sent = ClientContent { text: Some(bytes.clone()), ..ClientContent::default() };
+        let context = Context { known: None, from_client: Some(sent), ..self.context() };
+        let (body, media_type) = media_type::text_or_bytes(bytes, media_type);
+        let content = Content { body, media_type, ..Content::default() };
+        let (patience, meter) = (self.patience(None), self.meter.clone());
+        InTime::new(patience, meter, self.written(verb, content, context))
+    }
+
+    async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
+        let media_type = self.media_type();
+        let room = media_type.as_deref().and_then(form::room);
+        let (upload, progress) =
+            match upload::take(body, &self.exchange, &self.head, room, &self.limits).await {
+                Ok(taken) => taken,
+                Err(problem) => return self.problem(problem),
+            };
+        let (stream, length) = match upload {
+            Upload::Whole(bytes) => {
+                self.meter.tick();
+                return self.write_whole(verb, bytes, media_type).await;
+            }
+            Upload::Stream(stream, length) => (stream, length),
+        };
+        if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
+            exchange.is_streamed = true;
+        }
+        let Context { exchange, from_client, .. } = self.context();
+        let context = Context { exchange, from_client, ..Context::default() };
+        let body = Body::Stream(stream, length);
+        let content = Content { body, media_type, ..Content::default() };
+        let meter = self.meter.clone();
+        let patience = self.patience(Some(progress.clone()));
+        let written = self.written(verb, content, context);
+        let response = InTime::new(patience, meter.clone(), written).await;
+        if !progress.is_over() {
+            meter.linger.set(true);
+        }
+        after_upload(response, &progress, &meter)
+    }
+
+    /// The media type of the request's body.
+    fn media_type(&self) -> Option<Cow<'static, str>> {
+        let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
+        let text = value.to_str().ok()?.trim();
+        (!text.is_empty()).then(|| media_type::named(text))
+    }
+
+    /// What the store looks at in the same step as it writes; otherwise the conditions are judged
+    /// before, by the present content.
+    fn store_condition(&self, verb: Verb) -> Option<Condition> {
+        if !self.head.conditional || verb == Verb::Post {
+            return None;
+        }
+        let condition = conditions::for_store(&self.exchange.headers);
+        let kept = self.root.conditions(&self.reference);
+        condition.filter(|one| kept.admit(Some(one), verb, &self.reference).is_ok())
+    }
+
+    /// Writes where the conditions hold.
+    async fn written(
+        self,
+        verb: Verb,
+        content: Content,
+        mut context: Context,
+    ) -> Response<AnswerBody> {
+        context.only_if = self.store_condition(verb);
+        // A stream takes its time: what cannot be written is better refused before.
+        let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
+        let turn = match self.if_conditions_hold(looks).await {
+            Ok(turn) => turn,
+            Err(response) => return response,
+        };
+        let (root, reference) = (turn.root.clone(), turn.reference.clone());
+        let answer = match verb {
+            Verb::Put => guard(|| root.put(&reference, content, &context)),
+            Verb::Post => guard(|| root.post(&reference, content, &context)),
+            _ => guard(|| root.merge(&reference, content, &context)),
+        };
+        drop(context);
+        match turn.wrote(verb, answer.await) {
+            Reply::Ready(Some(response)) => response,
+            later => Box::pin(later.finish()).await,
+        }
+    }
+
+    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 where something was
+    /// created, with its place where that is another one; otherwise 200 with the content that the
+    /// store answers, or 204 without; 404 for a delete of nothing. The status that a program sets
+    /// comes before all of these.
+    fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> Reply {
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => return Reply::ready(self.failed(error)),
+        };
+        let unsaid = matches!(self.exchange.wishes.status(), Ok(None));
+        if verb == Verb::Delete && !outcome.is_something() && unsaid {
+            return Reply::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
+        }
+        let location = outcome.reference.as_ref().and_then(|reference| {
+            let path = format!("/{}", escape_path(reference.relative_path()));
+            HeaderValue::try_from(path).ok()
+        });
+        let said = verb == Verb::Post && unsaid && self.exchange.wishes.have(&header::LOCATION);
+        let created = outcome.is_created() || location.is_some() || said;
+        if let Some(content) = outcome.content {
+            let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+            return self.found(content, status, location);
+        }
+        let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
+        let validators = Validators { tag: outcome.entity_tag, modified: None };
+        let facts = Facts { location, validators, ..Facts::default() };
+        let body = AnswerBody::empty(&self.meter);
+        Reply::ready(self.respond(status, None, facts, body))
+    }
+
+    /// DELETE.
+    pub(crate) fn delete(self) -> Reply {
+        let (patience, meter) = (self.patience(None), self.meter.clone());
+        Reply::InTime(InTime::new(patience, meter, async move {
+            let only_if = self.store_condition(Verb::Delete);
+            let turn = match self.if_conditions_hold(only_if.is_none()).await {
+                Ok(turn) => turn,
+                Err(response) => return response,
+            };
+            let context = Context { known: None, only_if, ..turn.context() };
+            let answer = guard(|| turn.root.delete(&turn.reference, &context));
+            drop(context);
+            match turn.wrote(Verb::Delete, answer.await) {
+                Reply::Ready(Some(response)) => response,
+                later => Box::pin(later.finish()).await,
+            }
+        }))
+    }
+
+    /// OPTIONS: the verbs of the reference.
+    pub(crate) fn options(self) -> Reply {
+        let verbs = self.verbs();
+        let mut response = self.without_content();
+        response.headers_mut().insert(header::ALLOW, allow(verbs));
+        Reply::ready(response)
+    }
+
+    /// 204, or what the program wished.
+    fn without_content(self) -> Response<AnswerBody> {
+        let body = AnswerBody::empty(&self.meter);
+        self.respond(StatusCode::NO_CONTENT, None, Facts::default(), body)
+    }
+
+    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
+    async fn if_conditions_hold(self, looks: bool) -> Result<Turn, Response<AnswerBody>> {
+        match looks && self.head.conditional {
+            // Boxed: it is rare, and would make room for itself in every request's future.
+            true => Box::pin(self.if_present_allows()).await,
+            false => Ok(self),
+        }
+    }
+
+    async fn if_present_allows(self) -> Result<Turn, Response<AnswerBody>> {
+        let context = Context { known: None, ..self.context() };
+        let present = guard(|| self.root.get(&self.reference, &context)).await;
+        drop(context);
+        // What a program says about the answer while it is only asked what is there.
+        self.exchange.wishes.clear();
+        let present = match present {
+            Ok(content) => content
+                .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
+            Err(Error { kind: Kind::NotFound | Kind::NotAllowed, .. }) => None,
+            Err(error) => return Err(self.failed(error)),
+        };
+        match conditions::judge(&self.exchange.headers, present.as_ref(), false) {
+            Verdict::Proceed => Ok(self),
+            Verdict::Unchanged | Verdict::Failed => {
+                Err(self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)))
+            }
+        }
+    }
+}
+
+/// Where the upload itself went wrong, the client hears of that and not of what the store made
+/// of a stream that failed.
+fn after_upload(
+    response: Response<AnswerBody>,
+    progress: &Progress,
+    meter: &Rc<crate::server::connection_state::Meter>,
+) -> Response<AnswerBody> {
+    match progress.problem() {
+        Some(problem) => problem.respond(HeaderMap::new(), meter),
+        None => response,
+    }
+}

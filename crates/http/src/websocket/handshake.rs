@@ -1,0 +1,172 @@
+//! WebSocket: the handshake of a get that answered a port (RFC 6455 section 4.2).
+//!
+//! `session` is the rest of the connection, `frames` and `assembly` read and write its messages.
+
+use super::deflate::Deflate;
+use super::frames::Frames;
+use super::session;
+use crate::server::options::Limits;
+use crate::server::request::forwarded;
+use crate::server::request::origin;
+use crate::server::response::body::AnswerBody;
+use crate::server::response::cycle::{Facts, Turn};
+use crate::server::response::problem::Problem;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use runnel_store::Port;
+use sha1::{Digest, Sha1};
+use std::rc::Rc;
+
+const VERSION: HeaderValue = HeaderValue::from_static("13");
+const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
+/// The length of a key: 16 bytes in Base64.
+const KEY: usize = 24;
+/// What a server adds to a key before it hashes it (RFC 6455 section 1.3).
+const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+impl Turn {
+    /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
+    pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<AnswerBody> {
+        let accepted = match accept(&self) {
+            Ok(accepted) => accepted,
+            Err(Refusal::NoWebSocket) => return self.upgrade_required(),
+            Err(Refusal::Problem(problem)) => return self.problem(problem),
+        };
+        if let Err(error) = self.exchange.wishes.status() {
+            return self.failed(error);
+        }
+        let (meter, most) = (self.meter.clone(), self.limits.message);
+        let ours = meter.clone();
+        let wanted = self.limits.compress_messages;
+        let deflate = wanted.then(|| Deflate::accept(&self.exchange.headers)).flatten();
+        let (deflate, extension) = deflate.unzip();
+        meter.upgrade.replace(Some(Box::new(move |socket, early| {
+            let frames = Frames::new(socket, early, deflate, most);
+            Box::pin(session::run(frames, port, ours))
+        })));
+        let body = AnswerBody::empty(&meter);
+        let mut response = self.respond(StatusCode::OK, None, Facts::default(), body);
+        // Whatever the program wished for the status: from here on it is another protocol.
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, WEBSOCKET);
+        headers.insert(header::SEC_WEBSOCKET_ACCEPT, accepted);
+        if let Some(extension) = extension {
+            headers.insert(header::SEC_WEBSOCKET_EXTENSIONS, extension);
+        }
+        response
+    }
+
+    /// 426: here is only a WebSocket, of this version.
+    fn upgrade_required(self) -> Response<AnswerBody> {
+        let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
+        let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
+        let mut response = self.problem(problem);
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+        headers.insert(header::UPGRADE, WEBSOCKET);
+        headers.insert(header::SEC_WEBSOCKET_VERSION, VERSION);
+        response
+    }
+}
+
+/// Why there is no WebSocket.
+enum Refusal {
+    /// The request asks for none, or for another version.
+    NoWebSocket,
+    Problem(Problem),
+}
+
+/// Checks a handshake. Answers what proves to the client that it was understood.
+fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
+    let headers = &turn.exchange.headers;
+    if !turn.head.upgrades || turn.exchange.method != Method::GET {
+        return Err(Refusal::NoWebSocket);
+    }
+    if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
+        return Err(Refusal::NoWebSocket);
+    }
+    let bad = |message| Refusal::Problem(Problem::bad(message));
+    let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
+    let key = keys.next().map(HeaderValue::as_bytes).filter(|key| is_key(key));
+    let (Some(key), None) = (key, keys.next()) else {
+        return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
+    };
+    if !is_same_origin(headers, &turn.limits) {
+        // A page of another site would speak with the cookies of the person who looks at it.
+        let problem = Problem::new(StatusCode::FORBIDDEN);
+        return Err(Refusal::Problem(problem.because("the page comes from another origin")));
+    }
+    HeaderValue::from_bytes(&proof(key)).map_err(|_| bad("the key cannot be answered"))
+}
+
+/// What proves to a client that its key was read: a hash of 20 bytes, in Base64.
+fn proof(key: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let hash = Sha1::new().chain_update(key).chain_update(PROOF).finalize();
+    let mut text: Vec<u8> = Vec::with_capacity(28);
+    for three in hash.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        text.extend([18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift) as usize % 64]));
+    }
+    // The last three bytes are two.
+    text.pop();
+    text.push(b'=');
+    text
+}
+
+fn is_key(key: &[u8]) -> bool {
+    let letter = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    key.len() == KEY && key.ends_with(b"==") && key[..KEY - 2].iter().all(letter)
+}
+
+/// Whether a page of this server asks, or of an origin that is named, or no page at all (RFC 6455
+/// section 10.2). `*` names none: what cookies allow is at stake.
+fn is_same_origin(headers: &HeaderMap, limits: &Limits) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let forwarded = forwarded::host(&limits.proxies, headers);
+    let host = forwarded.or_else(|| headers.get(header::HOST).map(HeaderValue::as_bytes));
+    origin::is_named(&limits.origins, origin.as_bytes()) || origin::is_own(origin.as_bytes(), host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_answered_as_in_the_rfc() {
+        assert_eq!(proof(b"dGhlIHNhbXBsZSBub25jZQ=="), b"s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+
+    #[test]
+    fn keys_are_sixteen_bytes() {
+        assert!(is_key(b"dGhlIHNhbXBsZSBub25jZQ=="));
+        for bad in [&b""[..], b"dGhlIHNhbXBsZSBub25jZQ=", b"dGhlIHNhbXBsZSBub25jZQ===", b"x"] {
+            assert!(!is_key(bad));
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_site_is_told() {
+        let asked = |origin: &'static str, host: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::ORIGIN, HeaderValue::from_static(origin));
+            headers.insert(header::HOST, HeaderValue::from_static(host));
+            let origins = vec!["https://c.example".to_string()];
+            is_same_origin(&headers, &Limits { origins, ..Limits::default() })
+        };
+        assert!(asked("http://a.example:8080", "A.example:8080"));
+        assert!(asked("https://a.example", "a.example"));
+        assert!(asked("https://a.example", "a.example:443"));
+        assert!(asked("https://c.example", "a.example"));
+        for (origin, host) in [
+            ("https://b.example", "a.example"),
+            ("null", "a.example"),
+            ("http://a.example", "a.example:8080"),
+        ] {
+            assert!(!asked(origin, host), "{origin} {host}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The raw HTTP cases, where they lie beside the project: their runner against a server with the
+//! routes that they ask for.
+
+use crate::helper::run;
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use runnel_http::{Limits, Options, serve};
+use runnel_store::{
+    Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Outcome, Reference, Result,
+    Store, Value, Verb, Verbs, json,
+};
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Cases that are known to fail, with the reason.
+const KNOWN: &[(&str, &str)] = &[("DY-09", "request ids belong to a layer above this one")];
+
+/// The routes of the cases that need a program.
+#[derive(Default)]
+struct Fixture {
+    limited: Cell<u32>,
+}
+
+impl Fixture {
+    fn page(&self, reference: &Reference, exchange: &dyn Exchange) -> Result<Option<Content>> {
+        let text = match reference.path() {
+            "/hello" => "hello\n".to_string(),
+            "/healthz" | "/readyz" => "ok".to_string(),
+            "/utf8" => "ééé".to_string(),
+            "/echo" => return Ok(Some(echo(reference, exchange))),
+            "/nocontent" => return Ok(Some(Content::default())),
+            "/json-only" => return Ok(Some(Content::value(Value::Record(Vec::new())))),
+            "/boom" => panic!("boom"),
+            "/html" => {
+                let name = exchange.query("name").unwrap_or_default();
+                let page = format!(
+                    "<p>{}</p>",
+                    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+                );
+                return Ok(Some(Content::text(page).with_media_type("text/html")));
+            }
+            "/set-header" => {
+                exchange.set_header("X-V", &exchange.query("v").unwrap_or_default())?;
+                String::new()
+            }
+            "/cookies" => {
+                exchange.set_header("Set-Cookie", "a=1")?;
+                exchange.set_header("Set-Cookie", "b=2")?;
+                String::new()
+            }
+            "/limited" => {
+                self.limited.set(self.limited.get() + 1);
+                if self.limited.get() > 5 {
+                    exchange.set_status(429);
+                    exchange.set_header("Retry-After", "60")?;
+                }
+                String::new()
+            }
+            "/doc/1" => {
+                let entity_tag = Some(EntityTag::strong("v1"));
+                return Ok(Some(Content { entity_tag, ..Content::text("v1") }));
+            }
+            "/stream" => return Ok(Some(streamed(&["0\n", "1\n", "2\n"], None))),
+            "/stream-fail" => {
+                return Ok(Some(streamed(&["part\n"], Some(Error::new(Kind::Failed, "stopped")))));
+            }
+            "/sse" => {
+                exchange.set_header("Cache-Control", "no-cache")?;
+                return Ok(Some(ticks()));
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Content::text(text)))
+    }
+}
+
+/// What came, as JSON.
+fn echo(reference: &Reference, exchange: &dyn Exchange) -> Content {
+    let names = ["host", "x-a", "cookie", "x-trail", "authorization", "content-type"];
+    let headers = names
+        .iter()
+        .filter_map(|name| Some((name.to_string(), Value::Text(exchange.header(name)?))))
+        .collect();
+    let text = |text: &str| Value::Text(text.to_string());
+    let body = exchange.body().map(|body| body.to_string()).unwrap_or_default();
+    Content::value(Value::Record(vec![
+        ("method".into(), text(exchange.method())),
+        ("path".into(), text(reference.path())),
+        ("query".into(), text(reference.query().unwrap_or_default())),
+        ("host".into(), text(&exchange.header("host").unwrap_or_default())),
+        ("headers".into(), Value::Record(headers)),
+        ("body".into(), Value::Text(body)),
+    ]))
+}
+
+fn streamed(pieces: &'static [&'static str], end: Option<Error>) -> Content {
+    let pieces = stream::iter(pieces).map(|piece| Ok(Bytes::from_static(piece.as_bytes())));
+    let pieces = pieces.chain(stream::iter(end.map(Err)));
+    Content { body: Body::Stream(Box::pin(pieces), None), ..Content::default() }
+}
+
+/// Three events, 300 ms apart.
+fn ticks() -> Content {
+    let pieces = stream::iter(0..3).then(|number| async move {
+        if number > 0 {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        Ok(Bytes::from(format!("id: {number}\ndata: tick\n\n")))
+    });
+    Content { body: Body::Stream(Box::pin(pieces), None), ..Content::default() }
+        .with_media_type("text/event-stream")
+}
+
+impl Store for Fixture {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let exchange = context.exchange.clone();
+        if reference.path() == "/slow" {
+            let wait = exchange.and_then(|exchange| exchange.query("ms")?.parse().ok());
+            return Answer::later(async move {
+                tokio::time::sleep(Duration::from_millis(wait.unwrap_or(0))).await;
+                Ok(Some(Content::text("slow\n")))
+            });
+        }
+        match exchange {
+            Some(exchange) => self.page(reference, &*exchange).into(),
+            None => Answer::ok(None),
+        }
+    }
+
+    fn put(&self, _: &Reference, _: Content, _: &Context) -> Answer<Outcome> {
+        Answer::ok(Outcome::changed())
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let Some(exchange) = context.exchange.clone() else {
+            return Answer::ok(Outcome::changed());
+        };
+        if reference.path() == "/json" {
+            let json = content.media_type.as_deref() == Some("application/json");
+            return match json {
+                false => Error::new(Kind::Unsupported, "JSON is expected").into(),
+                true => Error::new(Kind::Invalid, "name and score are wrong").into(),
+            };
+        }
+        let reference = reference.clone();
+        Answer::later(async move {
+            // A body that was too large to be collected is read here.
+            content.read(usize::MAX).await?;
+            Ok(Outcome::changed().with_content(echo(&reference, &*exchange)))
+        })
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let reading = Verbs::NONE.with(Verb::Get);
+        match reference.path() {
+            "/echo" | "/json" => reading.with(Verb::Post),
+            "/doc/1" => reading.with(Verb::Put),
+            _ => reading,
+        }
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "routes of the cases".to_string()
+    }
+}
+
+#[test]
+fn the_raw_cases_pass() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let runner = beside.join("tools/http/http_case_runner.py");
+    if !runner.exists() || !has_python() {
+        eprintln!(
+            "skipped: the raw HTTP cases do not lie beside the project, or python3 is missing"
+        );
+        return;
+    }
+    let results = run(async {
+        let seconds = Duration::from_secs;
+        let limits = Limits {
+            header_time: seconds(3),
+            body_idle: seconds(3),
+            keep_alive: seconds(3),
+            request_time: seconds(5),
+            body: 1024 * 1024,
+            ..Limits::default()
+        };
+        let address = ([127, 0, 0, 1], 0).into();
+        let options = Options { address, limits, http2: false, ..Options::default() };
+        let server = serve(Rc::new(Fixture::default()), options).await.unwrap();
+        let address = server.address().to_string();
+        let results =
+            std::env::temp_dir().join(format!("runnel-cases-{}.json", std::process::id()));
+        let file = results.clone();
+        // The runner is another process; the server goes on while it is waited for.
+        tokio::task::spawn_blocking(move || {
+            let mut command = std::process::Command::new("python3");
+            command.arg(runner).arg(address).args(["--needs", "any,dynamic", "--json"]).arg(file);
+            command.output().unwrap()
+        })
+        .await
+        .unwrap();
+        let text = std::fs::read(&results).unwrap();
+        std::fs::remove_file(results).unwrap();
+        json::parse(&text).unwrap()
+    });
+    let Value::Record(cases) = results else { panic!("the results are no record") };
+    assert!(cases.len() > 100, "{} cases ran", cases.len());
+    let failed: Vec<_> = cases
+        .iter()
+        .filter(|(id, faults)| {
+            *faults != Value::List(Vec::new()) && !KNOWN.iter().any(|(known, _)| known == id)
+        })
+        .collect();
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+fn has_python() -> bool {
+    std::process::Command::new("python3").arg("--version").output().is_ok()
+}

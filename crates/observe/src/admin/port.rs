@@ -1,0 +1,194 @@
+//! The admin port as a store: health, readiness, metrics, and the page that draws them. It only
+//! reads, and it is never part of what a program serves.
+
+use crate::admin::dashboard;
+use crate::admin::readiness::Readiness;
+use crate::admin::token::AdminToken;
+use crate::metrics::exposition;
+use crate::metrics::registry::Registry;
+use crate::metrics::snapshot::Snapshot;
+use crate::settings::Settings;
+use runnel_http::{Limits, Options, Server};
+use runnel_store::{
+    Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,
+};
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// Connections to the admin port at a time.
+const CONNECTIONS: usize = 64;
+/// How long an answer may take.
+const TIME: Duration = Duration::from_secs(5);
+
+/// The challenge of a 401: browsers ask for a name and a password.
+const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
+
+/// Serves the admin port, on a socket that listens already where there is one.
+///
+/// # Errors
+/// Those of [`runnel_http::serve`], and [`Kind::Invalid`] where others could read it: an address
+/// that is not of this machine alone needs a token.
+pub(crate) async fn serve(
+    address: SocketAddr,
+    settings: &Settings,
+    listener: Option<TcpListener>,
+    registry: Arc<Registry>,
+    readiness: Rc<Readiness>,
+) -> Result<Server> {
+    let token = settings.admin_token.clone();
+    if token.is_none() && !address.ip().to_canonical().is_loopback() {
+        return Err(Error::new(
+            Kind::Invalid,
+            format!(
+                "the option admin of a server: others can reach {}, so name an adminToken, or only \
+                 a port, which listens on 127.0.0.1",
+                address.ip()
+            ),
+        ));
+    }
+    let limits = Limits {
+        body: 0,
+        connections: CONNECTIONS,
+        request_time: TIME,
+        keep_alive: Duration::from_secs(30),
+        hosts: hosts(address, &settings.admin_hosts),
+        ..Limits::default()
+    };
+    let options = Options { address, limits, ..Options::default() };
+    let store = Rc::new(Admin { registry, readiness, token });
+    match listener {
+        Some(listener) => runnel_http::serve_on(listener, store, options).await,
+        None => runnel_http::serve(store, options).await,
+    }
+}
+
+/// The hosts that are answered. A page of another site can have its own name lead to the admin port
+/// (DNS rebinding), and would read it. On all addresses of a machine the names are not known, and
+/// the token alone protects: no browser sends it under another name.
+fn hosts(address: SocketAddr, named: &[String]) -> Vec<String> {
+    if named.is_empty() && address.ip().is_unspecified() {
+        return Vec::new();
+    }
+    let own = address.ip().to_canonical().to_string();
+    let machine = ["localhost", "127.0.0.1", "::1"].into_iter().map(String::from);
+    machine.chain([own]).chain(named.iter().cloned()).collect()
+}
+
+struct Admin {
+    registry: Arc<Registry>,
+    readiness: Rc<Readiness>,
+    token: Option<AdminToken>,
+}
+
+impl Admin {
+    /// Whether a request may read everything.
+    fn admits(&self, context: &Context) -> bool {
+        let sent = || context.exchange.as_ref()?.header("authorization");
+        self.token.as_ref().is_none_or(|token| sent().is_some_and(|sent| token.is_in(&sent)))
+    }
+
+    /// Whether the server wants requests. Only requests with the token get the checks by name.
+    fn ready(&self, context: &Context) -> Answer<Option<Content>> {
+        let exchange = context.exchange.clone();
+        let shows_checks = self.admits(context);
+        let asked = self.readiness.ask();
+        let registry = self.registry.clone();
+        Answer::later(async move {
+            let found = asked.await;
+            let draining = registry.draining.load(Relaxed);
+            let ready = !draining && found.iter().all(|(_, wrong)| wrong.is_none());
+            if let (false, Some(exchange)) = (ready, exchange) {
+                exchange.set_status(503);
+            }
+            let mut answer =
+                Value::record([("ready", Value::Bool(ready)), ("draining", Value::Bool(draining))]);
+            if shows_checks {
+                let checks = found.into_iter().map(|(name, wrong)| {
+                    (name, Value::Text(wrong.unwrap_or_else(|| "ready".to_string())))
+                });
+                answer.set("checks", Value::record(checks));
+            }
+            Ok(Some(structure(&answer)))
+        })
+    }
+}
+
+/// The answer to a request without the token.
+fn unauthorized(context: &Context) -> Answer<Option<Content>> {
+    if let Some(exchange) = &context.exchange {
+        exchange.set_status(401);
+        if let Err(error) = exchange.set_header("www-authenticate", CHALLENGE) {
+            return error.into();
+        }
+    }
+    let text = "401 Unauthorized: send the token of the admin port as `Authorization: Bearer`, \
+                or as a password\n";
+    Answer::ok(Some(Content::text(text).with_media_type("text/plain; charset=utf-8")))
+}
+
+fn structure(value: &Value) -> Content {
+    Content::bytes(json::text(value)).with_media_type("application/json")
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for Admin {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        if let Some(exchange) = &context.exchange {
+            let headers =
+                [("cache-control", "no-store"), ("content-security-policy", dashboard::POLICY)];
+            for (name, value) in headers {
+                if let Err(error) = exchange.set_header(name, value) {
+                    return error.into();
+                }
+            }
+        }
+        let content = match reference.path() {
+            "/healthz" => Content::text("ok\n").with_media_type("text/plain; charset=utf-8"),
+            "/readyz" => return self.ready(context),
+            _ if !self.admits(context) => return unauthorized(context),
+            "/" => Content::text(dashboard::page()).with_media_type("text/html; charset=utf-8"),
+            "/metrics" => Content::text(exposition::text(&Snapshot::of(&self.registry)))
+                .with_media_type(exposition::MEDIA_TYPE),
+            "/metrics.json" => structure(&Snapshot::of(&self.registry).json()),
+            _ => return Answer::ok(None),
+        };
+        Answer::ok(Some(content))
+    }
+
+    fn list(&self, reference: &Reference, _: &Context) -> Answer<Option<Vec<runnel_store::Entry>>> {
+        Error::not_allowed(Verb::List, reference).into()
+    }
+
+    fn verbs(&self, _: &Reference) -> Verbs {
+        Verbs::NONE.with(Verb::Get)
+    }
+
+    runnel_store::without!(
+        put, post, merge, delete, keys, query, watch, tables, conditions, links, as_any, sources
+    );
+
+    fn describe(&self) -> String {
+        "admin port".to_string()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_the_machine_lead_to_the_admin_port() {
+        let of = |address: &str, named: &[&str]| {
+            let named: Vec<String> = named.iter().map(ToString::to_string).collect();
+            hosts(address.parse().unwrap(), &named)[..].join(" ")
+        };
+        assert_eq!(of("127.0.0.1:1", &[]), "localhost 127.0.0.1 ::1 127.0.0.1");
+        assert_eq!(of("10.0.0.5:1", &[]), "localhost 127.0.0.1 ::1 10.0.0.5");
+        assert_eq!(of("0.0.0.0:1", &[]), "");
+        assert_eq!(of("[::]:1", &["a.example"]), "localhost 127.0.0.1 ::1 :: a.example");
+    }
+}

@@ -1,0 +1,138 @@
+//! The databases and other servers that a program uses: what their stores count of themselves.
+
+use crate::metrics::exposition::{Page, escaped};
+use crate::metrics::snapshot::whole;
+use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
+
+/// One of them at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place {
+    kind: &'static str,
+    place: String,
+    counts: [u64; Count::ALL.len()],
+    levels: [u64; Level::ALL.len()],
+    waits: [u64; WAIT_BOUNDS.len() + 1],
+    waited: u64,
+}
+
+/// All of them.
+pub(crate) fn look() -> Vec<Place> {
+    let place = |counters: &Counters| Place {
+        kind: counters.kind,
+        place: counters.place.clone(),
+        counts: Count::ALL.map(|count| counters.count(count)),
+        levels: Level::ALL.map(|level| counters.level(level)),
+        waits: counters.waits.counts(),
+        waited: counters.waits.micros(),
+    };
+    Counters::all().iter().map(|counters| place(counters)).collect()
+}
+
+impl Place {
+    fn count(&self, count: Count) -> u64 {
+        self.counts[count as usize]
+    }
+
+    fn level(&self, level: Level) -> u64 {
+        self.levels[level as usize]
+    }
+
+    fn is_database(&self) -> bool {
+        self.kind != CLIENT
+    }
+
+    fn labels(&self) -> String {
+        let place = escaped(&self.place);
+        match self.is_database() {
+            true => format!("kind=\"{}\",place=\"{place}\"", self.kind),
+            false => format!("host=\"{place}\""),
+        }
+    }
+
+    /// What the page draws.
+    pub(crate) fn json(&self) -> Value {
+        Value::record([
+            ("kind", Value::Text(self.kind.to_string())),
+            ("place", Value::Text(self.place.clone())),
+            ("done", whole(self.count(Count::Statements) + self.count(Count::Requests))),
+            ("rows", whole(self.count(Count::Rows))),
+            ("kept", whole(self.count(Count::Kept))),
+            ("writes", whole(self.count(Count::Writes))),
+            ("commits", whole(self.count(Count::Commits))),
+            ("failures", whole(self.count(Count::Failures) + self.count(Count::Late))),
+            ("slots", whole(self.level(Level::Slots))),
+            ("used", whole(self.level(Level::Used))),
+            ("waiting", whole(self.level(Level::Waiting))),
+            ("open", whole(self.level(Level::Open))),
+        ])
+    }
+}
+
+/// The kind of those that are servers asked over HTTP; the others are databases.
+const CLIENT: &str = "http";
+
+type Number = fn(&Place) -> u64;
+
+/// Counters of databases.
+const DATABASES: [(&str, &str, Number); 5] = [
+    ("runnel_database_statements_total", "Statements that were run.", |it| {
+        it.count(Count::Statements)
+    }),
+    ("runnel_database_rows_total", "Rows that statements answered.", |it| it.count(Count::Rows)),
+    ("runnel_database_kept_total", "Reads answered with what was kept.", |it| {
+        it.count(Count::Kept)
+    }),
+    ("runnel_database_commits_total", "Transactions that were committed.", |it| {
+        it.count(Count::Commits)
+    }),
+    ("runnel_database_writes_total", "Writes in them: many share a commit.", |it| {
+        it.count(Count::Writes)
+    }),
+];
+
+/// Counters of other servers.
+const SERVERS: [(&str, &str, Number); 3] = [
+    ("runnel_client_requests_total", "Requests to a host.", |it| it.count(Count::Requests)),
+    ("runnel_client_failures_total", "Not answered, or with 500 or more.", |it| {
+        it.count(Count::Failures)
+    }),
+    ("runnel_client_retries_total", "Sent once more: the connection was closed.", |it| {
+        it.count(Count::Retries)
+    }),
+];
+
+/// What both have: connections, and those who wait for one.
+const COUNTERS: [(&str, &str, Number); 3] = [
+    ("runnel_pool_opened_total", "Connections that were made.", |it| it.count(Count::Opened)),
+    ("runnel_pool_refused_total", "Too many waited already.", |it| it.count(Count::Refused)),
+    ("runnel_pool_late_total", "Waited in vain.", |it| it.count(Count::Late)),
+];
+
+const GAUGES: [(&str, &str, Number); 4] = [
+    ("runnel_pool_size", "Connections that may be in use.", |it| it.level(Level::Slots)),
+    ("runnel_pool_in_use", "Connections in use.", |it| it.level(Level::Used)),
+    ("runnel_pool_waiting", "How many wait for a connection.", |it| it.level(Level::Waiting)),
+    ("runnel_pool_open", "Open connections, in use or idle.", |it| it.level(Level::Open)),
+];
+
+/// Their numbers in Prometheus' format.
+pub(crate) fn write(page: &mut Page, places: &[Place]) {
+    let mut each =
+        |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {
+            page.family(name, kind, help);
+            for place in places {
+                if wanted.is_none_or(|wanted| place.is_database() == wanted) {
+                    page.sample(name, &place.labels(), number(place) as f64);
+                }
+            }
+        };
+    DATABASES.into_iter().for_each(|one| each("counter", one, Some(true)));
+    SERVERS.into_iter().for_each(|one| each("counter", one, Some(false)));
+    COUNTERS.into_iter().for_each(|one| each("counter", one, None));
+    GAUGES.into_iter().for_each(|one| each("gauge", one, None));
+    let name = "runnel_pool_wait_seconds";
+    page.family(name, "histogram", "How long those waited who got no connection at once.");
+    for place in places {
+        page.buckets(name, &place.labels(), (&place.waits, &WAIT_BOUNDS), place.waited);
+    }
+}

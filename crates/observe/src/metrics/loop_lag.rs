@@ -1,0 +1,101 @@
+//! How late the event loop is: a timer that measures its own delay, only while something goes on.
+
+use crate::metrics::histogram::{bump, raise};
+use crate::metrics::recorder::micros;
+use crate::metrics::registry::{WorkerNumbers, locked};
+use crate::observing::Sampler;
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// Between two looks while requests come.
+const LOOK: Duration = Duration::from_millis(100);
+/// Between two looks while old requests go on and none come: streams of events stay open for hours.
+const CALM: Duration = Duration::from_millis(500);
+/// How exact the event loop's timers are.
+const RESOLUTION: Duration = Duration::from_millis(1);
+/// A delay that the log names.
+const LONG: Duration = Duration::from_millis(100);
+/// Between two such lines of the log.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// What wakes the probe.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse {
+    /// A request came since the last look.
+    begun: Cell<bool>,
+    looking: Cell<bool>,
+    /// When the probe was woken: its first wait is a measure like the others.
+    woken: Cell<Option<Instant>>,
+    wake: Notify,
+}
+
+impl Pulse {
+    /// A request came.
+    pub(crate) fn beat(&self) {
+        self.begun.set(true);
+        if !self.looking.replace(true) {
+            self.woken.set(Some(Instant::now()));
+            self.wake.notify_one();
+        }
+    }
+}
+
+/// Looks how late the loop is, for as long as it runs.
+pub(crate) async fn probe(pulse: Rc<Pulse>, numbers: Arc<WorkerNumbers>, sampler: Option<Sampler>) {
+    let mut told = None;
+    loop {
+        pulse.wake.notified().await;
+        if let Some(woken) = pulse.woken.take() {
+            record(&numbers, woken.elapsed(), &mut told);
+        }
+        loop {
+            let pause = if pulse.begun.replace(false) { LOOK } else { CALM };
+            let start = Instant::now();
+            tokio::time::sleep(pause).await;
+            let lag = start.elapsed().saturating_sub(pause + RESOLUTION);
+            record(&numbers, lag, &mut told);
+            if let Some(sampler) = &sampler {
+                let sample = sampler();
+                numbers.fibers_running.store(sample.fibers_running, Relaxed);
+                numbers.fibers_waiting.store(sample.fibers_waiting, Relaxed);
+                numbers.heap.store(sample.heap, Relaxed);
+            }
+            if !pulse.begun.get() && numbers.active.load(Relaxed) == 0 {
+                break;
+            }
+        }
+        pulse.looking.set(false);
+    }
+}
+
+fn record(numbers: &WorkerNumbers, lag: Duration, told: &mut Option<Instant>) {
+    numbers.lag.record(lag);
+    numbers.lag_now.store(micros(lag), Relaxed);
+    raise(&numbers.lag_most, micros(lag));
+    let holder = locked(&numbers.holder).take();
+    if lag < LONG {
+        return;
+    }
+    bump(&numbers.lags, 1);
+    if told.is_some_and(|told| told.elapsed() < QUIET) {
+        return;
+    }
+    *told = Some(Instant::now());
+    let lag_ms = u64::try_from(lag.as_millis()).unwrap_or(u64::MAX);
+    match holder {
+        Some(holder) => tracing::warn!(
+            lag_ms,
+            held_ms = holder.held / 1_000,
+            route = holder.name,
+            "loop_lag: nobody else was answered meanwhile"
+        ),
+        None => tracing::warn!(
+            lag_ms,
+            "loop_lag: nobody was answered meanwhile; no request held the loop (is the machine busy?)"
+        ),
+    }
+}

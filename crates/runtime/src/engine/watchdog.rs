@@ -1,0 +1,239 @@
+//! Time slices and deadlines: a thread that looks whether a fiber runs for too long.
+//!
+//! The engine calls a hook between two instructions, in compiled loops too (it is built with
+//! `LUAJIT_ENABLE_CHECKHOOK`). The hook costs nothing until it is armed. The watchdog arms it when
+//! a slice overruns, by a signal to the isolate's own thread: the handler runs where the engine
+//! runs, so there is no race with it, as in LuaJIT's own command. The hook then yields the fiber,
+//! or past its deadline raises an error.
+//!
+//! While nothing runs the watchdog sleeps without a timer: an idle process does not wake up.
+#![allow(unsafe_code)]
+
+use mlua::ffi::{self, lua_State};
+use std::cell::Cell;
+use std::os::raw::c_int;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a fiber may run before others get their turn: between one and two of these.
+pub(crate) const SLICE: Duration = Duration::from_millis(2);
+/// Ticks without any fiber running after which the watchdog goes to sleep.
+const IDLE_TICKS: u32 = 50;
+/// The signal; its default is to be ignored, and no library here uses it.
+const SIGNAL: c_int = libc::SIGURG;
+
+thread_local! {
+    /// The state whose hook the signal arms; null while no isolate lives on this thread.
+    static STATE: Cell<*mut lua_State> = const { Cell::new(std::ptr::null_mut()) };
+    /// The deadline of the fiber that runs on this thread.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether a fiber runs on this thread.
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+    /// Whether the hook raised an error in the fiber that runs.
+    static RAISED: Cell<bool> = const { Cell::new(false) };
+    /// The hook raises the memory error.
+    static OUT_OF_MEMORY: Cell<bool> = const { Cell::new(false) };
+    /// Pushes the error of a passed deadline: set once the kernel is there.
+    static DEADLINE_ERROR: Cell<i32> = const { Cell::new(0) };
+}
+
+#[derive(Default)]
+struct Shared {
+    /// Counts up at each start and each end of a slice: odd while a fiber runs.
+    slice: AtomicU64,
+    asleep: AtomicBool,
+    stop: AtomicBool,
+}
+
+/// The watchdog of one isolate. Dropped before the isolate: no signal comes after that.
+pub(crate) struct Watchdog {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watchdog {
+    /// Starts watching the isolate of the calling thread.
+    pub(crate) fn start(state: *mut lua_State) -> std::io::Result<Watchdog> {
+        STATE.set(state);
+        // SAFETY: the handler only touches thread-local cells without destructors and
+        // `lua_sethook`, which LuaJIT allows in signal handlers.
+        let target = unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = arm as extern "C" fn(c_int) as libc::sighandler_t;
+            action.sa_flags = libc::SA_RESTART;
+            libc::sigemptyset(&mut action.sa_mask);
+            if libc::sigaction(SIGNAL, &action, std::ptr::null_mut()) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            libc::pthread_self() as usize
+        };
+        let shared = Arc::new(Shared::default());
+        let watched = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("watchdog".into())
+            .stack_size(64 * 1024)
+            .spawn(move || watch(&watched, target))?;
+        Ok(Watchdog { shared, thread: Some(thread) })
+    }
+
+    /// A fiber begins to run on this thread, perhaps inside a verb of another one. Answers what
+    /// [`Watchdog::end`] wants back.
+    pub(crate) fn begin(&self, deadline: Option<Instant>) -> Outer {
+        let outer = Outer {
+            deadline: DEADLINE.replace(deadline),
+            nested: RUNNING.replace(true),
+            raised: RAISED.replace(false),
+        };
+        // An odd number stays odd: the slice of the outer fiber ends, the thread goes on.
+        self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
+        if self.shared.asleep.load(Ordering::Acquire)
+            && let Some(thread) = &self.thread
+        {
+            thread.thread().unpark();
+        }
+        outer
+    }
+
+    /// It ends or waits. Answers whether an error was raised in it because it was late.
+    pub(crate) fn end(&self, outer: Outer) -> bool {
+        DEADLINE.set(outer.deadline);
+        RUNNING.set(outer.nested);
+        self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
+        RAISED.replace(outer.raised)
+    }
+}
+
+/// What was so before a fiber began to run.
+pub(crate) struct Outer {
+    deadline: Option<Instant>,
+    nested: bool,
+    raised: bool,
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // The thread ends within one tick; it cannot panic.
+            let _ = thread.join();
+        }
+        STATE.set(std::ptr::null_mut());
+    }
+}
+
+fn watch(shared: &Shared, target: usize) {
+    let mut seen = 0;
+    let mut idle = 0;
+    while !shared.stop.load(Ordering::Acquire) {
+        let slice = shared.slice.load(Ordering::Acquire);
+        let running = slice % 2 == 1;
+        if running && slice == seen {
+            // SAFETY: the watched thread lives: it joins this thread before it ends.
+            unsafe { libc::pthread_kill(target as libc::pthread_t, SIGNAL) };
+        }
+        idle = if slice == seen && !running { idle + 1 } else { 0 };
+        seen = slice;
+        if idle > IDLE_TICKS {
+            shared.asleep.store(true, Ordering::SeqCst);
+            if shared.slice.load(Ordering::SeqCst) == seen && !shared.stop.load(Ordering::SeqCst) {
+                std::thread::park();
+            }
+            shared.asleep.store(false, Ordering::SeqCst);
+            idle = 0;
+        }
+        std::thread::park_timeout(SLICE);
+    }
+}
+
+/// Lets the hook fire at the next instruction of the engine of this thread.
+pub(crate) fn fire() {
+    arm(SIGNAL);
+}
+
+/// The fiber that runs next raises the memory error at its next instruction.
+pub(crate) fn raise_next() {
+    OUT_OF_MEMORY.set(true);
+    fire();
+}
+
+/// Whether the hook raises the memory error now. Asked once for each [`raise_next`].
+pub(crate) fn takes_raise() -> bool {
+    OUT_OF_MEMORY.replace(false)
+}
+
+extern "C" fn arm(_signal: c_int) {
+    let state = STATE.get();
+    if !state.is_null() {
+        // SAFETY: runs on the isolate's own thread, between two of its instructions or outside
+        // it; `lua_sethook` is what LuaJIT's own signal handler calls.
+        unsafe { ffi::lua_sethook(state, Some(hook), ffi::LUA_MASKCOUNT, 1) };
+    }
+}
+
+unsafe extern "C-unwind" fn hook(state: *mut lua_State, _: *mut ffi::lua_Debug) {
+    // SAFETY: called by the engine on its own thread; no Rust value with a destructor is alive
+    // when it leaves by an error or a yield.
+    unsafe {
+        ffi::lua_sethook(state, None, 0, 0);
+        if takes_raise() {
+            ffi::lua_checkstack(state, 2);
+            crate::engine::stack::Stack(state).push_bytes(crate::engine::memory::MESSAGE);
+            ffi::lua_error(state);
+        }
+        let late = match DEADLINE.get() {
+            Some(deadline) => Instant::now() >= deadline,
+            None => false,
+        };
+        if late {
+            // Once in a slice: a second error on the way out would meet the coroutine where nothing
+            // protects it, and hide where the first came from.
+            DEADLINE.set(None);
+            RAISED.set(true);
+            ffi::lua_checkstack(state, 8);
+            crate::engine::stack::Stack(state).push_kept(DEADLINE_ERROR.get());
+            ffi::lua_call(state, 0, 1);
+            ffi::lua_error(state);
+        }
+        if crate::engine::stack::Stack(state).can_yield() {
+            ffi::lua_yield(state, 0);
+        }
+    }
+}
+
+/// Makes sure that a compiled loop can be interrupted: runs one that would take about a
+/// second, with a deadline that has passed, and sends itself the signal a moment later.
+pub(crate) fn is_effective(stack: crate::engine::stack::Stack) -> bool {
+    const LOOP: &[u8] = b"local n = 0 for i = 1, 1e9 do n = n + i end return n";
+    stack.reserve(8);
+    // SAFETY: the text lives during the call; the thread that is signalled waits for the sender.
+    let (loaded, target) = unsafe {
+        let name = c"=check".as_ptr();
+        let loaded = ffi::luaL_loadbuffer(stack.0, LOOP.as_ptr().cast(), LOOP.len(), name);
+        (loaded == ffi::LUA_OK, libc::pthread_self() as usize)
+    };
+    if !loaded {
+        return false;
+    }
+    let outer = DEADLINE.replace(Some(Instant::now()));
+    let raised = RAISED.get();
+    let sender = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_micros(300));
+        // SAFETY: see above.
+        unsafe { libc::pthread_kill(target as libc::pthread_t, SIGNAL) };
+    });
+    let finished = stack.protected_call(0, 1);
+    let _ = sender.join();
+    DEADLINE.set(outer);
+    // The error was asked for: the fiber that starts a server is not late.
+    RAISED.set(raised);
+    stack.pop(1);
+    !finished
+}
+
+/// Says what to raise when a deadline has passed: a kept function that answers the error.
+pub(crate) fn set_deadline_error(slot: i32) {
+    DEADLINE_ERROR.set(slot);
+}

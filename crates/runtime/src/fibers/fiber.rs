@@ -1,0 +1,512 @@
+//! Fibers: pooled coroutines, each a future of its worker.
+//!
+//! A coroutine of the pool never ends: it runs a function under protection, yields the outcome,
+//! and waits for the next. A native verb that must wait leaves its future in the isolate's pending
+//! place and yields; the fiber polls that future, gives its result to the coroutine and resumes.
+//! A fiber that is dropped before its end is cancelled: what it waits for is dropped, and the
+//! coroutine is resumed with an error that no handler swallows, so that `ensure:` blocks run. When
+//! these wait in turn, the fiber goes on as a task of its own for a short time of grace.
+#![allow(unsafe_code)]
+
+use crate::engine::stack::{Slot, Stack, Type};
+use crate::fibers::fault::Fault;
+use crate::fibers::load::Living;
+use crate::fibers::scheduler::{RequestKind, Scheduler, Ticket};
+use crate::isolate::Isolate;
+use crate::natives::Task;
+use crate::natives::call::{Given, Operation, Reply};
+use mlua::ffi;
+use runnel_store::{Content, Context as Call, Kind};
+use std::future::Future;
+use std::os::raw::c_int;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Memory from which on a fiber counts among those that use up what there is, in bytes.
+const HEAVY: usize = 4 << 20;
+/// Idle coroutines kept for the next fibers.
+const POOL: usize = 1024;
+/// How long the `ensure:` blocks of a fiber that was cancelled or is late may take.
+const GRACE: Duration = Duration::from_secs(5);
+/// Resumes of a cancelled fiber before it is given up, where there is no event loop to go on in:
+/// each `ensure:` that waits costs one.
+const CANCEL_RESUMES: usize = 8;
+
+/// What a coroutine yields first: its outcome, or that it waits.
+const DONE: f64 = 1.0;
+
+/// A coroutine of the pool.
+pub(crate) struct Coroutine {
+    stack: Stack,
+    slot: Slot,
+}
+
+/// What the coroutine did.
+enum Step {
+    Done(bool),
+    Waits,
+    Preempted,
+    Broken,
+}
+
+/// Why the coroutine is not running.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// It has not begun.
+    Fresh,
+    /// It waits for the result of a verb.
+    Waiting,
+    /// Its time slice was over.
+    Preempted,
+}
+
+/// A running fiber. `T` is made from the value it answers.
+pub(crate) struct Fiber<T> {
+    isolate: Isolate,
+    coroutine: Option<Coroutine>,
+    arguments: c_int,
+    state: State,
+    pending: Option<Operation>,
+    /// What a verb left to wait for when the time slice ended before the coroutine could yield:
+    /// a verb that copies much ends its slice itself.
+    early: Option<Operation>,
+    /// Its answer, when the time slice ended just before the end.
+    answer: Option<Box<Content>>,
+    call: Call,
+    timer: Option<Pin<Box<tokio::time::Sleep>>>,
+    /// Its place in the line, while it waits for its turn.
+    ticket: Option<Rc<Ticket>>,
+    /// How long it has run.
+    ran: Duration,
+    /// How much more memory the engine used after its turns than before them, in bytes.
+    allocated: usize,
+    /// The memory error is raised in it when it runs next.
+    out_of_memory: bool,
+    /// The request that it answers.
+    kind: Option<RequestKind>,
+    /// The fibers that it has started.
+    children: Vec<Rc<Task>>,
+    /// It was told to end: only `ensure:` blocks run.
+    ending: bool,
+    /// It is a task of its own for what its `ensure:` blocks still do.
+    alone: bool,
+    take: fn(&Isolate, Stack, c_int) -> T,
+    _living: Living,
+}
+
+impl<T> Unpin for Fiber<T> {}
+
+impl<T> Fiber<T> {
+    /// A fiber that calls a function; `push` pushes the function and at most six arguments and
+    /// answers how many arguments. Nothing runs before the first poll.
+    pub(crate) fn new(
+        isolate: &Isolate,
+        call: Call,
+        push: impl FnOnce(Stack) -> c_int,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Self {
+        let coroutine = isolate.pool().pop().unwrap_or_else(|| Coroutine::new(isolate));
+        // A suspended coroutine cannot run code, and making objects may: they are made on the
+        // stack that runs, and moved.
+        let outer = isolate.stack();
+        outer.reserve(24);
+        coroutine.stack.reserve(24);
+        let arguments = push(outer) + 1;
+        outer.move_to(coroutine.stack, arguments);
+        Fiber {
+            isolate: isolate.clone(),
+            coroutine: Some(coroutine),
+            arguments,
+            state: State::Fresh,
+            pending: None,
+            early: None,
+            answer: None,
+            call,
+            timer: None,
+            ticket: None,
+            ran: Duration::ZERO,
+            allocated: 0,
+            out_of_memory: false,
+            kind: None,
+            children: Vec::new(),
+            ending: false,
+            alone: false,
+            take,
+            _living: Living::new(),
+        }
+    }
+
+    /// Says what kind of request it answers, so that its length can be guessed.
+    pub(crate) fn answers(&mut self, kind: RequestKind) {
+        self.kind = Some(kind);
+    }
+
+    /// Whether it may run as far as memory is concerned; if not, it is woken when a collection has
+    /// gone on. Where all of that frees too little, the memory error is raised in it.
+    fn has_memory(&mut self, context: &mut Context<'_>) -> bool {
+        let counts = self.allocated >= HEAVY || crate::engine::memory::is_exceeded();
+        if !counts || !crate::engine::memory::is_over() || self.ending {
+            return true;
+        }
+        if !self.isolate.collector().relieve(self.isolate.stack()) {
+            after_the_others(context);
+            return false;
+        }
+        if crate::engine::memory::is_exhausted() {
+            // Its handlers may use the reserve.
+            self.allocated = 0;
+            self.out_of_memory = true;
+        }
+        true
+    }
+
+    /// Whether it may run now; if not, it is woken later.
+    fn has_turn(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(ticket) = &self.ticket else {
+            let line = self.isolate.scheduler();
+            let must_wait = line.must_wait();
+            if must_wait {
+                self.ticket = Some(line.enter(self.ran, self.kind, context));
+            }
+            return !must_wait;
+        };
+        if !ticket.is_granted(context) {
+            if !self.is_late(context) {
+                return false;
+            }
+            // One that is late runs at once, to be told so where it stands.
+            crate::engine::watchdog::fire();
+        }
+        self.ticket = None;
+        true
+    }
+
+    fn step(&mut self) -> Step {
+        let Some(coroutine) = &self.coroutine else { return Step::Broken };
+        let stack = coroutine.stack;
+        let deadline = self.call.deadline;
+        // It comes back when the fiber stops; what it was called with is the isolate's meanwhile.
+        let outer = self.isolate.enter(std::mem::take(&mut self.call), stack);
+        let watched = self.isolate.watchdog().begin(deadline);
+        let began = self.isolate.scheduler().begin();
+        self.isolate.swap_children(&mut self.children);
+        if let Some(answer) = self.answer.take() {
+            self.isolate.hold_answer(*answer);
+        }
+        if std::mem::take(&mut self.out_of_memory) {
+            crate::engine::watchdog::raise_next();
+        }
+        let used = crate::engine::memory::used();
+        let mode = crate::engine::memory::enter_engine();
+        // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
+        let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
+        crate::engine::memory::leave(mode);
+        // It is raised in this fiber or in none.
+        crate::engine::watchdog::takes_raise();
+        self.allocated += crate::engine::memory::used().saturating_sub(used);
+        self.isolate.swap_children(&mut self.children);
+        self.ran += Scheduler::end(self.isolate.scheduler(), began);
+        self.isolate.collector().look(&self.isolate);
+        let is_late = self.isolate.watchdog().end(watched);
+        self.call = self.isolate.leave(outer);
+        if is_late {
+            self.begin_end();
+        }
+        self.arguments = 0;
+        match status {
+            ffi::LUA_YIELD if stack.top() == 0 => {
+                // It may have been about to end; others run before it does.
+                self.answer = self.isolate.take_answer().map(Box::new);
+                self.early = self.isolate.take_pending().or_else(|| self.early.take());
+                Step::Preempted
+            }
+            ffi::LUA_YIELD if stack.number(1) == DONE => Step::Done(stack.boolean(2)),
+            ffi::LUA_YIELD => Step::Waits,
+            _ => Step::Broken,
+        }
+    }
+
+    fn wait(&mut self) -> bool {
+        let Some(coroutine) = &self.coroutine else { return false };
+        coroutine.stack.set_top(0);
+        self.state = State::Waiting;
+        self.pending = self.isolate.take_pending().or_else(|| self.early.take());
+        self.pending.is_some()
+    }
+
+    /// From now on only `ensure:` blocks run, and not for long; what it has started ends with it.
+    fn begin_end(&mut self) {
+        for child in self.children.drain(..) {
+            child.cancel();
+        }
+        if !self.ending {
+            self.ending = true;
+            self.call.deadline = Some(Instant::now() + GRACE);
+            self.timer = None;
+        }
+    }
+
+    /// Ends the wait with an error that the program cannot handle.
+    fn give_end(&mut self, kind: Kind, message: &str) {
+        self.give(Err(runnel_store::Error::new(kind, message)));
+        if let Some(coroutine) = &self.coroutine {
+            coroutine.stack.push_boolean(true);
+            coroutine.stack.set_field(-2, "_uncatchable");
+        }
+        self.begin_end();
+    }
+
+    /// Gives the coroutine the result of what it waited for.
+    fn give(&mut self, result: Result<Given, runnel_store::Error>) {
+        let Some(coroutine) = &self.coroutine else { return };
+        let stack = self.isolate.stack();
+        stack.reserve(24);
+        coroutine.stack.reserve(24);
+        match result {
+            Ok(given) => {
+                stack.push_boolean(true);
+                given.push(&self.isolate, stack);
+                crate::natives::call::refuse_excess(stack);
+                // Others may run before this one has its turn.
+                self.answer = self.isolate.take_answer().map(Box::new);
+            }
+            Err(error) => {
+                stack.push_boolean(false);
+                crate::fibers::fault::push_error(&self.isolate, stack, &error);
+            }
+        }
+        stack.move_to(coroutine.stack, 2);
+        self.arguments = 2;
+    }
+
+    fn outcome(&mut self, good: bool) -> Result<T, Fault> {
+        let Some(coroutine) = self.coroutine.take() else {
+            return Err(Fault::broken("the fiber has ended already"));
+        };
+        if let Some(kind) = self.kind {
+            self.isolate.scheduler().learn(kind, self.ran);
+        }
+        let stack = coroutine.stack;
+        let outcome = match good {
+            true => Ok((self.take)(&self.isolate, stack, 3)),
+            false => {
+                // A deadline may have come between a verb and its wait.
+                self.isolate.take_pending();
+                Err(Fault::read(&self.isolate, stack, 3))
+            }
+        };
+        stack.set_top(0);
+        // A stack that overflowed keeps its size, and has no room for the trace of the next time.
+        match &outcome {
+            Err(fault) if fault.kind == "recursion" => coroutine.discard(&self.isolate),
+            _ => coroutine.recycle(&self.isolate),
+        }
+        outcome
+    }
+
+    fn broken(&mut self) -> Fault {
+        let Some(coroutine) = self.coroutine.take() else {
+            return Fault::broken("the fiber has ended already");
+        };
+        let stack = coroutine.stack;
+        if stack.top() == 0 {
+            coroutine.discard(&self.isolate);
+            return Fault::broken("the fiber waits for nothing");
+        }
+        let fault = match stack.kind(-1) {
+            Type::Text => Fault::of_engine(&String::from_utf8_lossy(stack.bytes(-1))),
+            _ => Fault::read(&self.isolate, stack, -1),
+        };
+        coroutine.discard(&self.isolate);
+        fault
+    }
+
+    /// Past the deadline while it waits?
+    fn is_late(&mut self, context: &mut Context<'_>) -> bool {
+        let Some(deadline) = self.call.deadline else { return false };
+        if Instant::now() >= deadline {
+            return true;
+        }
+        let timer =
+            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline.into())));
+        timer.as_mut().poll(context).is_ready()
+    }
+}
+
+/// Wakes this task after the event loop has looked at its sockets and timers. Waking it directly
+/// would let it run many times before that: the loop looks only once in a few dozen polls.
+fn after_the_others(context: &mut Context<'_>) {
+    let turn = std::pin::pin!(tokio::task::yield_now());
+    // The first poll only asks for the wake-up.
+    let _ = turn.poll(context);
+}
+
+impl<T> Future for Fiber<T> {
+    type Output = Result<T, Fault>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if this.coroutine.is_none() {
+            return Poll::Ready(Err(Fault::broken("the fiber has ended already")));
+        }
+        loop {
+            if let Some(operation) = &mut this.pending {
+                match operation.as_mut().poll(context) {
+                    Poll::Ready(Ok(given)) if given.is_large() => {
+                        this.pending = match given.in_slices(&this.isolate, &this.call) {
+                            Reply::Later(operation) => Some(operation),
+                            _ => None,
+                        };
+                        continue;
+                    }
+                    Poll::Ready(result) => {
+                        this.pending = None;
+                        this.give(result);
+                    }
+                    Poll::Pending if this.is_late(context) => {
+                        this.pending = None;
+                        this.give_end(Kind::Timeout, "the deadline passed while waiting");
+                    }
+                    Poll::Pending => {
+                        this.isolate.flush_output();
+                        return Poll::Pending;
+                    }
+                }
+            }
+            if !this.has_memory(context) || !this.has_turn(context) {
+                return Poll::Pending;
+            }
+            match this.step() {
+                Step::Done(good) => return Poll::Ready(this.outcome(good)),
+                Step::Preempted => {
+                    this.state = State::Preempted;
+                    if let Some(kind) = this.kind {
+                        this.isolate.scheduler().learn(kind, this.ran);
+                    }
+                    // A slice is longer than a turn: there is a line now, except without a loop.
+                    if this.has_turn(context) {
+                        after_the_others(context);
+                    }
+                    return Poll::Pending;
+                }
+                Step::Waits if this.wait() => {}
+                Step::Waits | Step::Broken => return Poll::Ready(Err(this.broken())),
+            }
+        }
+    }
+}
+
+impl<T> Fiber<T> {
+    /// Tells a fiber that runs to end. Answers whether it goes on: its `ensure:` blocks wait.
+    fn cancel(&mut self) -> bool {
+        let Some(coroutine) = &self.coroutine else { return false };
+        let stack = coroutine.stack;
+        match self.state {
+            State::Waiting => {
+                self.pending = None;
+                // A result that was given, but whose turn had not come.
+                stack.set_top(0);
+                self.give_end(Kind::Cancelled, "the caller went away");
+            }
+            // One that was preempted in the middle of computing cannot be given a result; its
+            // deadline has come instead, and the hook raises.
+            _ => {
+                self.call.deadline = Some(Instant::now());
+                crate::engine::watchdog::fire();
+            }
+        }
+        match self.step() {
+            Step::Done(_) => {
+                stack.set_top(0);
+                if let Some(coroutine) = self.coroutine.take() {
+                    coroutine.recycle(&self.isolate);
+                }
+                false
+            }
+            Step::Waits => self.wait(),
+            Step::Preempted => {
+                self.state = State::Preempted;
+                true
+            }
+            Step::Broken => false,
+        }
+    }
+
+    /// The same fiber, when nobody waits for its value any more.
+    fn remains(&mut self) -> Fiber<()> {
+        Fiber {
+            isolate: self.isolate.clone(),
+            coroutine: self.coroutine.take(),
+            arguments: self.arguments,
+            state: self.state,
+            pending: self.pending.take(),
+            early: self.early.take(),
+            answer: None,
+            call: self.call.clone(),
+            timer: self.timer.take(),
+            ticket: None,
+            ran: self.ran,
+            allocated: self.allocated,
+            out_of_memory: self.out_of_memory,
+            kind: None,
+            children: std::mem::take(&mut self.children),
+            ending: true,
+            alone: true,
+            take: |_, _, _| (),
+            _living: Living::new(),
+        }
+    }
+}
+
+impl<T> Drop for Fiber<T> {
+    fn drop(&mut self) {
+        if self.coroutine.is_none() {
+            return;
+        }
+        if self.state != State::Fresh {
+            let mut goes_on = self.alone || self.ending || self.cancel();
+            if goes_on && !self.alone && tokio::runtime::Handle::try_current().is_ok() {
+                let remains = self.remains();
+                tokio::task::spawn_local(async move {
+                    // What its `ensure:` blocks raise has nobody to go to.
+                    let _ = remains.await;
+                });
+                return;
+            }
+            for _ in 0..CANCEL_RESUMES {
+                goes_on = goes_on && self.cancel();
+            }
+        }
+        if let Some(coroutine) = self.coroutine.take() {
+            coroutine.discard(&self.isolate);
+        }
+    }
+}
+
+impl Coroutine {
+    fn new(isolate: &Isolate) -> Coroutine {
+        let main = isolate.stack();
+        main.reserve(8);
+        // SAFETY: the thread is kept by its slot until it is discarded.
+        let stack = Stack(unsafe { ffi::lua_newthread(main.0) });
+        let slot = main.keep();
+        stack.push_kept(isolate.worker());
+        Coroutine { stack, slot }
+    }
+
+    fn recycle(self, isolate: &Isolate) {
+        let mut pool = isolate.pool();
+        if pool.len() < POOL {
+            pool.push(self);
+        } else {
+            drop(pool);
+            self.discard(isolate);
+        }
+    }
+
+    fn discard(self, isolate: &Isolate) {
+        isolate.stack().release(self.slot);
+    }
+}

@@ -1,0 +1,5 @@
+//! Natives for servers: starting and observing them, streams and sockets of their responses.
+
+pub(crate) mod live;
+pub(crate) mod observe;
+pub(crate) mod servers;

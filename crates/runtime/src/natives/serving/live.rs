@@ -1,0 +1,105 @@
+//! What goes on while somebody reads or listens: blocks that write, and sockets.
+
+use crate::engine::stack::Type;
+use crate::isolate::Isolate;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::stores::attempt;
+use crate::streams::pipe::{Pipe, Written};
+use crate::streams::socket::Socket;
+use runnel_store::{Error, Kind, Message, Text};
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 8] = [
+    ("written", written),
+    ("pipeWrite", pipe_write),
+    ("socket", socket),
+    ("socketSend", socket_send),
+    ("socketOffer", socket_offer),
+    ("socketNext", socket_next),
+    ("socketClose", socket_close),
+    ("socketIsOpen", socket_is_open),
+];
+
+/// `(object, media type)`: content that the kernel's `runWritten` writes when it is read.
+fn written(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let media_type = arguments.text(2);
+    arguments.0.push_copy(1);
+    let slot = arguments.0.keep();
+    Reply::Now(Given::Native(Rc::new(Written::new(isolate, slot, media_type))))
+}
+
+/// `(pipe, bytes)`: waits while there is no room.
+fn pipe_write(_: &Isolate, arguments: Arguments) -> Reply {
+    let Some(pipe) = arguments.native(1).and_then(|native| native.downcast::<Pipe>().ok()) else {
+        return Reply::Failed(Error::new(Kind::Invalid, "a stream is expected here"));
+    };
+    if pipe.write(arguments.bytes(2)) {
+        return Reply::Now(Given::Nil);
+    }
+    Reply::later(async move {
+        pipe.taken().await?;
+        Ok(Given::Nil)
+    })
+}
+
+fn socket(_: &Isolate, _: Arguments) -> Reply {
+    Reply::Now(Given::Native(Rc::new(Socket::default())))
+}
+
+fn socket_of(arguments: Arguments) -> Result<Rc<Socket>, Error> {
+    arguments
+        .native(1)
+        .and_then(|native| native.downcast::<Socket>().ok())
+        .ok_or_else(|| Error::new(Kind::Invalid, "a socket is expected here"))
+}
+
+/// `(socket, text or bytes, whether it is bytes)`
+fn message_of(arguments: Arguments) -> Result<Message, Error> {
+    if arguments.0.kind(2) != Type::Text {
+        return Err(Error::new(Kind::Invalid, "a message is text or data"));
+    }
+    let bytes = bytes::Bytes::copy_from_slice(arguments.bytes(2));
+    if arguments.boolean(3) {
+        return Ok(Message::Bytes(bytes));
+    }
+    // What is no text cannot be sent as such (RFC 6455 section 5.6).
+    Ok(Text::from_utf8(bytes).map_or_else(Message::Bytes, Message::Text))
+}
+
+/// Waits for room. Answers whether it was taken.
+fn socket_send(_: &Isolate, arguments: Arguments) -> Reply {
+    let socket = attempt!(socket_of(arguments));
+    match socket.offer(attempt!(message_of(arguments))) {
+        Ok(()) => Reply::Now(Given::Boolean(true)),
+        Err(_) if !socket.is_open() => Reply::Now(Given::Boolean(false)),
+        Err(message) => Reply::later(async move { Ok(Given::Boolean(socket.send(message).await)) }),
+    }
+}
+
+/// Answers whether it was taken: there was room.
+fn socket_offer(_: &Isolate, arguments: Arguments) -> Reply {
+    let socket = attempt!(socket_of(arguments));
+    let message = attempt!(message_of(arguments));
+    Reply::Now(Given::Boolean(socket.offer(message).is_ok()))
+}
+
+/// Waits for the next message; nil after the last.
+fn socket_next(_: &Isolate, arguments: Arguments) -> Reply {
+    let socket = attempt!(socket_of(arguments));
+    Reply::later(async move {
+        Ok(match socket.next().await? {
+            None => Given::Nil,
+            Some(Message::Text(text)) => Given::Text(text.to_string()),
+            Some(Message::Bytes(bytes)) => Given::Value(runnel_store::Value::Bytes(bytes)),
+        })
+    })
+}
+
+fn socket_close(_: &Isolate, arguments: Arguments) -> Reply {
+    attempt!(socket_of(arguments)).close();
+    Reply::Now(Given::Nil)
+}
+
+fn socket_is_open(_: &Isolate, arguments: Arguments) -> Reply {
+    Reply::Now(Given::Boolean(attempt!(socket_of(arguments)).is_open()))
+}

@@ -1,0 +1,39 @@
+//! Seeing inside: the pattern that answers a request, and what a server is ready for.
+
+use super::servers::server;
+use crate::isolate::Isolate;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::stores::{any_store, attempt};
+
+pub(crate) const NATIVES: [(&str, Native); 4] = [
+    ("answeredBy", answered_by),
+    ("serverObserved", is_observed),
+    ("serverAdminPort", admin_port),
+    ("serverCheck", check),
+];
+
+/// `(pattern)`: it answers the request that this fiber is about.
+fn answered_by(isolate: &Isolate, arguments: Arguments) -> Reply {
+    if let Some(exchange) = isolate.call().exchange {
+        exchange.set_route(&arguments.text(1));
+    }
+    Reply::Now(Given::Nil)
+}
+
+fn is_observed(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    Reply::Now(Given::Boolean(server.is_observed()))
+}
+
+fn admin_port(_: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    Reply::Now(server.admin_port().map_or(Given::Nil, |port| Given::Number(port.into())))
+}
+
+/// `(server, name, store)`
+fn check(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let server = attempt!(server(arguments));
+    let store = attempt!(any_store(isolate, arguments, 3));
+    attempt!(server.check(&arguments.text(2), store));
+    Reply::Now(Given::Nil)
+}

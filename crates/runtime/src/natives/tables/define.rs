@@ -1,0 +1,86 @@
+//! Collections of a class: the shape that a store makes a table of.
+
+use crate::isolate::Isolate;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::stores::{any_store, attempt, reference_at};
+use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value, Verb};
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 3] =
+    [("define", define), ("migrate", migrate), ("fieldType", field_type)];
+
+/// `(store, path, scheme or nil, class name, fields, indexes)`: a field is a list of its name, its
+/// type, whether it is required, whether it is readonly, and the class that it refers to where it
+/// does; an index is a list of whether it is unique
+/// and its fields.
+fn define(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let fields = lists(attempt!(arguments.value(isolate, 5)))
+        .into_iter()
+        .map(|parts| {
+            let mut parts = parts.into_iter();
+            let name = parts.next().map(text).unwrap_or_default();
+            let kind = parts.next().map(text).unwrap_or_default();
+            let mut flag = || parts.next() == Some(Value::Bool(true));
+            let (required, readonly) = (flag(), flag());
+            let references = parts.next().map(text);
+            let kind = FieldType::named(&kind).unwrap_or(FieldType::Any);
+            Field { references, required, readonly, ..Field::new(name, kind) }
+        })
+        .collect();
+    let mut shape = Shape::new(arguments.text(4), fields);
+    for mut parts in lists(attempt!(arguments.value(isolate, 6))) {
+        let fields = parts.split_off(1.min(parts.len())).into_iter().map(text).collect();
+        let unique = parts.first() == Some(&Value::Bool(true));
+        shape.indexes.push(Index { fields, unique });
+    }
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).define(&on, &shape);
+    Reply::from((answer, Given::Store as fn(Rc<dyn Store>) -> Given))
+}
+
+fn lists(value: Value) -> Vec<Vec<Value>> {
+    let Value::List(items) = value else { return Vec::new() };
+    let inner = |item| match item {
+        Value::List(parts) => parts,
+        single => vec![single],
+    };
+    items.into_iter().map(inner).collect()
+}
+
+fn text(value: Value) -> String {
+    match value {
+        Value::Text(text) => text,
+        _ => String::new(),
+    }
+}
+
+/// `(store, path, scheme or nil, list of name and statements)`: the names of the steps that were
+/// applied now.
+fn migrate(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let mut steps = Vec::new();
+    for parts in lists(attempt!(arguments.value(isolate, 4))) {
+        let mut parts = parts.into_iter();
+        match (parts.next(), parts.next()) {
+            (Some(Value::Text(name)), Some(Value::Text(statements))) => {
+                steps.push((name, statements));
+            }
+            (Some(Value::Text(name)), _) => {
+                let message = format!("the migration {name} is no text");
+                return Reply::Failed(Error::new(Kind::Invalid, message));
+            }
+            _ => {}
+        }
+    }
+    let call = crate::natives::stores::inner_call(isolate);
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Define, &on)).migrate(&on, steps, &call);
+    Reply::from((answer, Given::Names as fn(Vec<String>) -> Given))
+}
+
+/// `(type)`: the name of the type that a word in a program means; nil where it means none.
+fn field_type(_: &Isolate, arguments: Arguments) -> Reply {
+    let named = FieldType::named(&arguments.text(1));
+    Reply::Now(named.map_or(Given::Nil, |kind| Given::Text(kind.name().into())))
+}

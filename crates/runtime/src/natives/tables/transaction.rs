@@ -1,0 +1,86 @@
+//! Transactions: which one the verbs of a fiber are part of.
+
+use crate::isolate::Isolate;
+use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::stores::{any_store, attempt, inner_call, reference_at};
+use runnel_store::{Error, Kind, Transaction, Verb};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub(crate) const NATIVES: [(&str, Native); 5] = [
+    ("begin", begin),
+    ("enterTransaction", enter),
+    ("leaveTransaction", leave),
+    ("commit", commit),
+    ("rollBack", roll_back),
+];
+
+/// A transaction in the hands of the program, until it is committed or given up: the engine frees
+/// what a program no longer needs at some later time, and a transaction must end now.
+struct Held {
+    transaction: RefCell<Option<Rc<dyn Transaction>>>,
+    /// What the fiber was in before it entered this one.
+    before: RefCell<Option<Rc<dyn Transaction>>>,
+}
+
+/// `(store, path, scheme or nil)`: begins a transaction; the fiber is not in it yet.
+fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let store = attempt!(any_store(isolate, arguments, 1));
+    let on = reference_at(arguments, 2, 3);
+    let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
+    let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
+        let transaction = RefCell::new(Some(transaction));
+        Given::Native(Rc::new(Held { transaction, before: RefCell::default() }))
+    };
+    Reply::from((answer, give))
+}
+
+fn held(arguments: Arguments) -> Result<Rc<Held>, Error> {
+    arguments
+        .native(1)
+        .and_then(|native| native.downcast::<Held>().ok())
+        .ok_or_else(|| Error::new(Kind::Invalid, "a transaction is expected here"))
+}
+
+fn over() -> Error {
+    Error::new(Kind::Failed, "this transaction has ended already")
+}
+
+/// From now on the verbs of this fiber are part of the transaction.
+fn enter(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let held = attempt!(held(arguments));
+    let transaction = attempt!(held.transaction.borrow().clone().ok_or_else(over));
+    held.before.replace(isolate.call().transaction);
+    isolate.set_transaction(Some(transaction));
+    Reply::Now(Given::Nil)
+}
+
+/// The verbs of this fiber are part of what was around the transaction again.
+fn leave(isolate: &Isolate, arguments: Arguments) -> Reply {
+    let held = attempt!(held(arguments));
+    isolate.set_transaction(held.before.take());
+    Reply::Now(Given::Nil)
+}
+
+fn commit(_: &Isolate, arguments: Arguments) -> Reply {
+    let held = attempt!(held(arguments));
+    let transaction = attempt!(held.transaction.take().ok_or_else(over));
+    let answer = transaction.commit();
+    Reply::later(async move {
+        answer.await?;
+        drop(transaction);
+        Ok(Given::Nil)
+    })
+}
+
+/// Gives the transaction up; one that has ended already is left alone.
+fn roll_back(_: &Isolate, arguments: Arguments) -> Reply {
+    let held = attempt!(held(arguments));
+    let Some(transaction) = held.transaction.take() else { return Reply::Now(Given::Nil) };
+    let answer = transaction.roll_back();
+    Reply::later(async move {
+        answer.await?;
+        drop(transaction);
+        Ok(Given::Nil)
+    })
+}

@@ -1,0 +1,6 @@
+//! Programs: what the compiler may assume about the kernel, running source texts, and the standard
+//! programs (`std/`).
+
+pub(crate) mod known;
+pub(crate) mod run;
+pub(crate) mod standard;

@@ -1,0 +1,386 @@
+//! Running source texts in an isolate.
+
+use crate::engine::stack::{Slot, Stack, Type};
+use crate::fibers::fault::Fault;
+use crate::fibers::fiber::Fiber;
+use crate::isolate::Isolate;
+use crate::program::known::KernelNames;
+use runnel_compile::compile;
+use runnel_store::{Context as Call, Store, Value};
+use runnel_syntax::{Diagnostic, Level};
+use std::rc::Rc;
+
+/// What became of a program.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The text of the last value; `None` for nil.
+    pub text: Option<String>,
+    /// The last statement is an assignment or a definition: the prompt does not echo it.
+    pub silent: bool,
+    /// The value is something to run: a store to serve, a filter, a server.
+    pub value: Slot,
+}
+
+/// Why a program did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// It does not compile.
+    Compile(Vec<Diagnostic>),
+    /// It raised an error that nothing handled.
+    Fault(Fault),
+}
+
+/// A value for a parameter of a program's signature.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// Plain data.
+    Value(Value),
+    /// A reference: scheme and path.
+    Reference(String, String),
+}
+
+/// A `test` block of a program that was run.
+#[derive(Clone, Debug)]
+pub struct TestCase {
+    /// Its name.
+    pub name: String,
+    /// Its line.
+    pub line: u32,
+    /// Its place in the kernel's list, from 1.
+    pub number: usize,
+}
+
+impl Isolate {
+    /// Parses and compiles a source; answers the function in a slot, whether its value is silent,
+    /// and warnings.
+    pub(crate) fn compile_source(
+        &self,
+        source: &str,
+        name: &str,
+    ) -> Result<(Slot, bool, Vec<Diagnostic>), Vec<Diagnostic>> {
+        let parsed = runnel_syntax::parse(source);
+        if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+            return Err(parsed.diagnostics);
+        }
+        let chunk = compile(&parsed.program, source, &KernelNames(self))?;
+        self.remember(name, source);
+        let slot = crate::kernel::load_chunk(self, &chunk.lua, name).map_err(|message| {
+            vec![
+                Diagnostic::error(
+                    runnel_syntax::Span::new(0, 0),
+                    "the program is too large for the engine",
+                    message,
+                )
+                .hint("split it into several files that load each other"),
+            ]
+        })?;
+        KernelNames(self).declare(&chunk.variables);
+        let mut warnings = parsed.diagnostics;
+        warnings.extend(chunk.warnings);
+        Ok((slot, chunk.silent, warnings))
+    }
+
+    /// For programs that load others: all errors in one text.
+    pub(crate) fn compile_kept(&self, source: &str, name: &str) -> Result<Slot, String> {
+        self.compile_source(source, name).map(|(slot, _, _)| slot).map_err(|diagnostics| {
+            let index = runnel_syntax::LineIndex::new(source);
+            let lines: Vec<String> = diagnostics
+                .iter()
+                .map(|one| {
+                    let (line, column) = index.position(source, one.label.span.start);
+                    format!("{name}:{line}:{column}: {}", one.title)
+                })
+                .collect();
+            lines.join("\n")
+        })
+    }
+
+    /// Checks a source without running it; answers the warnings.
+    ///
+    /// # Errors
+    /// The diagnostics when it does not compile.
+    pub fn check(&self, source: &str, name: &str) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        self.compile_source(source, name).map(|(slot, _, mut warnings)| {
+            self.stack().release(slot);
+            warnings
+                .extend(runnel_compile::warnings(&runnel_syntax::parse(source).program, source));
+            warnings.sort_by_key(|one| one.label.span.start);
+            warnings
+        })
+    }
+
+    /// The Lua that a source becomes, for the curious.
+    ///
+    /// # Errors
+    /// The diagnostics when it does not compile.
+    pub fn lua(&self, source: &str) -> Result<String, Vec<Diagnostic>> {
+        let parsed = runnel_syntax::parse(source);
+        if parsed.diagnostics.iter().any(|one| one.level == Level::Error) {
+            return Err(parsed.diagnostics);
+        }
+        compile(&parsed.program, source, &KernelNames(self)).map(|chunk| chunk.lua)
+    }
+
+    /// Runs a source in a fiber of its own. Its name is what traces show.
+    ///
+    /// # Errors
+    /// The diagnostics, or the error that nothing handled.
+    pub async fn run(&self, source: &str, name: &str) -> Result<Outcome, Failure> {
+        let (slot, silent, _) = self.compile_source(source, name).map_err(Failure::Compile)?;
+        let entry = self.entry("runProgram");
+        let fiber = Fiber::new(
+            self,
+            Call::default(),
+            |stack| {
+                stack.push_kept(entry);
+                stack.push_kept(slot);
+                stack.push_boolean(silent);
+                2
+            },
+            |_, stack, index| {
+                let text = text_at(stack, index + 1);
+                stack.push_copy(index);
+                (stack.keep(), text)
+            },
+        );
+        let (value, text) = fiber.await.map_err(Failure::Fault)?;
+        Ok(Outcome { text, silent, value })
+    }
+
+    /// Calls a kernel function with a kept value, in a fiber.
+    async fn call_entry(&self, name: &str, value: Option<Slot>) -> Result<Option<String>, Fault> {
+        let entry = self.entry(name);
+        Fiber::new(
+            self,
+            Call::default(),
+            |stack| {
+                stack.push_kept(entry);
+                match value {
+                    Some(slot) => stack.push_kept(slot),
+                    None => stack.push_nil(),
+                }
+                1
+            },
+            |_, stack, index| text_at(stack, index),
+        )
+        .await
+    }
+
+    /// Runs the declared result of a program: prints an object, connects a filter to standard
+    /// input and output, serves a store.
+    ///
+    /// # Errors
+    /// The error that nothing handled.
+    pub async fn run_result(&self, value: Slot) -> Result<(), Fault> {
+        self.call_entry("runResult", Some(value)).await.map(|_| ())
+    }
+
+    /// Starts what a program without a declared result, or with `<void>`, ends with, when that is a
+    /// server that was never started; warns of servers that nothing starts.
+    ///
+    /// # Errors
+    /// The error that nothing handled.
+    pub async fn start_server(&self, value: Slot) -> Result<(), Fault> {
+        self.call_entry("startServer", Some(value)).await.map(|_| ())
+    }
+
+    /// Ends the program: closes streams and stops servers.
+    ///
+    /// # Errors
+    /// The error that nothing handled.
+    pub async fn finish(&self) -> Result<(), Fault> {
+        self.call_entry("finish", None).await.map(|_| ())
+    }
+
+    /// Warns of servers that were connected and that nothing starts.
+    pub async fn warn_unstarted(&self) {
+        // A warning that cannot be written is no error.
+        let _ = self.call_entry("warnUnstarted", None).await;
+    }
+
+    /// Reports the errors of forked fibers that nothing has joined so far; whether there were some.
+    pub async fn report_forks(&self) -> bool {
+        matches!(self.call_entry("reportForks", None).await, Ok(Some(_)))
+    }
+
+    /// Whether the program left servers or timers running.
+    pub async fn is_serving(&self) -> bool {
+        let answer = self.call_entry("servingText", None).await;
+        matches!(answer, Ok(Some(_)))
+    }
+
+    /// The tests that the programs run so far have defined.
+    pub async fn tests(&self) -> Vec<TestCase> {
+        let Ok(Some(list)) = self.call_entry("testList", None).await else { return Vec::new() };
+        list.lines()
+            .enumerate()
+            .filter_map(|(position, line)| {
+                let (number, name) = line.split_once(' ')?;
+                let line = number.parse().ok()?;
+                Some(TestCase { name: name.to_string(), line, number: position + 1 })
+            })
+            .collect()
+    }
+
+    /// Runs one test.
+    ///
+    /// # Errors
+    /// The error that it raised.
+    pub async fn run_test(&self, number: usize) -> Result<(), Fault> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_number(number as f64);
+        let slot = stack.keep();
+        let outcome = self.call_entry("runTest", Some(slot)).await;
+        self.stack().release(slot);
+        outcome.map(|_| ())
+    }
+
+    /// Runs Lua with the kernel as its argument: for tests of the kernel itself.
+    #[doc(hidden)]
+    pub fn run_lua(&self, lua: &str, name: &str) -> Result<(), String> {
+        let stack = self.stack();
+        stack.reserve(8);
+        let slot = crate::kernel::load_chunk(self, lua, name)?;
+        stack.push_kept(slot);
+        stack.release(slot);
+        stack.push_kept(self.slots().kernel);
+        if stack.protected_call(1, 0) {
+            return Ok(());
+        }
+        let fault = match stack.kind(-1) {
+            Type::Table => Fault::read(self, stack, -1).to_string(),
+            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+        };
+        stack.pop(1);
+        Err(fault)
+    }
+
+    fn entry(&self, name: &str) -> Slot {
+        let stack = self.stack();
+        stack.reserve(6);
+        stack.push_kept(self.slots().kernel);
+        stack.field(-1, "entries");
+        stack.field(-1, name);
+        let slot = stack.keep();
+        stack.pop(2);
+        slot
+    }
+
+    /// An object of the program, such as the value of a source, as a store.
+    pub fn store(&self, value: Slot) -> Rc<dyn Store> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_kept(value);
+        if let Some(store) = crate::values::convert::native_store(stack, stack.top()) {
+            stack.pop(1);
+            return store;
+        }
+        crate::stores::script::ScriptStore::of_top(self, stack, "scheme of the program".into())
+    }
+
+    /// Sets a variable of the script before it runs.
+    pub fn set_argument(&self, name: &str, argument: &Argument) {
+        self.set("setArgument", name, argument);
+    }
+
+    /// Sets a predefined name, such as `args`.
+    pub fn set_predefined(&self, name: &str, argument: &Argument) {
+        self.set("predefine", name, argument);
+    }
+
+    fn set(&self, setter: &str, name: &str, argument: &Argument) {
+        let stack = self.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.slots().kernel);
+        stack.field(-1, setter);
+        stack.push_bytes(name.as_bytes());
+        match argument {
+            Argument::Value(value) => {
+                crate::values::convert::push_value(self, stack, value);
+                stack.push_nil();
+            }
+            Argument::Reference(scheme, path) => {
+                stack.push_bytes(path.as_bytes());
+                stack.push_bytes(scheme.as_bytes());
+            }
+        }
+        stack.protected_call(3, 0);
+        stack.set_top(top);
+    }
+
+    /// What a program has made for others to reach: the roots of its servers, and the schemes that
+    /// it installed, each with a name. For graphs.
+    pub fn installed(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let stack = self.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.slots().kernel);
+        stack.field(-1, "installedStores");
+        let stores = match stack.protected_call(0, 1) {
+            true => crate::stores::script::stores_of_top(self, stack),
+            false => Vec::new(),
+        };
+        stack.set_top(top);
+        stores
+    }
+
+    /// The property paths of what the program serves and has installed, each with what serves it,
+    /// its method, its parameters, and the place in the source.
+    pub async fn routes(&self) -> Vec<[String; 5]> {
+        let Ok(Some(text)) = self.call_entry("routeText", None).await else { return Vec::new() };
+        let columns = |line: &str| {
+            let mut columns = line.split('\t').map(str::to_string);
+            std::array::from_fn(|_| columns.next().unwrap_or_default())
+        };
+        text.lines().map(columns).collect()
+    }
+
+    /// Installs a scheme in the program.
+    pub fn install_scheme(&self, name: &str, store: Rc<dyn Store>) {
+        let stack = self.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.slots().kernel);
+        stack.field(-1, "schemes");
+        crate::values::convert::push_store(self, stack, store);
+        stack.set_field(-2, name);
+        stack.set_top(top);
+    }
+
+    /// Names for completion at the prompt: variables, predefined names, classes.
+    pub fn completions(&self) -> Vec<String> {
+        use runnel_compile::Known;
+        KernelNames(self).names()
+    }
+
+    /// Schemes for completion at the prompt.
+    pub fn scheme_names(&self) -> Vec<String> {
+        use runnel_compile::Known;
+        KernelNames(self).schemes()
+    }
+
+    /// The names below a path of a scheme, for completion at the prompt; none when the scheme
+    /// cannot say.
+    pub async fn children(&self, scheme: &str, path: &str) -> Vec<String> {
+        let stack = self.stack();
+        stack.reserve(4);
+        stack.push_bytes(format!("{scheme}:{path}").as_bytes());
+        let slot = stack.keep();
+        let names = self.call_entry("childList", Some(slot)).await;
+        self.stack().release(slot);
+        names.ok().flatten().map_or_else(Vec::new, |list| list.lines().map(String::from).collect())
+    }
+
+    /// The messages that some object understands, for completion at the prompt.
+    pub async fn messages(&self) -> Vec<String> {
+        let names = self.call_entry("messageList", None).await;
+        names.ok().flatten().map_or_else(Vec::new, |list| list.lines().map(String::from).collect())
+    }
+}
+
+fn text_at(stack: Stack, index: std::os::raw::c_int) -> Option<String> {
+    (stack.kind(index) == Type::Text)
+        .then(|| String::from_utf8_lossy(stack.bytes(index)).into_owned())
+}

@@ -1,0 +1,297 @@
+//! Goes through an object of the engine and all that is in it, as far as a slice lasts.
+//!
+//! Between two slices the program may change what is walked through. Then some changes are seen and
+//! others are not; what is told to the sink is well formed all the same.
+
+use super::{Slice, Workspace};
+use crate::engine::stack::{Stack, Type};
+use crate::isolate::Isolate;
+use crate::values::convert::{DEPTH, TableKind, table_kind};
+use crate::values::plans::Plan;
+use std::os::raw::c_int;
+use std::rc::Rc;
+
+/// What a walk meets beside collections.
+pub(crate) enum Leaf<'a> {
+    Nil,
+    Boolean(bool),
+    Number(f64),
+    Text(&'a [u8]),
+    /// The two's complement bytes of an integer.
+    Big(&'a [u8]),
+    Date(String),
+    Data(&'a [u8]),
+    /// A page or a part of one, or a class.
+    Element,
+    /// A block or a value of Rust.
+    Opaque,
+}
+
+/// Receives what a walk meets, in its order.
+pub(crate) trait WalkSink {
+    /// Why it stops.
+    type Stop;
+
+    fn leaf(&mut self, leaf: Leaf<'_>) -> Result<(), Self::Stop>;
+    fn begin_list(&mut self);
+    /// Before each element of a list.
+    fn element(&mut self, is_first: bool);
+    fn end_list(&mut self);
+    fn begin_record(&mut self);
+    /// Before each value of a record.
+    fn name(&mut self, name: &[u8], is_first: bool);
+    fn end_record(&mut self);
+    /// An object whose fields follow, as those of a record: may stop.
+    fn begin_object(&mut self, plan: Option<&Plan>) -> Result<(), Self::Stop>;
+    /// Before each value of an object.
+    fn field(&mut self, plan: &Plan, position: usize);
+    /// Too deep, or within itself.
+    fn too_deep(&mut self) -> Self::Stop;
+    /// Bytes that it has made, which are counted as work.
+    fn size(&self) -> usize;
+}
+
+/// A collection that is being walked through; its tables lie on the stack, counted from the base.
+enum WalkFrame {
+    List {
+        table: c_int,
+        next: usize,
+    },
+    /// The keys lie there, and the map above them.
+    Dictionary {
+        keys: c_int,
+        next: usize,
+        is_first: bool,
+    },
+    Object {
+        table: c_int,
+        plan: Rc<Plan>,
+        next: usize,
+    },
+}
+
+/// What is known of the tables with one metatable.
+#[derive(Clone)]
+struct Known {
+    metatable: usize,
+    kind: TableKind,
+    plan: Option<Rc<Plan>>,
+}
+
+/// A walk through the object on top of a stack.
+pub(crate) struct Walk<S> {
+    isolate: Isolate,
+    stack: Stack,
+    /// The root lies above it.
+    base: c_int,
+    frames: Vec<WalkFrame>,
+    began: bool,
+    /// The last object's class: lists hold objects of one class, mostly.
+    last: Option<Known>,
+    pub(crate) sink: S,
+}
+
+impl<S: WalkSink> Walk<S> {
+    /// A walk through the object on top of the stack, which it will pop.
+    pub(crate) fn new(isolate: &Isolate, stack: Stack, sink: S) -> Walk<S> {
+        let isolate = isolate.clone();
+        let base = stack.top() - 1;
+        Walk { isolate, stack, base, frames: Vec::new(), began: false, last: None, sink }
+    }
+
+    /// Moves what it has on the stack to a workspace, to go on there.
+    pub(crate) fn move_to(&mut self, workspace: &Workspace) {
+        let count = self.stack.top() - self.base;
+        workspace.stack.reserve(count + 24);
+        self.stack.move_to(workspace.stack, count);
+        (self.stack, self.base) = (workspace.stack, 0);
+    }
+
+    /// Pops what it has on the stack, after it has stopped.
+    pub(crate) fn clear(&self) {
+        self.stack.set_top(self.base);
+    }
+
+    /// Goes on until the slice is over or all was met; answers whether it was.
+    pub(crate) fn step(&mut self, slice: &mut Slice) -> Result<bool, S::Stop> {
+        self.stack.reserve(16);
+        loop {
+            if !self.push_next()? {
+                return Ok(true);
+            }
+            let before = self.sink.size();
+            self.value()?;
+            let made = self.sink.size() - before;
+            if slice.spend(made) && !self.frames.is_empty() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Pushes the next value; nothing when all were met.
+    fn push_next(&mut self) -> Result<bool, S::Stop> {
+        let (stack, base) = (self.stack, self.base);
+        loop {
+            let Some(frame) = self.frames.last_mut() else {
+                // The root lies there already.
+                return Ok(!std::mem::replace(&mut self.began, true));
+            };
+            let bottom = match frame {
+                WalkFrame::List { table, next } => {
+                    *next += 1;
+                    stack.get_element(base + *table, *next);
+                    if stack.kind(-1) != Type::Nil {
+                        self.sink.element(*next == 1);
+                        return Ok(true);
+                    }
+                    self.sink.end_list();
+                    *table
+                }
+                WalkFrame::Dictionary { keys, next, is_first } => {
+                    match next_entry(stack, base + *keys, next, &mut self.sink, is_first) {
+                        true => return Ok(true),
+                        false => self.sink.end_record(),
+                    }
+                    *keys
+                }
+                WalkFrame::Object { table, plan, next } => {
+                    if let Some(field) = plan.fields.get(*next) {
+                        self.sink.field(plan, *next);
+                        *next += 1;
+                        stack.push_kept(field.key);
+                        stack.get_raw(base + *table);
+                        return Ok(true);
+                    }
+                    self.sink.end_record();
+                    *table
+                }
+            };
+            stack.set_top(base + bottom - 1);
+            self.frames.pop();
+        }
+    }
+
+    /// Meets the value on top: pops it, or begins to walk through it.
+    fn value(&mut self) -> Result<(), S::Stop> {
+        let stack = self.stack;
+        let leaf = match stack.kind(-1) {
+            Type::Nil => Leaf::Nil,
+            Type::Boolean => Leaf::Boolean(stack.boolean(-1)),
+            Type::Number => Leaf::Number(stack.number(-1)),
+            Type::Text => Leaf::Text(stack.bytes(-1)),
+            Type::Table if self.frames.len() > DEPTH || !stack.reserve(16) => {
+                return Err(self.sink.too_deep());
+            }
+            Type::Table => return self.table(),
+            Type::Function | Type::Userdata | Type::Other => Leaf::Opaque,
+        };
+        self.sink.leaf(leaf)?;
+        stack.pop(1);
+        Ok(())
+    }
+
+    fn table(&mut self) -> Result<(), S::Stop> {
+        let stack = self.stack;
+        let known = self.known();
+        let table = stack.top() - self.base;
+        match known.kind {
+            TableKind::Null => self.sink.leaf(Leaf::Nil)?,
+            TableKind::Array => {
+                self.sink.begin_list();
+                self.frames.push(WalkFrame::List { table, next: 0 });
+                return Ok(());
+            }
+            TableKind::Dictionary => {
+                self.sink.begin_record();
+                stack.field(-1, "_keys");
+                stack.field(-2, "_map");
+                // The dictionary itself is not needed any more.
+                stack.remove(-3);
+                self.frames.push(WalkFrame::Dictionary { keys: table, next: 0, is_first: true });
+                return Ok(());
+            }
+            TableKind::Object => {
+                self.sink.begin_object(known.plan.as_deref())?;
+                let plan = known.plan.unwrap_or_default();
+                self.frames.push(WalkFrame::Object { table, plan, next: 0 });
+                return Ok(());
+            }
+            TableKind::Date => {
+                let text = crate::values::convert::date_text(stack, stack.top());
+                self.sink.leaf(Leaf::Date(text))?;
+            }
+            TableKind::Big | TableKind::Data => {
+                stack.field(-1, "_bytes");
+                let bytes = stack.bytes(-1);
+                self.sink.leaf(match known.kind {
+                    TableKind::Big => Leaf::Big(bytes),
+                    _ => Leaf::Data(bytes),
+                })?;
+                stack.pop(1);
+            }
+            TableKind::Element | TableKind::Class => self.sink.leaf(Leaf::Element)?,
+        }
+        stack.pop(1);
+        Ok(())
+    }
+
+    /// The kind and plan of the table on top: looked up again only when its class is another than
+    /// last.
+    fn known(&mut self) -> Known {
+        let stack = self.stack;
+        if !stack.metatable(-1) {
+            return Known { metatable: 0, kind: TableKind::Object, plan: None };
+        }
+        let metatable = stack.address(-1) as usize;
+        stack.pop(1);
+        if let Some(last) = self.last.as_ref().filter(|last| last.metatable == metatable) {
+            return last.clone();
+        }
+        let kind = table_kind(stack, -1);
+        let plan = (kind == TableKind::Object)
+            .then(|| self.isolate.plans().of(&self.isolate, stack, stack.top()));
+        let known = Known { metatable, kind, plan };
+        self.last = Some(known.clone());
+        known
+    }
+}
+
+/// Pushes the value of the next entry of a dictionary and tells its name; answers whether there is one.
+fn next_entry(
+    stack: Stack,
+    keys: c_int,
+    next: &mut usize,
+    sink: &mut impl WalkSink,
+    is_first: &mut bool,
+) -> bool {
+    loop {
+        *next += 1;
+        stack.get_element(keys, *next);
+        let name = match stack.kind(-1) {
+            Type::Nil => return false,
+            Type::Text | Type::Number => {
+                stack.push_copy(-1);
+                stack.get_raw(keys + 1);
+                stack.top() - 1
+            }
+            // A key that was removed leaves a hole.
+            _ => {
+                stack.pop(1);
+                continue;
+            }
+        };
+        // Removed since the walk began.
+        if stack.kind(-1) == Type::Nil {
+            stack.pop(2);
+            continue;
+        }
+        match stack.kind(name) {
+            Type::Text => sink.name(stack.bytes(name), *is_first),
+            _ => sink
+                .name(crate::values::plans::number_text(stack.number(name)).as_bytes(), *is_first),
+        }
+        *is_first = false;
+        stack.remove(-2);
+        return true;
+    }
+}

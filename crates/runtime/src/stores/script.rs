@@ -1,0 +1,375 @@
+//! A store written in the language: its verbs run in fibers.
+
+use crate::engine::stack::{Slot, Stack, Type};
+use crate::fibers::fault::Fault;
+use crate::fibers::fiber::Fiber;
+use crate::fibers::scheduler::RequestKind;
+use crate::isolate::Isolate;
+use crate::natives::call::Given;
+use crate::slices::build::{build_content, is_large_content};
+use crate::values::convert::Origin;
+use runnel_store::{
+    Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
+    Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
+};
+use std::future::Future;
+use std::os::raw::c_int;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::Poll;
+
+/// From this size on a text that a program gets is charged to its request.
+const COUNTED: usize = 64 << 10;
+
+/// An object of the program, as a store.
+pub(crate) struct ScriptStore {
+    isolate: Isolate,
+    object: Slot,
+    name: String,
+}
+
+impl ScriptStore {
+    /// The object on top of the stack, which is popped.
+    pub(crate) fn of_top(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
+        Rc::new(ScriptStore { isolate: isolate.clone(), object: stack.keep(), name })
+    }
+
+    /// Asks a function of the kernel about the object, at once; nothing where that fails.
+    fn ask<T>(&self, name: &str, read: impl FnOnce(Stack) -> Option<T>) -> Option<T> {
+        let stack = self.isolate.stack();
+        stack.reserve(12);
+        let top = stack.top();
+        stack.push_kept(self.isolate.slots().kernel);
+        stack.field(-1, name);
+        stack.push_kept(self.object);
+        let found = stack.protected_call(1, 1).then(|| read(stack)).flatten();
+        stack.set_top(top);
+        found
+    }
+
+    fn run<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        value: Given,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Answer<T> {
+        run_now(&self.isolate, self.fiber(verb, reference, value, call, take))
+    }
+
+    /// The fiber that runs a verb.
+    fn fiber<T>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        value: Given,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Fiber<T> {
+        let isolate = &self.isolate;
+        let push = |stack: Stack| {
+            stack.push_kept(isolate.slots().serve);
+            stack.push_kept(self.object);
+            match verb {
+                Verb::Get => stack.push_kept(isolate.slots().get),
+                _ => stack.push_bytes(verb.name().as_bytes()),
+            }
+            stack.push_bytes(reference.path().as_bytes());
+            match reference.query() {
+                Some(query) => stack.push_bytes(query.as_bytes()),
+                None => stack.push_nil(),
+            }
+            match value {
+                // Whether bytes happen to be UTF-8 makes no difference to a program.
+                Given::Content(Some(Content { body: Body::Bytes(bytes), .. })) => {
+                    crate::values::convert::push_data(isolate, stack, &bytes);
+                }
+                Given::Content(content) => {
+                    crate::values::convert::push_content_of(isolate, stack, content, origin(call));
+                }
+                given => given.push(isolate, stack),
+            }
+            5
+        };
+        let mut fiber = Fiber::new(isolate, call.clone(), push, take);
+        fiber.answers(RequestKind::of(verb, reference.path()));
+        fiber
+    }
+
+    /// Runs a verb that carries content; a stream is read first.
+    fn run_with<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Answer<T> {
+        if !matches!(content.body, Body::Stream(..)) {
+            return match typed(content) {
+                Ok(content) if is_large_content(&content) => {
+                    let (this, reference, call) = (self.again(), reference.clone(), call.clone());
+                    Answer::later(async move {
+                        this.run_large(verb, &reference, content, &call, take).await
+                    })
+                }
+                Ok(content) => self.run(verb, reference, Given::Content(Some(content)), call, take),
+                Err(error) => error.on(verb, reference).into(),
+            };
+        }
+        let (this, reference, mut call) = (self.again(), reference.clone(), call.clone());
+        let media_type = content.media_type.clone();
+        Answer::later(async move {
+            // The server's limit and the share of one request bound it.
+            let bytes = content.read_for(usize::MAX, &call).await?;
+            if bytes.len() >= COUNTED {
+                // The engine has a copy.
+                call.hold_arrived(bytes.len())?;
+            }
+            if let Some(from_client) = &mut call.from_client {
+                from_client.text = Some(bytes.clone());
+            }
+            let mut content = Content::bytes(bytes);
+            content.media_type = media_type;
+            let content = typed(content)?;
+            this.run(verb, &reference, Given::Content(Some(content)), &call, take).await
+        })
+    }
+
+    /// Runs a verb that carries large content, after its objects were made in slices.
+    async fn run_large<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        call: &Call,
+        take: fn(&Isolate, Stack, c_int) -> T,
+    ) -> Result<T> {
+        let built = build_content(self.isolate.clone(), call.clone(), content, origin(call));
+        let late = || Error::new(Kind::Timeout, "the deadline passed while waiting");
+        let built = match call.deadline {
+            Some(deadline) => {
+                tokio::time::timeout_at(deadline.into(), built).await.map_err(|_| late())
+            }
+            None => Ok(built.await),
+        };
+        let built = built.and_then(|built| built).map_err(|error| error.on(verb, reference))?;
+        self.run(verb, reference, Given::Kept(built), call, take).await
+    }
+
+    /// The same object as another store.
+    fn again(&self) -> ScriptStore {
+        let stack = self.isolate.stack();
+        stack.reserve(4);
+        stack.push_kept(self.object);
+        ScriptStore { isolate: self.isolate.clone(), object: stack.keep(), name: self.name.clone() }
+    }
+}
+
+/// Who made the content of a call.
+fn origin(call: &Call) -> Origin {
+    match call.from_client {
+        Some(_) => Origin::Client,
+        None => Origin::Program,
+    }
+}
+
+/// Content in the one form that its media type has for a handler: text, or bytes.
+fn typed(mut content: Content) -> Result<Content> {
+    if content.media_type.as_deref().is_some_and(is_text_type)
+        && let Body::Bytes(bytes) = content.body
+    {
+        let text = Text::from_utf8(bytes).map_err(|_| {
+            let media_type = content.media_type.as_deref().unwrap_or_default();
+            let message = format!("the content is {media_type} and not valid UTF-8");
+            Error::new(Kind::Invalid, message)
+        })?;
+        content.body = Body::Text(text);
+    }
+    Ok(content)
+}
+
+/// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
+pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Answer<T> {
+    let outcome = isolate.scheduler().at_once(|context| Pin::new(&mut fiber).poll(context));
+    let isolate = isolate.clone();
+    match outcome {
+        Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
+        Poll::Pending => {
+            Answer::later(
+                async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) },
+            )
+        }
+    }
+}
+
+/// What a handler answers to a write, and beside it the reference of the new thing, or a number
+/// where something was created at the path itself.
+fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
+    let outcome = match stack.kind(index + 1) {
+        Type::Text => {
+            let place = String::from_utf8_lossy(stack.bytes(index + 1)).into_owned();
+            Outcome::posted(Reference::from_path(place))
+        }
+        Type::Number => Outcome::created(),
+        _ => Outcome::changed(),
+    };
+    match stack.kind(index) {
+        Type::Nil => outcome,
+        _ => outcome.with_content(crate::values::convert::read_answer(isolate, stack, index)),
+    }
+}
+
+/// What a handler answers to a delete; `false` says that nothing existed.
+fn deletion(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
+    match stack.kind(index) {
+        Type::Boolean => Outcome::deleted(stack.boolean(index)),
+        _ => outcome(isolate, stack, index),
+    }
+}
+
+fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> {
+    let Ok(Value::List(names)) = crate::values::convert::read_value(isolate, stack, index) else {
+        return None;
+    };
+    let mut entries: Vec<Entry> = names
+        .into_iter()
+        .filter_map(|name| match name {
+            Value::Text(name) => {
+                let collection = name.ends_with('/');
+                Some(Entry { name: name.trim_end_matches('/').to_string(), collection })
+            }
+            _ => None,
+        })
+        .collect();
+    entries.sort();
+    entries.dedup();
+    Some(entries)
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl Store for ScriptStore {
+    fn get(&self, reference: &Reference, call: &Call) -> Answer<Option<Content>> {
+        let fiber =
+            self.fiber(Verb::Get, reference, Given::Nil, call, |isolate, stack, index| match stack
+                .kind(index)
+            {
+                Type::Nil => None,
+                _ => Some(crate::values::convert::read_answer(isolate, stack, index)),
+            });
+        crate::pages::streamed::answer(&self.isolate, fiber)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
+        if let Err(error) = call.unconditional(Verb::Put, reference) {
+            return error.into();
+        }
+        self.run_with(Verb::Put, reference, content, call, outcome)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
+        if let Err(error) = call.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
+        self.run_with(Verb::Post, reference, content, call, outcome)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
+        if let Err(error) = call.unconditional(Verb::Merge, reference) {
+            return error.into();
+        }
+        self.run_with(Verb::Merge, reference, content, call, outcome)
+    }
+
+    fn delete(&self, reference: &Reference, call: &Call) -> Answer<Outcome> {
+        if let Err(error) = call.unconditional(Verb::Delete, reference) {
+            return error.into();
+        }
+        self.run(Verb::Delete, reference, Given::Nil, call, deletion)
+    }
+
+    fn list(&self, reference: &Reference, call: &Call) -> Answer<Option<Vec<Entry>>> {
+        self.run(Verb::List, reference, Given::Nil, call, entries)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        let top = stack.top();
+        stack.push_kept(self.isolate.slots().serve_verbs);
+        stack.push_kept(self.object);
+        stack.push_bytes(reference.path().as_bytes());
+        let mut verbs = Verbs::NONE;
+        if stack.protected_call(2, 1) {
+            let names = stack.bytes(-1);
+            let every = [Verb::Get, Verb::Put, Verb::Post, Verb::Merge, Verb::Delete, Verb::List];
+            for verb in every {
+                let name = verb.name().as_bytes();
+                if names.split(|byte| *byte == b' ').any(|one| one == name) {
+                    verbs = verbs.with(verb);
+                }
+            }
+        }
+        stack.set_top(top);
+        verbs
+    }
+
+    fn watch(&self, reference: &Reference, _: &Call) -> Answer<Changes> {
+        let watchers = self.ask("watchersOf", |stack| stack.native(-1));
+        match watchers.as_ref().and_then(|native| native.downcast_ref::<Watchers>()) {
+            Some(watchers) => Answer::ok(watchers.watch(reference)),
+            None => Error::not_allowed(Verb::Watch, reference).into(),
+        }
+    }
+
+    runnel_store::without!(keys, query, tables, conditions, escapes);
+
+    fn describe(&self) -> String {
+        let text = |stack: Stack| Some(String::from_utf8_lossy(stack.bytes(-1)).into_owned());
+        self.ask("describeStore", text).unwrap_or_else(|| self.name.clone())
+    }
+
+    /// The stores in its instance variables.
+    fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let read = |stack: Stack| Some(stores_of_top(&self.isolate, stack));
+        self.ask("storesIn", read).unwrap_or_default()
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+}
+
+impl Drop for ScriptStore {
+    fn drop(&mut self) {
+        self.isolate.stack().release(self.object);
+    }
+}
+
+/// The stores of a list on top of the stack: a name, a store, a name, and so on.
+pub(crate) fn stores_of_top(isolate: &Isolate, stack: Stack) -> Vec<(String, Rc<dyn Store>)> {
+    let list = stack.top();
+    let mut stores = Vec::new();
+    for position in (1..=stack.length(list)).step_by(2) {
+        stack.get_element(list, position);
+        let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+        stack.pop(1);
+        stack.get_element(list, position + 1);
+        let store = match crate::values::convert::native_store(stack, stack.top()) {
+            Some(store) => {
+                stack.pop(1);
+                store
+            }
+            None => ScriptStore::of_top(isolate, stack, "scheme of the program".into()),
+        };
+        stores.push((name, store));
+    }
+    stores
+}
+
+/// The object of the program that a store is, if it is one.
+pub(crate) fn object_of(store: &Rc<dyn Store>) -> Option<Slot> {
+    let store = store.as_any()?.downcast_ref::<ScriptStore>()?;
+    Some(store.object)
+}

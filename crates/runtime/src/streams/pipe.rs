@@ -1,0 +1,202 @@
+//! What a block writes, as content: the block runs in a fiber of its own while it is read.
+
+use crate::engine::stack::Slot;
+use crate::fibers::fiber::Fiber;
+use crate::isolate::Isolate;
+use bytes::Bytes;
+use futures_util::Stream;
+use runnel_store::{Answer, ByteStream, Context as Call, Error, Form, Kind, Lazy, Result, Value};
+use std::any::Any;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Bytes that a block may have written before somebody takes them.
+const WAITING: usize = 64 * 1024;
+
+/// Between the block that writes and whoever reads.
+#[derive(Default)]
+pub(crate) struct Pipe {
+    written: RefCell<Vec<u8>>,
+    /// Nobody reads any more.
+    closed: Cell<bool>,
+    /// Who reads.
+    reader: RefCell<Option<Waker>>,
+    room: tokio::sync::Notify,
+}
+
+impl Pipe {
+    /// Takes bytes. Answers whether there is room for more.
+    pub(crate) fn write(&self, bytes: &[u8]) -> bool {
+        if !self.closed.get() {
+            self.written.borrow_mut().extend_from_slice(bytes);
+        }
+        if let Some(reader) = self.reader.take() {
+            reader.wake();
+        }
+        self.written.borrow().len() < WAITING
+    }
+
+    /// Waits until what was written is taken.
+    ///
+    /// # Errors
+    /// [`Kind::Cancelled`] when nobody reads any more.
+    pub(crate) async fn taken(&self) -> Result<()> {
+        loop {
+            let room = self.room.notified();
+            if self.closed.get() {
+                return Err(Error::new(Kind::Cancelled, "nobody reads this any more"));
+            }
+            if self.written.borrow().len() < WAITING {
+                return Ok(());
+            }
+            room.await;
+        }
+    }
+
+    fn take(&self) -> Option<Bytes> {
+        let bytes = self.written.take();
+        self.room.notify_waiters();
+        (!bytes.is_empty()).then(|| bytes.into())
+    }
+}
+
+/// What a block writes, as content that is made while it is read, each time anew.
+pub(crate) struct Written {
+    isolate: Isolate,
+    /// The object of the program; the kernel's `runWritten` knows what to do with it.
+    object: Slot,
+    media_type: String,
+    call: Call,
+}
+
+impl Written {
+    /// Of an object that is kept, and let go at the end.
+    pub(crate) fn new(isolate: &Isolate, object: Slot, media_type: String) -> Self {
+        let mut call = isolate.call();
+        // It goes on for as long as somebody reads, and after any transaction around it.
+        (call.deadline, call.transaction, call.known) = (None, None, None);
+        Written { isolate: isolate.clone(), object, media_type, call }
+    }
+
+    fn run(&self) -> Running {
+        let pipe = Rc::new(Pipe::default());
+        let given = pipe.clone();
+        let run = kernel_function(&self.isolate, "runWritten");
+        let fiber = Fiber::new(
+            &self.isolate,
+            self.call.clone(),
+            |stack| {
+                stack.push_kept(run);
+                stack.release(run);
+                stack.push_kept(self.object);
+                stack.push_native(given);
+                2
+            },
+            |_, _, _| (),
+        );
+        Running { isolate: self.isolate.clone(), fiber: Some(fiber), pipe, failed: None }
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        self.isolate.stack().release(self.object);
+    }
+}
+
+impl Lazy for Written {
+    fn encode(&self, _: Form) -> Answer<Bytes> {
+        let content = runnel_store::Content {
+            body: runnel_store::Body::Stream(Box::pin(self.run()), None),
+            ..runnel_store::Content::default()
+        };
+        Answer::later(async move { content.read(runnel_store::COLLECT_LIMIT).await })
+    }
+
+    fn media_type(&self, _: Form) -> Option<Cow<'static, str>> {
+        Some(Cow::Owned(self.media_type.clone()))
+    }
+
+    fn stream(&self, _: Form) -> Option<ByteStream> {
+        Some(Box::pin(self.run()))
+    }
+
+    fn value(&self) -> Answer<Value> {
+        self.encode(Form::Text).map(|bytes| match String::from_utf8(bytes.to_vec()) {
+            Ok(text) => Value::Text(text),
+            Err(_) => Value::Bytes(bytes),
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// A block that writes, and what it has written. Dropping it cancels the block.
+struct Running {
+    isolate: Isolate,
+    fiber: Option<Fiber<()>>,
+    pipe: Rc<Pipe>,
+    /// What is told after what was written.
+    failed: Option<Error>,
+}
+
+impl Stream for Running {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        if let Some(bytes) = this.pipe.take() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+        let Some(fiber) = &mut this.fiber else { return Poll::Ready(this.failed.take().map(Err)) };
+        let outcome = Pin::new(fiber).poll(context);
+        if let Poll::Ready(result) = outcome {
+            this.fiber = None;
+            let failed = result.err().map(|fault| fault.into_error(&this.isolate));
+            return match (this.pipe.take(), failed) {
+                (bytes, None) => Poll::Ready(bytes.map(Ok)),
+                (None, Some(error)) => Poll::Ready(Some(Err(error))),
+                (Some(bytes), Some(error)) => {
+                    // What came before the error is given first.
+                    this.failed = Some(error);
+                    Poll::Ready(Some(Ok(bytes)))
+                }
+            };
+        }
+        if let Some(bytes) = this.pipe.take() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
+        // Another fiber may write too.
+        this.pipe.reader.replace(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.pipe.closed.set(true);
+        self.pipe.room.notify_waiters();
+        if let Some(cancelled) = self.fiber.take() {
+            drop(cancelled);
+            // What its `ensure:` blocks print is seen now.
+            self.isolate.flush_output();
+        }
+    }
+}
+
+/// A function of the kernel, kept until it is pushed.
+pub(crate) fn kernel_function(isolate: &Isolate, name: &str) -> Slot {
+    let stack = isolate.stack();
+    stack.reserve(4);
+    stack.push_kept(isolate.slots().kernel);
+    stack.field(-1, name);
+    let function = stack.keep();
+    stack.pop(1);
+    function
+}

@@ -1,0 +1,216 @@
+//! A conversation of the program: messages in both directions, with an object of its own.
+
+use crate::engine::stack::{Slot, Stack};
+use crate::fibers::fiber::Fiber;
+use crate::isolate::Isolate;
+use crate::streams::pipe::kernel_function;
+use futures_util::{Stream, StreamExt};
+use runnel_store::{
+    Content, Context as Call, Error, Kind, Message, Messages, Port, PortContent, Result,
+};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::future::Future;
+use std::os::raw::c_int;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+/// Messages that wait until the other side takes them.
+const WAITING: usize = 64;
+/// The same for their bytes; one message may be larger.
+const WAITING_BYTES: usize = 256 * 1024;
+
+/// What the program and the other side share.
+#[derive(Default)]
+pub(crate) struct Socket {
+    outgoing: RefCell<VecDeque<Message>>,
+    /// Bytes of what waits there.
+    waiting: Cell<usize>,
+    /// Absent before it is opened, and while somebody waits for the next message.
+    incoming: RefCell<Option<Messages>>,
+    opened: Cell<bool>,
+    /// Nothing is sent any more: the other side is gone, or the program has closed it.
+    closed: Cell<bool>,
+    /// Who sends what is there.
+    sender: RefCell<Option<Waker>>,
+    room: tokio::sync::Notify,
+}
+
+impl Socket {
+    /// Whether messages can still be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed.get()
+    }
+
+    /// Takes a message, if there is room and it is open; gives it back otherwise.
+    pub(crate) fn offer(&self, message: Message) -> std::result::Result<(), Message> {
+        let is_full =
+            self.outgoing.borrow().len() >= WAITING || self.waiting.get() >= WAITING_BYTES;
+        if self.closed.get() || is_full {
+            return Err(message);
+        }
+        self.waiting.set(self.waiting.get() + message.len());
+        self.outgoing.borrow_mut().push_back(message);
+        self.wake();
+        Ok(())
+    }
+
+    /// Waits for room. Answers whether the message was taken: not when it is closed.
+    pub(crate) async fn send(&self, mut message: Message) -> bool {
+        loop {
+            let room = self.room.notified();
+            message = match self.offer(message) {
+                Ok(()) => return true,
+                Err(message) => message,
+            };
+            if self.closed.get() {
+                return false;
+            }
+            room.await;
+        }
+    }
+
+    /// The next message that comes in; nothing after the last.
+    ///
+    /// # Errors
+    /// Two fibers wait for it, or what came was no message.
+    pub(crate) async fn next(&self) -> Result<Option<Message>> {
+        if !self.opened.get() {
+            let message = "this socket is not open yet: answer it from `get` first";
+            return Err(Error::new(Kind::Invalid, message));
+        }
+        let Some(mut incoming) = self.incoming.take() else {
+            let message = "two fibers wait for the messages of one socket";
+            return Err(Error::new(Kind::Invalid, message));
+        };
+        let next = incoming.next().await;
+        self.incoming.replace(Some(incoming));
+        next.transpose()
+    }
+
+    /// Sends what is there, and then nothing more.
+    pub(crate) fn close(&self) {
+        self.closed.set(true);
+        self.room.notify_waiters();
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(sender) = self.sender.take() {
+            sender.wake();
+        }
+    }
+}
+
+/// The content that a socket of the program is: the object at an index, with the socket in it.
+pub(crate) fn content(
+    isolate: &Isolate,
+    stack: Stack,
+    index: c_int,
+    socket: Rc<Socket>,
+) -> Content {
+    stack.push_copy(index);
+    let object = stack.keep();
+    let mut call = isolate.call();
+    // It lives longer than the request that opens it.
+    (call.deadline, call.transaction, call.known) = (None, None, None);
+    let port = ScriptPort { isolate: isolate.clone(), object, socket, call };
+    Content::lazy(Rc::new(PortContent(Rc::new(port))))
+}
+
+/// An object of the program that converses.
+struct ScriptPort {
+    isolate: Isolate,
+    object: Slot,
+    socket: Rc<Socket>,
+    call: Call,
+}
+
+impl Port for ScriptPort {
+    fn open(&self, received: Messages) -> Messages {
+        self.socket.opened.set(true);
+        self.socket.incoming.replace(Some(received));
+        let run = kernel_function(&self.isolate, "runSocket");
+        let fiber = Fiber::new(
+            &self.isolate,
+            self.call.clone(),
+            |stack| {
+                stack.push_kept(run);
+                stack.release(run);
+                stack.push_kept(self.object);
+                1
+            },
+            |_, _, _| (),
+        );
+        let isolate = self.isolate.clone();
+        Box::pin(Outgoing { isolate, fiber: Some(fiber), socket: self.socket.clone() })
+    }
+}
+
+impl Drop for ScriptPort {
+    fn drop(&mut self) {
+        if !self.socket.opened.get() {
+            // Nobody will: who waits to send is told.
+            self.socket.close();
+        }
+        self.isolate.stack().release(self.object);
+    }
+}
+
+/// What the program sends. Polling it runs the program's side; dropping it cancels that.
+struct Outgoing {
+    isolate: Isolate,
+    fiber: Option<Fiber<()>>,
+    socket: Rc<Socket>,
+}
+
+impl Outgoing {
+    fn next_message(&self) -> Option<Message> {
+        let message = self.socket.outgoing.borrow_mut().pop_front();
+        if let Some(message) = &message {
+            self.socket.waiting.set(self.socket.waiting.get() - message.len());
+            self.socket.room.notify_waiters();
+        }
+        message
+    }
+}
+
+impl Stream for Outgoing {
+    type Item = Result<Message>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        // The program's side goes on while messages are sent.
+        if let Some(fiber) = &mut this.fiber
+            && let Poll::Ready(result) = Pin::new(fiber).poll(context)
+        {
+            this.fiber = None;
+            this.socket.close();
+            if let Err(fault) = result {
+                this.socket.outgoing.borrow_mut().clear();
+                this.socket.waiting.set(0);
+                return Poll::Ready(Some(Err(fault.into_error(&this.isolate))));
+            }
+        }
+        if let Some(message) = this.next_message() {
+            return Poll::Ready(Some(Ok(message)));
+        }
+        if this.socket.closed.get() {
+            return Poll::Ready(None);
+        }
+        this.socket.sender.replace(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        self.socket.close();
+        if let Some(cancelled) = self.fiber.take() {
+            drop(cancelled);
+            // What its blocks for the end print is seen now.
+            self.isolate.flush_output();
+        }
+    }
+}

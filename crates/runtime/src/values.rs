@@ -1,0 +1,12 @@
+//! Values of the program as values and content of Rust, and back.
+//!
+//! What belongs here reads and pushes one kind of value. Conversions that take longer than a time
+//! slice live in [`crate::slices`].
+
+pub(crate) mod cells;
+pub(crate) mod columns;
+pub(crate) mod convert;
+pub(crate) mod date;
+pub(crate) mod object;
+pub(crate) mod plans;
+pub(crate) mod records;

@@ -1,0 +1,87 @@
+//! Records made from columns: numbers that follow each other, and lists that are taken round and
+//! round. They never become objects of the program.
+
+use crate::streams::progress::Progress;
+use runnel_store::{Answer, Records, Value};
+use std::rc::Rc;
+
+/// The values of one field.
+pub(crate) enum Column {
+    /// A number and the step to the next.
+    Sequence(f64, f64),
+    /// Values that are taken from the first to the last, and then again.
+    Values(Vec<Value>),
+}
+
+impl Column {
+    /// From `[true, first, step]` or `[false, value, …]`; nothing when there is no value.
+    pub(crate) fn of(mut parts: Vec<Value>) -> Option<Column> {
+        if parts.first() != Some(&Value::Bool(true)) {
+            let values = parts.split_off(1.min(parts.len()));
+            return (!values.is_empty()).then_some(Column::Values(values));
+        }
+        let [_, first, step] = parts.as_slice() else { return None };
+        Some(Column::Sequence(first.as_f64()?, step.as_f64()?))
+    }
+
+    fn value(&self, row: u64) -> Value {
+        match self {
+            Column::Sequence(first, step) => {
+                crate::values::convert::number(first + row as f64 * step)
+            }
+            Column::Values(values) => match values.as_slice() {
+                [single] => single.clone(),
+                values => values[(row % values.len() as u64) as usize].clone(),
+            },
+        }
+    }
+}
+
+/// Records whose fields are columns.
+pub(crate) struct Columns {
+    fields: Rc<[String]>,
+    columns: Vec<Column>,
+    count: u64,
+    done: u64,
+    rows: u64,
+    progress: Progress,
+}
+
+impl Columns {
+    /// So many records, in batches of about so many values.
+    pub(crate) fn new(
+        fields: Vec<String>,
+        columns: Vec<Column>,
+        count: u64,
+        batch: usize,
+        progress: Progress,
+    ) -> Self {
+        let rows = (batch / columns.len().max(1)).max(1) as u64;
+        Columns { fields: fields.into(), columns, count, done: 0, rows, progress }
+    }
+}
+
+impl Records for Columns {
+    fn fields(&self) -> Rc<[String]> {
+        self.fields.clone()
+    }
+
+    fn next(&mut self) -> Answer<Option<Vec<Value>>> {
+        let end = self.count.min(self.done + self.rows);
+        if self.done == end {
+            self.progress.end();
+            return Answer::ok(None);
+        }
+        let mut batch = Vec::with_capacity((end - self.done) as usize * self.columns.len());
+        for row in self.done..end {
+            batch.extend(self.columns.iter().map(|column| column.value(row)));
+        }
+        self.progress.add(end - self.done);
+        self.done = end;
+        Answer::ok(Some(batch))
+    }
+
+    fn expected(&self) -> Option<u64> {
+        Some(self.count)
+    }
+}

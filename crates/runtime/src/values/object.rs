@@ -1,0 +1,180 @@
+//! Objects of the program as content of stores.
+
+use crate::engine::stack::{Slot, Stack, Type};
+use crate::isolate::Isolate;
+use crate::slices::json::{Unwritten, json_of_top, too_deep};
+use crate::values::convert::{TableKind, table_kind};
+use bytes::Bytes;
+use runnel_store::{Answer, Form, Kind, Lazy, Value};
+use std::any::Any;
+use std::borrow::Cow;
+use std::os::raw::c_int;
+
+/// An object of the program in the hands of a store. Encoding it natively costs no fiber, unless
+/// its class says itself how it is written.
+pub(crate) struct ScriptObject {
+    isolate: Isolate,
+    slot: Slot,
+    shape: Shape,
+}
+
+/// What is known of it without asking the program.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    /// An array or a dictionary: JSON for people too.
+    Structure,
+    /// A page or a part of one.
+    Element,
+    Other,
+}
+
+impl ScriptObject {
+    pub(crate) fn new(isolate: &Isolate, stack: Stack, index: c_int) -> Self {
+        let shape = match stack.kind(index) {
+            Type::Table => match table_kind(stack, index) {
+                TableKind::Array | TableKind::Dictionary => Shape::Structure,
+                TableKind::Element => Shape::Element,
+                _ => Shape::Other,
+            },
+            _ => Shape::Other,
+        };
+        stack.push_copy(index);
+        ScriptObject { isolate: isolate.clone(), slot: stack.keep(), shape }
+    }
+
+    pub(crate) fn belongs_to(&self, isolate: &Isolate) -> bool {
+        self.isolate.same(isolate)
+    }
+
+    pub(crate) fn push(&self, stack: Stack) {
+        stack.push_kept(self.slot);
+    }
+
+    /// The markup of an element, when it is complete: nothing of it is run.
+    fn written(&self) -> Option<Bytes> {
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        let top = stack.top();
+        stack.push_kept(self.slot);
+        let is_nil = |name: &str| {
+            stack.field(top + 1, name);
+            let nil = stack.kind(-1) == Type::Nil;
+            stack.pop(1);
+            nil
+        };
+        let complete = is_nil("_marks") && (is_nil("_media") || !is_nil("_whole"));
+        stack.field(top + 1, "_html");
+        let text = (complete && stack.kind(-1) == Type::Text)
+            .then(|| Bytes::copy_from_slice(stack.bytes(-1)));
+        stack.set_top(top);
+        text
+    }
+
+    /// What becomes of an object that cannot be written without the program.
+    fn unwritten(&self, why: &Unwritten) -> Answer<Bytes> {
+        match why {
+            Unwritten::Custom => self.ask(self.isolate.slots().json_text),
+            Unwritten::Depth => too_deep(Kind::Failed).into(),
+        }
+    }
+
+    /// The same object, kept once more.
+    fn clone(&self) -> ScriptObject {
+        let stack = self.isolate.stack();
+        stack.reserve(4);
+        stack.push_kept(self.slot);
+        ScriptObject { isolate: self.isolate.clone(), slot: stack.keep(), shape: self.shape }
+    }
+
+    /// Asks the program for a text: `entry` is a kernel function of the object.
+    fn ask(&self, entry: Slot) -> Answer<Bytes> {
+        let slot = self.slot;
+        let fiber = crate::fibers::fiber::Fiber::new(
+            &self.isolate,
+            self.isolate.call(),
+            |stack| {
+                stack.push_kept(entry);
+                stack.push_kept(slot);
+                1
+            },
+            |_, stack, index| Bytes::copy_from_slice(stack.bytes(index)),
+        );
+        let isolate = self.isolate.clone();
+        Answer::later(async move { fiber.await.map_err(|fault| fault.into_error(&isolate)) })
+    }
+}
+
+impl Drop for ScriptObject {
+    fn drop(&mut self) {
+        self.isolate.stack().release(self.slot);
+    }
+}
+
+impl Lazy for ScriptObject {
+    fn encode(&self, form: Form) -> Answer<Bytes> {
+        let slots = self.isolate.slots();
+        let json = match (form, self.shape) {
+            (_, Shape::Element) => {
+                return match self.written() {
+                    Some(bytes) => Answer::ok(bytes),
+                    None => self.ask(slots.html_text),
+                };
+            }
+            (Form::Json, _) | (Form::Text, Shape::Structure) => true,
+            (Form::Text, Shape::Other) => return self.ask(slots.text),
+            (Form::Csv, _) => false,
+        };
+        if !json {
+            let value = self.value();
+            return value.and_then(|value| runnel_store::Content::value(value).encode(Form::Csv));
+        }
+        let stack = self.isolate.stack();
+        stack.reserve(16);
+        stack.push_kept(self.slot);
+        let written = match json_of_top(&self.isolate, stack) {
+            Ok(Answer::Ready(Ok(Ok(bytes)))) => return Answer::ok(bytes),
+            Ok(written) => written,
+            Err(unwritten) => return self.unwritten(&unwritten),
+        };
+        let this = self.clone();
+        written.and_then(move |written| match written {
+            Ok(bytes) => Answer::ok(bytes),
+            Err(unwritten) => this.unwritten(&unwritten),
+        })
+    }
+
+    fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
+        if self.shape != Shape::Element {
+            return None;
+        }
+        let stack = self.isolate.stack();
+        stack.reserve(8);
+        stack.push_kept(self.slot);
+        stack.field(-1, "_media");
+        let media_type = crate::pages::streamed::of_document(stack.bytes(-1));
+        stack.pop(2);
+        Some(media_type)
+    }
+
+    /// An instance names the fields that have a value: what is nil in it was never said.
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn value(&self) -> Answer<Value> {
+        let stack = self.isolate.stack();
+        stack.reserve(16);
+        stack.push_kept(self.slot);
+        let is_object = self.shape == Shape::Other;
+        crate::slices::data::data_of_top(&self.isolate, stack).map(move |mut value| {
+            if is_object && let Value::Record(fields) = &mut value {
+                fields.retain(|(_, value)| !value.is_nil());
+            }
+            value
+        })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

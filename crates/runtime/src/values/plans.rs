@@ -1,0 +1,108 @@
+//! How the instances of a class are written, and numbers as text.
+
+use crate::engine::stack::{Slot, Stack, Type};
+use crate::isolate::Isolate;
+use crate::values::convert::EXACT;
+use runnel_store::json::{write_int, write_text};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::os::raw::c_int;
+use std::rc::Rc;
+
+/// One field of a class: how it is written and where its value is.
+pub(crate) struct PlannedField {
+    pub(crate) name: String,
+    /// `"name":`
+    pub(crate) prefix: Vec<u8>,
+    pub(crate) key: Slot,
+}
+
+/// How the instances of a class are written: made once per class.
+#[derive(Default)]
+pub(crate) struct Plan {
+    pub(crate) fields: Vec<PlannedField>,
+    /// The class says itself how it is written.
+    pub(crate) custom: bool,
+}
+
+/// The plans of an isolate, by the address of the class's method table (which is never freed).
+#[derive(Default)]
+pub(crate) struct Plans {
+    known: RefCell<FxHashMap<usize, Rc<Plan>>>,
+}
+
+impl Plans {
+    /// Forgets what was known: a class has a new instance variable.
+    pub(crate) fn forget(&self, stack: Stack) {
+        for (_, plan) in self.known.borrow_mut().drain() {
+            for field in &plan.fields {
+                stack.release(field.key);
+            }
+        }
+    }
+
+    /// The plan for the object at an index.
+    pub(crate) fn of(&self, isolate: &Isolate, stack: Stack, index: c_int) -> Rc<Plan> {
+        if !stack.metatable(index) {
+            return Rc::new(Plan::default());
+        }
+        let address = stack.address(-1) as usize;
+        if let Some(plan) = self.known.borrow().get(&address) {
+            stack.pop(1);
+            return plan.clone();
+        }
+        let plan = Rc::new(Self::make(isolate, stack, stack.top()));
+        stack.pop(1);
+        self.known.borrow_mut().insert(address, plan.clone());
+        plan
+    }
+
+    fn make(isolate: &Isolate, stack: Stack, methods: c_int) -> Plan {
+        let _ = isolate;
+        // Messages with which a class says itself how it is written (kernel/json.lua).
+        let mut custom = false;
+        for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
+            stack.field(methods, message);
+            custom |= stack.kind(-1) == Type::Function;
+            stack.pop(1);
+        }
+        let mut fields = Vec::new();
+        stack.field(methods, "_class");
+        if stack.kind(-1) == Type::Table {
+            stack.field(-1, "_ivars");
+            let names = stack.top();
+            if stack.kind(names) == Type::Table {
+                for position in 1..=stack.length(names) {
+                    stack.get_element(names, position);
+                    let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
+                    stack.pop(1);
+                    stack.push_bytes(runnel_compile::field(&name).as_bytes());
+                    let key = stack.keep();
+                    let mut prefix = Vec::new();
+                    write_text(&name, &mut prefix);
+                    prefix.push(b':');
+                    fields.push(PlannedField { name, prefix, key });
+                }
+            }
+            stack.pop(1);
+        }
+        stack.pop(1);
+        Plan { fields, custom }
+    }
+}
+
+/// A number as JSON and as text: integers without a fraction, floats as short as they come back
+/// the same, NaN and infinities as `null`.
+pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
+    if value.fract() == 0.0 && value.abs() <= EXACT {
+        write_int(value as i64, out);
+    } else {
+        runnel_store::json::write(&runnel_store::Value::Float(value), out);
+    }
+}
+
+pub(crate) fn number_text(value: f64) -> String {
+    let mut out = Vec::new();
+    write_number(value, &mut out);
+    String::from_utf8(out).unwrap_or_default()
+}

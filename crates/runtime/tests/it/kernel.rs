@@ -1,0 +1,24 @@
+//! The built-in classes, asked directly in Lua.
+
+use crate::support::Lab;
+
+#[test]
+fn values_answer_as_they_should() {
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_values.lua"), "kernel_values.lua");
+    assert_eq!(outcome, Ok(()));
+}
+
+#[test]
+fn objects_and_streams_answer_as_they_should() {
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_objects.lua"), "kernel_objects.lua");
+    assert_eq!(outcome, Ok(()));
+}
+
+#[test]
+fn large_texts_are_worked_on_in_pieces() {
+    let outcome =
+        Lab::new().isolate.run_lua(include_str!("kernel_pieces.lua"), "kernel_pieces.lua");
+    assert_eq!(outcome, Ok(()));
+}

@@ -1,0 +1,13 @@
+//! Integration tests of the runtime, in one binary.
+
+mod compile_loads;
+mod elements;
+mod fibers;
+mod insertion;
+mod kernel;
+mod limits;
+mod memory;
+mod pages;
+mod queries;
+mod support;
+mod transactions;

@@ -1,0 +1,10 @@
+//! The integration tests of the crate.
+#![allow(clippy::unwrap_used)]
+
+mod broken;
+mod conformance;
+mod credentials;
+mod leaks;
+mod objects;
+mod support;
+mod wrong;

@@ -1,0 +1,199 @@
+//! Sorting documents by their attributes.
+
+use crate::error::RequestError;
+use crate::index::attributes::{AttributeType, Column, Columns, NO_CODE, NO_NUMBER};
+use crate::index::distinct_texts::{Texts, compare, first};
+use crate::index::search_index::Index;
+use crate::limits::MAX_ORDER_KEYS;
+use crate::query::filter::Word;
+use crate::query::restriction::known;
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+
+/// By which attributes documents are sorted: `-year,title` is by year, the latest first, and within
+/// a year by title.
+///
+/// Numbers, dates and booleans are sorted by value (false before true), texts by their letters.
+/// Documents without a value come last either way; those that nothing tells apart stay in the order
+/// of the index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Order {
+    keys: Vec<(Word, bool)>,
+}
+
+impl Order {
+    /// Reads an order: names of attributes with commas between them, each perhaps with `-` in front
+    /// for descending or `+` for ascending.
+    ///
+    /// # Errors
+    /// No names, an empty one, or more than [`MAX_ORDER_KEYS`]; with the place.
+    pub fn parse(text: &str) -> Result<Order, RequestError> {
+        let mut keys = Vec::new();
+        let mut at = 1;
+        for part in text.split(',') {
+            let length = part.chars().count() + 1;
+            let name = part.trim_start();
+            let start = at + part.chars().count() - name.chars().count();
+            let (name, start, descending) = match name.strip_prefix(['-', '+']) {
+                Some(rest) => (rest, start + 1, name.starts_with('-')),
+                None => (name, start, false),
+            };
+            let name = name.trim();
+            if name.is_empty() {
+                return Err(RequestError::new(
+                    start,
+                    "the name of an attribute is missing; write an order like -year,title",
+                ));
+            }
+            if keys.len() >= MAX_ORDER_KEYS {
+                return Err(RequestError::new(
+                    start,
+                    format!("an order has more than {MAX_ORDER_KEYS} names; leave some out"),
+                ));
+            }
+            keys.push((Word { text: name.to_owned(), at: start }, descending));
+            at += length;
+        }
+        Ok(Order { keys })
+    }
+
+    /// Whether indexes with these columns can be sorted so.
+    pub(crate) fn check(&self, indexes: &[&Columns]) -> Result<(), RequestError> {
+        self.keys.iter().try_for_each(|(name, _)| known(name, indexes).map(|_| ()))
+    }
+
+    /// The keys by which documents of an index are sorted.
+    pub(crate) fn keys<'a>(&self, index: &'a Index) -> Keys<'a> {
+        let columns = index.columns();
+        let key = |(name, descending): &(Word, bool)| {
+            let (attribute, column) = columns.named(&name.text)?;
+            let values = match column {
+                Column::Numbers(numbers) => Values::Numbers(numbers),
+                Column::Codes(codes, _) if attribute.kind() == AttributeType::Boolean => {
+                    Values::Booleans(codes)
+                }
+                Column::Codes(codes, texts) => Values::Texts(codes, texts),
+            };
+            Some((values, *descending))
+        };
+        Keys { base: columns.base(), keys: self.keys.iter().map(key).collect() }
+    }
+}
+
+/// What the documents of one index are sorted by; nothing for an attribute that it does not have.
+pub(crate) struct Keys<'a> {
+    base: u32,
+    keys: Vec<Option<(Values<'a>, bool)>>,
+}
+
+enum Values<'a> {
+    Numbers(&'a VecDeque<u64>),
+    Booleans(&'a VecDeque<u32>),
+    Texts(&'a VecDeque<u32>, &'a Texts),
+}
+
+fn code_at(codes: &VecDeque<u32>, place: u32) -> u32 {
+    codes.get(place as usize).copied().unwrap_or(NO_CODE)
+}
+
+/// The place of a value, reversed for descending ones; those that are missing are last.
+fn directed(place: u64, descending: bool) -> u64 {
+    match place {
+        NO_NUMBER => NO_NUMBER,
+        place if descending => NO_NUMBER - 1 - place,
+        place => place,
+    }
+}
+
+impl Keys<'_> {
+    /// A number for the value of a document, in the order of values within the index.
+    fn number(&self, key: usize, slot: u32) -> u64 {
+        let place = slot.wrapping_sub(self.base);
+        let Some(Some((values, descending))) = self.keys.get(key) else {
+            return NO_NUMBER;
+        };
+        let number = match values {
+            Values::Numbers(numbers) => numbers.get(place as usize).copied().unwrap_or(NO_NUMBER),
+            Values::Booleans(codes) => match code_at(codes, place) {
+                NO_CODE => NO_NUMBER,
+                code => u64::from(code),
+            },
+            Values::Texts(codes, texts) => {
+                let rank = texts.ranks().get(code_at(codes, place) as usize);
+                rank.map_or(NO_NUMBER, |rank| u64::from(*rank))
+            }
+        };
+        directed(number, *descending)
+    }
+
+    fn compare(&self, left: u32, right: u32, from: usize) -> Ordering {
+        (from..self.keys.len())
+            .map(|key| self.number(key, left).cmp(&self.number(key, right)))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal)
+    }
+
+    /// Puts the first `wanted` documents in their order to the front; the others follow in any.
+    pub(crate) fn sort(&self, slots: &mut [u32], wanted: usize) {
+        let mut all: Vec<(u64, u32)> =
+            (0..).zip(&*slots).map(|(place, slot)| (self.number(0, *slot), place)).collect();
+        let old = slots.to_vec();
+        let compare = |left: &(u64, u32), right: &(u64, u32)| {
+            let [left_slot, right_slot] = [left.1, right.1].map(|place| old[place as usize]);
+            let rest = || self.compare(left_slot, right_slot, 1);
+            left.0.cmp(&right.0).then_with(rest).then(left.1.cmp(&right.1))
+        };
+        let wanted = wanted.min(all.len());
+        if wanted > 0 && wanted < all.len() {
+            all.select_nth_unstable_by(wanted - 1, compare);
+        }
+        all[..wanted].sort_unstable_by(compare);
+        for (slot, (_, place)) in slots.iter_mut().zip(&all) {
+            *slot = old[*place as usize];
+        }
+    }
+
+    /// How documents of two indexes compare.
+    pub(crate) fn compare_with(&self, left: u32, others: &Keys<'_>, right: u32) -> Ordering {
+        for (key, (mine, theirs)) in self.keys.iter().zip(&others.keys).enumerate() {
+            let order = match (mine, theirs) {
+                (
+                    Some((Values::Texts(codes, texts), descending)),
+                    Some((Values::Texts(other_codes, other_texts), _)),
+                ) => {
+                    let left = code_at(codes, left.wrapping_sub(self.base));
+                    let right = code_at(other_codes, right.wrapping_sub(others.base));
+                    if left == NO_CODE || right == NO_CODE {
+                        (left == NO_CODE).cmp(&(right == NO_CODE))
+                    } else {
+                        let [left, right] = [texts.text(left), other_texts.text(right)];
+                        let order = compare(first(left), first(right));
+                        if *descending { order.reverse() } else { order }
+                    }
+                }
+                _ => self.number(key, left).cmp(&others.number(key, right)),
+            };
+            if order.is_ne() {
+                return order;
+            }
+        }
+        Ordering::Equal
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read() {
+        let order = Order::parse(" -year, +title,x ").unwrap();
+        let keys: Vec<(&str, usize, bool)> =
+            order.keys.iter().map(|(name, down)| (name.text.as_str(), name.at, *down)).collect();
+        assert_eq!(keys, [("year", 3, true), ("title", 10, false), ("x", 16, false)]);
+        for (text, place) in [("", 1), ("a,,b", 3), ("-", 2), ("a,b,c,d,e", 9)] {
+            assert_eq!(Order::parse(text).unwrap_err().place(), place, "{text}");
+        }
+    }
+}

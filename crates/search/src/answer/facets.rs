@@ -1,0 +1,153 @@
+//! The values of a category among the documents that a query finds, with the number of each.
+//!
+//! A value is counted in the documents of all interpretations together. Where the configuration of
+//! a search makes it matter which categories an interpretation has, each value is a search instead:
+//! that of the query with the value as one more word.
+
+use crate::answer::search_answer::Answer;
+use crate::error::ConfigError;
+use crate::index::posting_list::SeenSlots;
+use crate::index::search_index::Index;
+use crate::index::word_table::Entry;
+use crate::query::filter::Filter;
+use crate::query::work_budget::Work;
+use crate::search::{Request, Search, read};
+use std::ops::Deref;
+
+/// How many steps it is to look at a value.
+const VALUE: usize = 16;
+
+/// How many steps it is to put a value into the answer.
+const TAKEN: usize = 72;
+
+/// How many steps a search for a value is, besides those that it counts itself.
+const SEARCHED: usize = 250;
+
+/// The documents that values are counted in.
+enum Within {
+    /// All of the index.
+    All,
+    Some(SeenSlots),
+}
+
+impl Search {
+    /// The values of a category with the number of documents of each, among the documents that a
+    /// query finds: each document counts once, however many interpretations it is in. The last word
+    /// of the query is not partial here. Values come in the order in which the index got them;
+    /// those with fewer than `at_least` documents (at least 1) are left out, and so are the last
+    /// ones when there are so many that the work of one query ([`MAX_WORK`](crate::MAX_WORK)) does
+    /// not suffice.
+    ///
+    /// # Errors
+    /// When the search has several indexes.
+    pub fn facets(
+        &self,
+        category: &str,
+        query: Option<&str>,
+        at_least: usize,
+    ) -> Result<Vec<(String, usize)>, ConfigError> {
+        self.facets_passing(category, query, None, at_least)
+    }
+
+    /// [`facets`](Self::facets) among the documents that pass a filter as well. Without a query,
+    /// these are all that pass.
+    ///
+    /// # Errors
+    /// When the search has several indexes.
+    pub fn facets_passing(
+        &self,
+        category: &str,
+        query: Option<&str>,
+        filter: Option<&Filter>,
+        at_least: usize,
+    ) -> Result<Vec<(String, usize)>, ConfigError> {
+        let [index] = self.indexes() else {
+            return Err(ConfigError::new(format!(
+                "facets of {category} were asked of a search over {} indexes; \
+                 ask a search over one",
+                self.indexes().len()
+            )));
+        };
+        let guard = [read(index)];
+        let Some(number) = guard[0].category_number(category) else {
+            return Ok(Vec::new());
+        };
+        let mut query_only = Answer::new();
+        query_only.query.parse(
+            query.unwrap_or_default(),
+            &self.config.tokenizer,
+            self.config.reading(false),
+        );
+        let mut work = Work::new();
+        let request = Request { filter, ..Request::new().ids(0).flat(true) };
+        let within = match query.is_none() && filter.is_none() {
+            true => Some(Within::All),
+            false => self.within(&guard, number, &request, query_only.clone(), &mut work),
+        };
+        let words = &guard[0].categories()[usize::from(number)];
+        let mut values = Vec::new();
+        let mut answer = Answer::new();
+        for entry in words.words() {
+            let count = match &within {
+                Some(within) => count(entry, within, &mut work),
+                None => {
+                    let request = Request { filter, ..Request::new().ids(i64::MAX).unique(true) };
+                    answer.query.clone_from(&query_only.query);
+                    answer.query.push_exact(entry.word(), number);
+                    let enough = work.spend(SEARCHED);
+                    enough.then(|| {
+                        self.run_within(&guard, &request, &mut answer, &mut work);
+                        answer.total()
+                    })
+                }
+            };
+            let Some(count) = count else {
+                break;
+            };
+            if count < at_least.max(1) {
+                continue;
+            }
+            if !work.spend(TAKEN) {
+                break;
+            }
+            values.push((entry.word().to_owned(), count));
+        }
+        Ok(values)
+    }
+
+    /// The documents that a query finds, or nothing if each value needs a search of its own.
+    fn within<I: Deref<Target = Index>>(
+        &self,
+        index: &[I; 1],
+        category: u8,
+        request: &Request<'_>,
+        mut answer: Answer,
+        work: &mut Work,
+    ) -> Option<Within> {
+        let config = &self.config;
+        let by_categories = !config.only.is_empty()
+            || !config.ignored_lists.is_empty()
+            || !config.ignored_categories.is_empty();
+        let grid = index[0].categories()[usize::from(category)].config().grid.is_some();
+        if by_categories || config.max_allocations.is_some() || config.ignore_unassigned || grid {
+            return None;
+        }
+        let nothing_said = answer.query.places.is_empty() && answer.query.excluded.is_empty();
+        if nothing_said && request.filter.is_none() {
+            return Some(Within::All);
+        }
+        self.run_within(index, request, &mut answer, work).pop().map(Within::Some)
+    }
+}
+
+/// The number of documents that have a value, or nothing if that is too much work.
+fn count(entry: Entry<'_>, within: &Within, work: &mut Work) -> Option<usize> {
+    let posting = entry.posting();
+    match within {
+        Within::All => work.spend(VALUE).then_some(posting.len()),
+        Within::Some(slots) => {
+            let enough = work.spend(VALUE + posting.len());
+            enough.then(|| posting.iter().filter(|slot| slots.contains(*slot)).count())
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The documents of all interpretations as one list, each there once.
+
+use crate::answer::document_order::{Keys, Order};
+use crate::answer::search_answer::{Answer, FlatList};
+use crate::collection::id::Id;
+use crate::index::posting_list::SeenSlots;
+use crate::index::search_index::Index;
+use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, Work};
+use crate::search::Request;
+use std::ops::Deref;
+
+/// The documents found so far, those of better interpretations first.
+pub(crate) struct Flat {
+    pub(crate) seen: Vec<SeenSlots>,
+    /// Numbers of indexes and slots.
+    pub(crate) all: Vec<(u8, u32)>,
+}
+
+impl Flat {
+    pub(crate) fn new(indexes: usize) -> Flat {
+        let mut seen = Vec::new();
+        seen.resize_with(indexes, SeenSlots::default);
+        Flat { seen, all: Vec::new() }
+    }
+
+    /// Puts the page that was asked for into the answer.
+    pub(crate) fn finish<I: Deref<Target = Index>>(
+        self,
+        indexes: &[I],
+        request: &Request<'_>,
+        answer: &mut Answer,
+        work: &mut Work,
+    ) {
+        let count = self.all.len();
+        let start = match request.offset {
+            offset if offset < 0 => offset + count as i64,
+            offset => offset,
+        };
+        let sorted_by = match (request.order, request.sort) {
+            (Some(_), _) => ORDERED,
+            (None, Some(_)) => ORDERED_BY_FUNCTION,
+            (None, None) => 0,
+        };
+        // What cannot be sorted any more is counted, and not shown in a wrong order.
+        let inside =
+            (0..=count as i64).contains(&start) && request.ids > 0 && work.spend(count * sorted_by);
+        let (skip, limit) = match inside {
+            true => (start as usize, request.ids.min(count as i64 - start) as usize),
+            false => (0, 0),
+        };
+        let mut ids = Vec::new();
+        if limit > 0 {
+            let all = match request.order {
+                Some(order) => sorted(self.all, indexes, order, skip + limit),
+                None => self.all,
+            };
+            let id = |(number, slot): (u8, u32)| {
+                Some((number, indexes[usize::from(number)].documents().id(slot)?))
+            };
+            ids.extend(all.into_iter().filter_map(id));
+            if let Some(sort) = request.sort.filter(|_| request.order.is_none()) {
+                ids.sort_by(|left: &(u8, Id), right| sort(&left.1, &right.1));
+            }
+            ids.truncate(skip + limit);
+            ids.drain(..skip);
+        }
+        answer.flat = Some(FlatList { count, ids });
+    }
+}
+
+/// The first `wanted` documents in an order.
+fn sorted<I: Deref<Target = Index>>(
+    all: Vec<(u8, u32)>,
+    indexes: &[I],
+    order: &Order,
+    wanted: usize,
+) -> Vec<(u8, u32)> {
+    let keys: Vec<Keys<'_>> = indexes.iter().map(|index| order.keys(index)).collect();
+    let mut first = Vec::new();
+    for (number, keys) in keys.iter().enumerate() {
+        let number = number as u8;
+        let of_index = all.iter().filter(|(index, _)| *index == number);
+        let mut slots: Vec<u32> = of_index.map(|(_, slot)| *slot).collect();
+        // Documents that nothing tells apart are in the order of the index.
+        slots.sort_unstable();
+        keys.sort(&mut slots, wanted);
+        slots.truncate(wanted);
+        first.extend(slots.into_iter().map(|slot| (number, slot)));
+    }
+    if indexes.len() > 1 {
+        first.sort_by(|left, right| {
+            let [of_left, of_right] = [left.0, right.0].map(|number| &keys[usize::from(number)]);
+            of_left.compare_with(left.1, of_right, right.1)
+        });
+        first.truncate(wanted);
+    }
+    first
+}

@@ -1,0 +1,432 @@
+//! Matches in texts: which words of a field a query has found, and the texts with these words
+//! marked.
+//!
+//! A text is taken apart as when it was indexed, piece by piece, so that words are recognised by
+//! what they were indexed as: by their stem, without their accents, as a synonym, in spite of a
+//! typo. The whole word is marked, also where a part of it was asked for.
+
+use crate::answer::search_answer::Answer;
+use crate::index::category_index::WordsIndex;
+use crate::index::search_index::Index;
+use crate::limits::{MAX_HIGHLIGHTED_BYTES, MAX_WORD_CHARS};
+use crate::query::combinations::How;
+use crate::query::parsed_query::Query;
+use crate::query::string_range::Succession;
+use crate::text::scripts;
+use crate::text::tokenizer::Tokenizer;
+use crate::text::word_list::{Words, first_characters};
+use hashbrown::HashSet;
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::ops::Range;
+
+/// Most words that are formed for a range without plain ends.
+const MAX_RANGE_WORDS: usize = 1_000;
+
+/// What is written around matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Markers {
+    /// Before a match.
+    pub before: String,
+    /// After it.
+    pub after: String,
+    /// Whether everything else is escaped for HTML.
+    pub html: bool,
+}
+
+impl Default for Markers {
+    /// `<em>` and `</em>` in HTML.
+    fn default() -> Markers {
+        Markers { before: "<em>".to_owned(), after: "</em>".to_owned(), html: true }
+    }
+}
+
+/// What a query looked for in one category.
+struct Term {
+    category: u8,
+    matcher: Matcher,
+}
+
+enum Matcher {
+    Word(String),
+    Part(String),
+    Phrase(Vec<String>),
+    /// Words, or words with a part, in a range.
+    Range {
+        range: Range<String>,
+        part: bool,
+    },
+    OneOf(HashSet<String>),
+}
+
+impl Matcher {
+    fn is(&self, words: &WordsIndex, word: &str) -> bool {
+        match self {
+            Matcher::Word(known) => known == word,
+            Matcher::Part(part) => {
+                let mut found = false;
+                words.config().partial.each(word, &mut |known| found |= known == part);
+                found
+            }
+            Matcher::Phrase(_) => false,
+            Matcher::Range { range, part } => {
+                let succession = Succession::new(&range.start, &range.end);
+                let Some(members) = succession.members() else { return false };
+                let mut found = members.contains(word);
+                if *part {
+                    words.config().partial.each(word, &mut |part| found |= members.contains(part));
+                }
+                found
+            }
+            Matcher::OneOf(all) => all.contains(word),
+        }
+    }
+}
+
+/// Finds the matches of an answer in the texts of documents.
+///
+/// All of its texts together may have [`MAX_HIGHLIGHTED_BYTES`]; in those after that nothing is
+/// marked.
+pub struct Highlighter<'a> {
+    index: &'a Index,
+    terms: Vec<Term>,
+    left: Cell<usize>,
+}
+
+/// A word in a text: where it is, and what it was indexed as; nothing if it was not.
+struct SourceWord {
+    place: Range<usize>,
+    stored: Option<String>,
+}
+
+impl<'a> Highlighter<'a> {
+    /// The matches of an answer from this index, or a search that has it among others.
+    pub fn new(index: &'a Index, answer: &Answer) -> Highlighter<'a> {
+        let query = &answer.query;
+        let mut terms = Vec::new();
+        for record in &answer.records {
+            let Some(category) = index.category_number(record.category.of(&query.text)) else {
+                continue;
+            };
+            let words = &index.categories()[usize::from(category)];
+            let text = record.text.of(&query.text);
+            if let Some(matcher) = matcher(words, query, text, record.how) {
+                terms.push(Term { category, matcher });
+            }
+        }
+        Highlighter { index, terms, left: Cell::new(MAX_HIGHLIGHTED_BYTES) }
+    }
+
+    /// Where in a field the matches are, in bytes and in order. A field is of interest to all
+    /// categories that index it.
+    pub fn matches(&self, field: &str, text: &str) -> Vec<Range<usize>> {
+        self.words(field, text).1
+    }
+
+    /// The text of a field with its matches marked, or nothing if there are none.
+    pub fn mark(&self, field: &str, text: &str, markers: &Markers) -> Option<String> {
+        let matches = self.matches(field, text);
+        (!matches.is_empty()).then(|| write(text, 0..text.len(), &matches, markers))
+    }
+
+    /// About this many words of a field, those with the most matches, which are marked; an ellipsis
+    /// stands for what is left out. Without matches it is the start of the text.
+    pub fn snippet(&self, field: &str, text: &str, words: usize, markers: &Markers) -> String {
+        let (places, matches) = self.words(field, text);
+        let words = words.max(1);
+        if places.len() <= words {
+            return write(text, 0..text.len(), &matches, markers);
+        }
+        let first = densest(&places, &matches, words);
+        let place = places[first].start..places[first + words - 1].end;
+        let mut out = String::new();
+        if first > 0 {
+            out.push_str("\u{2026} ");
+        }
+        // What comes before the first word of a text belongs to it.
+        let start = if first == 0 { 0 } else { place.start };
+        let end = if first + words == places.len() { text.len() } else { place.end };
+        out.push_str(&write(text, start..end, &matches, markers));
+        if end < text.len() {
+            out.push_str(" \u{2026}");
+        }
+        out
+    }
+
+    /// The places of all words of a text, and those of the matches.
+    fn words(&self, field: &str, text: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+        let allowed = self.left.get().min(text.len());
+        let looked_at = &text[..text.floor_char_boundary(allowed)];
+        self.left.set(self.left.get() - looked_at.len());
+        let mut all: Vec<Range<usize>> = Vec::new();
+        let mut matches = Vec::new();
+        for (number, words) in self.index.categories().iter().enumerate() {
+            if words.config().field() != field || words.config().grid.is_some() {
+                continue;
+            }
+            let terms = self.terms.iter().filter(|term| usize::from(term.category) == number);
+            let matchers: Vec<&Matcher> = terms.map(|term| &term.matcher).collect();
+            let found = source_words(words, looked_at);
+            if !matchers.is_empty() {
+                add_matches(words, &matchers, &found, &mut matches);
+            }
+            if all.is_empty() {
+                all = found.into_iter().map(|word| word.place).collect();
+            }
+        }
+        if all.is_empty() {
+            // A field that no category has is shown without matches.
+            scripts::each_chunk(looked_at, |place| all.push(place));
+        }
+        (all, joined(matches))
+    }
+}
+
+fn matcher(words: &WordsIndex, query: &Query, text: &str, how: How) -> Option<Matcher> {
+    let word = |part: bool, text: String| match part && !words.config().partial.is_none() {
+        true => Matcher::Part(text),
+        false => Matcher::Word(text),
+    };
+    Some(match how {
+        How::Others => return None,
+        How::Stored { part } => word(part, text.to_owned()),
+        How::Query { part, exact: true } => word(part, text.to_owned()),
+        How::Query { part, exact: false } => word(part, stored(words, text)),
+        How::Phrase(start, end) => {
+            let spans = query.phrase_words.get(start as usize..end as usize)?;
+            let stored = |span: &crate::text::word_list::Span| stored(words, span.of(&query.text));
+            Matcher::Phrase(spans.iter().map(stored).collect())
+        }
+        How::Range { from, to, part } => {
+            let (from, to) = (from.of(&query.text), to.of(&query.text));
+            let succession = Succession::new(from, to);
+            match succession.members() {
+                Some(_) => Matcher::Range { range: from.to_owned()..to.to_owned(), part },
+                None => Matcher::OneOf(succession.take(MAX_RANGE_WORDS).collect()),
+            }
+        }
+    })
+}
+
+/// A word as a category keeps it.
+fn stored(words: &WordsIndex, word: &str) -> String {
+    let word = first_characters(word, MAX_WORD_CHARS);
+    match words.stemmer() {
+        Some(stemmer) => stemmer.stem(word).into_owned(),
+        None => word.to_owned(),
+    }
+}
+
+/// The words of a text with their places.
+fn source_words(words: &WordsIndex, text: &str) -> Vec<SourceWord> {
+    let tokenizer = words.tokenizer();
+    let mut out = Vec::new();
+    let mut made = Words::default();
+    let mut chunks = Vec::new();
+    scripts::each_chunk(text, |place| chunks.push(place));
+    // Where there is nothing but stop words, they were indexed.
+    let dropped = |chunk: &Range<usize>| {
+        split(tokenizer, &text[chunk.clone()], false, &mut Words::default()) == 0
+    };
+    let whole = chunks.len() == 1 || chunks.iter().all(dropped);
+    // A field that is not taken apart is one word, spaces included.
+    if !whole
+        && text.len() <= MAX_WORD_CHARS
+        && split(tokenizer, text, true, &mut made) == 1
+        && made.iter().next().is_some_and(|word| word.contains(char::is_whitespace))
+    {
+        let word = made.iter().next().map(|word| stored(words, word));
+        return vec![SourceWord { place: 0..text.len(), stored: word }];
+    }
+    for chunk in chunks {
+        let count = split(tokenizer, &text[chunk.clone()], whole, &mut made);
+        let first = made.iter().next().map(|word| stored(words, word));
+        if count <= 1 {
+            let place = scripts::without_punctuation(text, chunk);
+            let place = only_word(words, text, place, first.as_deref());
+            out.push(SourceWord { place, stored: first });
+            continue;
+        }
+        scripts::each_piece(text, chunk, |place| {
+            split(tokenizer, &text[place.clone()], whole, &mut made);
+            let word = made.iter().next().map(|word| stored(words, word));
+            out.push(SourceWord { place, stored: word });
+        });
+    }
+    out
+}
+
+/// Where the only word of a place is: of `women's` perhaps the first five letters.
+fn only_word(
+    words: &WordsIndex,
+    text: &str,
+    place: Range<usize>,
+    stored_as: Option<&str>,
+) -> Range<usize> {
+    let mut found = None;
+    if text[place.clone()].contains(|letter| !scripts::is_in_word(letter)) {
+        let mut made = Words::default();
+        scripts::each_piece(text, place.clone(), |piece| {
+            split(words.tokenizer(), &text[piece.clone()], false, &mut made);
+            let word = made.iter().next().map(|word| stored(words, word));
+            if found.is_none() && word.is_some() && word.as_deref() == stored_as {
+                found = Some(piece);
+            }
+        });
+    }
+    found.unwrap_or(place)
+}
+
+fn split(tokenizer: &Tokenizer, text: &str, whole: bool, made: &mut Words) -> usize {
+    made.clear();
+    tokenizer.add_words(text, whole, made);
+    made.len()
+}
+
+/// Adds the places of words that match.
+fn add_matches(
+    words: &WordsIndex,
+    matchers: &[&Matcher],
+    found: &[SourceWord],
+    matches: &mut Vec<Range<usize>>,
+) {
+    // Words that were not indexed are not between others.
+    let indexed: Vec<(&SourceWord, &str)> =
+        found.iter().filter_map(|word| Some((word, word.stored.as_deref()?))).collect();
+    for (word, stored) in &indexed {
+        if matchers.iter().any(|matcher| matcher.is(words, stored)) {
+            matches.push(word.place.clone());
+        }
+    }
+    for matcher in matchers {
+        let Matcher::Phrase(phrase) = matcher else { continue };
+        if phrase.is_empty() {
+            continue;
+        }
+        for window in indexed.windows(phrase.len()) {
+            if window.iter().zip(phrase).all(|((_, stored), word)| stored == word) {
+                matches.extend(window.iter().map(|(word, _)| word.place.clone()));
+            }
+        }
+    }
+}
+
+/// Places in order, those that meet put together.
+fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    places.sort_by_key(|place| (place.start, place.end));
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match out.last_mut() {
+            Some(last) if place.start < last.end || *last == place => {
+                last.end = last.end.max(place.end);
+            }
+            _ => out.push(place),
+        }
+    }
+    out
+}
+
+/// The first word of the piece of this many words with the most matches, which are about in its
+/// middle.
+fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> usize {
+    let is_match = |place: &Range<usize>| {
+        let at = matches.partition_point(|found| found.end <= place.start);
+        matches.get(at).is_some_and(|found| found.start < place.end)
+    };
+    let flags: Vec<bool> = places.iter().map(is_match).collect();
+    let mut inside = flags[..words].iter().filter(|flag| **flag).count();
+    let (mut best, mut most) = (0, inside);
+    for first in 1..=places.len() - words {
+        inside += usize::from(flags[first + words - 1]);
+        inside -= usize::from(flags[first - 1]);
+        if inside > most {
+            (best, most) = (first, inside);
+        }
+    }
+    // As far to the right as leaves all matches inside, half of the room before them.
+    let room = flags[best..best + words].iter().rev().take_while(|flag| !**flag).count();
+    let before = flags[best..best + words].iter().take_while(|flag| !**flag).count();
+    if most == 0 {
+        return 0;
+    }
+    let shift = (before + room).div_ceil(2);
+    if shift > before {
+        best.saturating_sub(shift - before)
+    } else {
+        (best + before - shift).min(places.len() - words)
+    }
+}
+
+/// Part of a text with the matches in it marked.
+fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Markers) -> String {
+    let mut out = String::with_capacity(part.len() + 16);
+    let mut at = part.start;
+    for found in matches {
+        let (start, end) = (found.start.max(part.start), found.end.min(part.end));
+        if start >= end {
+            continue;
+        }
+        push(&text[at..start], markers.html, &mut out);
+        out.push_str(&markers.before);
+        push(&text[start..end], markers.html, &mut out);
+        out.push_str(&markers.after);
+        at = end;
+    }
+    push(&text[at..part.end], markers.html, &mut out);
+    out
+}
+
+fn push(text: &str, html: bool, out: &mut String) {
+    let text: Cow<'_, str> = match html && text.contains(['&', '<', '>', '"', '\'']) {
+        true => text
+            .chars()
+            .flat_map(|letter| {
+                let (escape, plain) = match letter {
+                    '&' => ("&amp;", None),
+                    '<' => ("&lt;", None),
+                    '>' => ("&gt;", None),
+                    '"' => ("&quot;", None),
+                    '\'' => ("&#39;", None),
+                    letter => ("", Some(letter)),
+                };
+                escape.chars().chain(plain)
+            })
+            .collect::<String>()
+            .into(),
+        false => text.into(),
+    };
+    out.push_str(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_densest_part_has_its_matches_in_the_middle() {
+        let places: Vec<Range<usize>> = (0..20).map(|at| at * 2..at * 2 + 1).collect();
+        let at =
+            |words: &[usize]| words.iter().map(|word| places[*word].clone()).collect::<Vec<_>>();
+        for (matches, words, expected) in [
+            (&[][..], 5, 0),
+            (&[0], 5, 0),
+            (&[10], 5, 8),
+            (&[19], 5, 15),
+            (&[2, 10, 11], 5, 8),
+            (&[3, 4, 12], 4, 2),
+        ] {
+            assert_eq!(densest(&places, &at(matches), words), expected, "{matches:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_match_is_escaped() {
+        let markers = Markers::default();
+        let text = "a<b> & \"c\" 'd'";
+        let found = std::slice::from_ref(&(2..3));
+        let marked = write(text, 0..text.len(), found, &markers);
+        assert_eq!(marked, "a&lt;<em>b</em>&gt; &amp; &quot;c&quot; &#39;d&#39;");
+        let plain = Markers { before: "[".into(), after: "]".into(), html: false };
+        assert_eq!(write(text, 0..4, found, &plain), "a<[b]>");
+    }
+}

@@ -1,0 +1,431 @@
+//! Walking the interpretations from the best one on: counting, and collecting the documents of the
+//! page that was asked for.
+
+use crate::answer::flat_list::Flat;
+use crate::answer::search_answer::{Answer, Row};
+use crate::collection::id::Id;
+use crate::index::intersection::{Ascending, intersect};
+use crate::index::posting_list::{Posting, SeenSlots};
+use crate::index::search_index::{Fidelity, Index};
+use crate::query::combinations::{COMPARED_LISTS, List};
+use crate::query::interpretations::{EVERYTHING, Interpretation};
+use crate::query::restriction::Restriction;
+use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, SEEN, SEEN_BY_IDENTIFIER, Work};
+use crate::search::Request;
+use std::ops::Deref;
+
+/// What is needed to look into interpretations.
+pub(crate) struct Pager<'a, I> {
+    pub(crate) indexes: &'a [I],
+    pub(crate) lists: &'a [List<'a>],
+    pub(crate) fidelity: Fidelity,
+    /// How many more interpretations to look into once the page is full; all, if nothing.
+    pub(crate) extra: Option<usize>,
+    /// The lists of one interpretation; kept for its memory.
+    pub(crate) chosen: Vec<&'a Posting>,
+    /// The documents that each index may answer with; empty if all.
+    pub(crate) restrictions: &'a [Restriction],
+}
+
+/// Where the walk is.
+struct Progress {
+    /// Documents still to be left out.
+    offset: i64,
+    /// Documents still to be shown.
+    wanted: i64,
+    extra: Option<usize>,
+}
+
+impl Progress {
+    /// The part of a list of this length to show: what to skip and how many, both within it. A
+    /// negative offset counts from the end; nothing is shown if it is outside.
+    fn part(&self, length: usize) -> (usize, usize) {
+        let length = length as i64;
+        let start = if self.offset < 0 { self.offset + length } else { self.offset };
+        if start < 0 || start > length || self.wanted <= 0 {
+            return (0, 0);
+        }
+        (start as usize, self.wanted.min(length - start) as usize)
+    }
+
+    fn after(&mut self, count: usize, shown: usize) {
+        if shown > 0 {
+            self.wanted -= shown as i64;
+            self.offset = 0;
+        } else if self.offset != 0 {
+            self.offset = self.offset.saturating_sub(count as i64);
+        }
+    }
+
+    /// Whether the walk ends here.
+    fn ends(&mut self) -> bool {
+        match &mut self.extra {
+            Some(extra) if self.wanted <= 0 => {
+                let ends = *extra == 0;
+                *extra = extra.saturating_sub(1);
+                ends
+            }
+            _ => false,
+        }
+    }
+}
+
+impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
+    /// Looks into all interpretations of the answer.
+    ///
+    /// Answers the documents of each index that were found, if each was to be there once only.
+    pub(crate) fn run(
+        &mut self,
+        answer: &mut Answer,
+        request: &Request<'_>,
+        work: &mut Work,
+    ) -> Vec<SeenSlots> {
+        let mut flat = request.flat.then(|| Flat::new(self.indexes.len()));
+        let mut progress =
+            Progress { offset: request.offset, wanted: request.ids, extra: self.extra };
+        let mut shown_before: Vec<SeenSlots> = Vec::new();
+        if request.unique {
+            shown_before.resize_with(self.indexes.len(), SeenSlots::default);
+        }
+        for number in 0..answer.interpretations.all.len() {
+            let interpretation = answer.interpretations.all[number];
+            let start = answer.members.len();
+            answer.interpretations.members(&interpretation, &mut answer.members);
+            drop_hidden(answer, start);
+            let first_id = answer.ids.len() as u32;
+            let count = if let Some(flat) = &mut flat {
+                self.collect(answer, &interpretation, start, request, flat, work)
+            } else if request.unique {
+                let before = &mut shown_before;
+                self.once(answer, &interpretation, start, request, &mut progress, before, work)
+            } else {
+                self.plain(answer, &interpretation, start, request, &mut progress, work)
+            };
+            let Some(count) = count else {
+                answer.members.truncate(start);
+                break;
+            };
+            for member in &mut answer.members[start..] {
+                *member = answer.combinations[*member as usize].record;
+            }
+            answer.total += count;
+            answer.rows.push(Row {
+                index: interpretation.index,
+                score: interpretation.score,
+                count,
+                members: start as u32..answer.members.len() as u32,
+                ids: first_id..answer.ids.len() as u32,
+            });
+            if progress.ends() || work.is_used_up() {
+                break;
+            }
+        }
+        match flat {
+            Some(mut flat) => {
+                let seen = std::mem::take(&mut flat.seen);
+                flat.finish(self.indexes, request, answer, work);
+                seen
+            }
+            None => shown_before,
+        }
+    }
+
+    /// Counts an interpretation and adds its documents to a list of all.
+    fn collect(
+        &mut self,
+        answer: &Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        request: &Request<'_>,
+        flat: &mut Flat,
+        work: &mut Work,
+    ) -> Option<usize> {
+        let number = usize::from(interpretation.index);
+        let slots = self.all(answer, interpretation, start, work)?;
+        for slot in &slots {
+            if !self.is_before(&flat.seen, number, *slot, request) {
+                flat.seen[number].insert(*slot);
+                flat.all.push((interpretation.index, *slot));
+            }
+        }
+        Some(slots.len())
+    }
+
+    /// All documents of an interpretation that the index may answer with, or nothing if that is too
+    /// much work.
+    fn all(
+        &mut self,
+        answer: &Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        work: &mut Work,
+    ) -> Option<Vec<u32>> {
+        let ascending = self.choose(answer, interpretation, start);
+        let mut slots = if ascending && !self.chosen.is_empty() {
+            Ascending::new(&self.chosen).all(work)?
+        } else {
+            intersect(&self.chosen, work)?
+        };
+        let several = self.indexes.len() > 1;
+        let steps = if several { SEEN_BY_IDENTIFIER } else { SEEN };
+        if !work.spend(slots.len() * steps) {
+            return None;
+        }
+        let restriction = self.restrictions.get(usize::from(interpretation.index));
+        slots.retain(|slot| restriction.is_none_or(|left| left.admits(*slot)));
+        Some(slots)
+    }
+
+    fn posting(&self, answer: &Answer, member: u32) -> &'a Posting {
+        let lists: &'a [List<'a>] = self.lists;
+        lists[answer.combinations[member as usize].list as usize].posting()
+    }
+
+    /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If
+    /// so, equal ones are there once, in no particular order; otherwise they are in the order of
+    /// words. Lists that ascend get the documents that the index may answer with as one more.
+    fn choose(&mut self, answer: &Answer, interpretation: &Interpretation, start: usize) -> bool {
+        self.chosen.clear();
+        let mut ascending = true;
+        for member in &answer.members[start..] {
+            let list = self.posting(answer, *member);
+            ascending &= list.is_ascending();
+            if !self.chosen.iter().any(|known| std::ptr::eq(*known, list)) {
+                self.chosen.push(list);
+            }
+        }
+        if !ascending {
+            self.chosen.clear();
+            for member in &answer.members[start..] {
+                let list = self.posting(answer, *member);
+                self.chosen.push(list);
+            }
+        }
+        let restriction: Option<&'a Restriction> =
+            self.restrictions.get(usize::from(interpretation.index));
+        let some = !self.chosen.is_empty() || interpretation.choice == EVERYTHING;
+        if let Some(allowed) = restriction.and_then(|restriction| restriction.allowed.as_deref())
+            && ascending
+            && some
+        {
+            self.chosen.push(allowed);
+        }
+        ascending
+    }
+
+    /// An interpretation of one word: the documents are those of its list.
+    fn single(
+        &self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        member: u32,
+        request: &Request<'_>,
+        progress: &mut Progress,
+        work: &mut Work,
+    ) -> Option<usize> {
+        let index = &self.indexes[usize::from(interpretation.index)];
+        let list = self.posting(answer, member);
+        let count = list.len();
+        let (skip, limit) = progress.part(count);
+        if limit == 0 {
+            // Most interpretations come after the page is full.
+        } else if !request.is_sorted() {
+            for part in list.parts(skip, limit) {
+                index.documents().push_ids(part, &mut answer.ids);
+            }
+        } else {
+            let slots: Vec<u32> = list.iter().collect();
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+        }
+        progress.after(count, limit);
+        Some(count)
+    }
+
+    /// Counts an interpretation and collects its part of the page, or nothing if that is too much
+    /// work.
+    fn plain(
+        &mut self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        request: &Request<'_>,
+        progress: &mut Progress,
+        work: &mut Work,
+    ) -> Option<usize> {
+        let restriction = self.restrictions.get(usize::from(interpretation.index));
+        if let [member] = answer.members[start..]
+            && restriction.is_none()
+        {
+            return self.single(answer, interpretation, member, request, progress, work);
+        }
+        let choice = answer.interpretations.choices.get(interpretation.choice as usize);
+        let key = choice.map_or((0, false), |choice| (choice.lists, choice.shown > 1));
+        let counted = choice.is_some() && self.lists.len() <= COMPARED_LISTS;
+        let known = answer.counts.get(key).filter(|_| counted);
+        if let Some(count) = known
+            && progress.part(count).1 == 0
+        {
+            progress.after(count, 0);
+            return Some(count);
+        }
+        let ascending = self.choose(answer, interpretation, start);
+        let index = &self.indexes[usize::from(interpretation.index)];
+        let (skip, limit, count);
+        if self.chosen.is_empty() {
+            count = 0;
+            limit = 0;
+        } else if ascending && restriction.is_none_or(|left| left.excluded.is_none()) {
+            let lists = Ascending::new(&self.chosen);
+            count = match known {
+                Some(count) => count,
+                None => lists.count(work)?,
+            };
+            (skip, limit) = progress.part(count);
+            if limit > 0 {
+                let all = request.is_sorted();
+                let mut slots = Vec::with_capacity(if all { count } else { limit });
+                let (from, most) = if all { (0, count) } else { (skip, limit) };
+                lists.each(from, most, |slot| slots.push(slot));
+                show(index, &slots, skip - from, limit, request, &mut answer.ids, work)?;
+            }
+        } else {
+            let slots = self.all(answer, interpretation, start, work)?;
+            count = slots.len();
+            (skip, limit) = progress.part(count);
+            let index = &self.indexes[usize::from(interpretation.index)];
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+        }
+        progress.after(count, limit);
+        if counted && known.is_none() {
+            answer.counts.set(key, count);
+        }
+        Some(count)
+    }
+
+    /// Like [`plain`](Self::plain), without documents of interpretations before this one.
+    #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
+    fn once(
+        &mut self,
+        answer: &mut Answer,
+        interpretation: &Interpretation,
+        start: usize,
+        request: &Request<'_>,
+        progress: &mut Progress,
+        before: &mut [SeenSlots],
+        work: &mut Work,
+    ) -> Option<usize> {
+        let number = usize::from(interpretation.index);
+        let index = &self.indexes[number];
+        let mut slots = self.all(answer, interpretation, start, work)?;
+        if self.fidelity == Fidelity::Corrected {
+            slots.retain(|slot| {
+                !self.is_before(before, number, *slot, request) && before[number].insert(*slot)
+            });
+            let (skip, limit) = progress.part(slots.len());
+            show(index, &slots, skip, limit, request, &mut answer.ids, work)?;
+            progress.after(slots.len(), limit);
+            return Some(slots.len());
+        }
+        slots.retain(|slot| !self.is_before(before, number, *slot, request));
+        let count = slots.len();
+        if !work.spend(count * SEEN_BY_IDENTIFIER) {
+            return None;
+        }
+        if let Some(order) = request.order
+            && progress.wanted > 0
+        {
+            order.keys(index).sort(&mut slots, count);
+        }
+        let mut all: Vec<Id> =
+            slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
+        if let Some(sort) = request.sort
+            && progress.wanted > 0
+        {
+            all.sort_by(|left, right| sort(left, right));
+        }
+        let page = progress.wanted.clamp(0, count as i64) as usize;
+        for slot in all[..page].iter().filter_map(|id| index.documents().slot(id)) {
+            before[number].insert(slot);
+        }
+        let offset = progress.offset;
+        progress.offset = offset.saturating_sub(count as i64);
+        let skip = if progress.offset <= 0 && offset > 0 { page.min(offset as usize) } else { 0 };
+        let shown = page - skip;
+        answer.ids.extend(all[skip..page].iter().cloned());
+        if shown > 0 {
+            progress.wanted -= shown as i64;
+            progress.offset = 0;
+        }
+        Some(count)
+    }
+
+    /// Whether a document was found before, in this index or under the same identifier in another.
+    fn is_before(
+        &self,
+        before: &[SeenSlots],
+        number: usize,
+        slot: u32,
+        request: &Request<'_>,
+    ) -> bool {
+        if before[number].contains(slot) {
+            return true;
+        }
+        self.indexes.len() > 1
+            && !request.separate
+            && self.indexes[number].documents().id(slot).is_some_and(|id| {
+                let others = self.indexes.iter().zip(before);
+                others.into_iter().any(|(index, seen)| {
+                    index.documents().slot(&id).is_some_and(|slot| seen.contains(slot))
+                })
+            })
+    }
+}
+
+/// Drops the hidden combinations from the members of the answer, from a place on.
+fn drop_hidden(answer: &mut Answer, start: usize) {
+    let Answer { members, combinations, .. } = answer;
+    let mut kept = start;
+    for at in start..members.len() {
+        if !combinations[members[at] as usize].hidden {
+            members[kept] = members[at];
+            kept += 1;
+        }
+    }
+    members.truncate(kept);
+}
+
+/// Appends the identifiers of part of a list, sorted if that is asked for; nothing if that is too
+/// much work.
+fn show(
+    index: &Index,
+    slots: &[u32],
+    skip: usize,
+    limit: usize,
+    request: &Request<'_>,
+    ids: &mut Vec<Id>,
+    work: &mut Work,
+) -> Option<()> {
+    if limit == 0 {
+        return Some(());
+    }
+    if let Some(order) = request.order {
+        if !work.spend(slots.len() * ORDERED) {
+            return None;
+        }
+        let mut sorted = slots.to_vec();
+        order.keys(index).sort(&mut sorted, skip + limit);
+        index.documents().push_ids(&sorted[skip..skip + limit], ids);
+        return Some(());
+    }
+    let Some(sort) = request.sort else {
+        index.documents().push_ids(&slots[skip..skip + limit], ids);
+        return Some(());
+    };
+    if !work.spend(slots.len() * ORDERED_BY_FUNCTION) {
+        return None;
+    }
+    let mut all: Vec<Id> = slots.iter().filter_map(|slot| index.documents().id(*slot)).collect();
+    all.sort_by(|left, right| sort(left, right));
+    ids.extend(all.into_iter().skip(skip).take(limit));
+    Some(())
+}

@@ -1,0 +1,305 @@
+//! What a search found: interpretations with their counts, and documents.
+
+use crate::collection::id::{self, Id};
+use crate::format::digits::write_unsigned;
+use crate::format::json;
+use crate::format::number::{Number, write_microseconds};
+use crate::query::combinations::{Combination, Record};
+use crate::query::count_cache::Counts;
+use crate::query::interpretations::Interpretations;
+use crate::query::parsed_query::Query;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answer to a query.
+///
+/// It is independent of the indexes that it came from, and can be handed to
+/// [`Search::search_into`](crate::Search::search_into) again to save the memory allocations of a
+/// new one.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// The query taken apart, and other texts that records refer to.
+    pub(crate) query: Query,
+    pub(crate) records: Vec<Record>,
+    pub(crate) record_json: Vec<u8>,
+    pub(crate) combinations: Vec<Combination>,
+    pub(crate) interpretations: Interpretations,
+    pub(crate) counts: Counts,
+    pub(crate) rows: Vec<Row>,
+    /// The records of all rows, one after the other.
+    pub(crate) members: Vec<u32>,
+    /// The documents of all rows, one after the other.
+    pub(crate) ids: Vec<Id>,
+    /// One list of documents instead of one for each row, with the numbers of their indexes.
+    pub(crate) flat: Option<FlatList>,
+    pub(crate) identifiers: Arc<[Identifier]>,
+    pub(crate) offset: i64,
+    pub(crate) total: usize,
+    pub(crate) duration: Duration,
+    pub(crate) work: u64,
+    pub(crate) is_incomplete: bool,
+}
+
+/// The documents of all interpretations as one list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlatList {
+    /// How many there are on all pages.
+    pub(crate) count: usize,
+    /// Those of the page.
+    pub(crate) ids: Vec<(u8, Id)>,
+}
+
+/// What answers call an index.
+#[derive(Clone, Debug)]
+pub(crate) struct Identifier {
+    pub(crate) text: String,
+    /// The text as the start of a row in JSON.
+    pub(crate) json: Vec<u8>,
+}
+
+impl Identifier {
+    pub(crate) fn new(text: &str) -> Identifier {
+        let mut json = vec![b'['];
+        json::write_string(text, &mut json);
+        json.push(b',');
+        Identifier { text: text.to_owned(), json }
+    }
+}
+
+/// An interpretation that was looked into.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) index: u8,
+    pub(crate) score: Number,
+    pub(crate) count: usize,
+    pub(crate) members: Range<u32>,
+    pub(crate) ids: Range<u32>,
+}
+
+/// One interpretation of a query, with what it found.
+#[derive(Clone, Copy, Debug)]
+pub struct Allocation<'a> {
+    answer: &'a Answer,
+    row: &'a Row,
+}
+
+/// A word of an interpretation: in which category, how it was written, what was looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chosen<'a> {
+    /// The name of the category; of alternatives the names, with bars between them.
+    pub category: &'a str,
+    /// The word as it was written, with its markers.
+    pub original: &'a str,
+    /// The word that was looked up, or found by its sound.
+    pub text: &'a str,
+}
+
+impl<'a> Allocation<'a> {
+    /// What the index calls itself.
+    pub fn identifier(&self) -> &'a str {
+        &self.answer.identifiers[usize::from(self.row.index)].text
+    }
+
+    /// The number of the index within the search, from 0.
+    pub fn index(&self) -> usize {
+        usize::from(self.row.index)
+    }
+
+    /// The sum of the weights and the boost.
+    pub fn score(&self) -> Number {
+        self.row.score
+    }
+
+    /// How many documents there are in this interpretation, on all pages.
+    pub fn count(&self) -> usize {
+        self.row.count
+    }
+
+    /// What each word means, in the order of the words.
+    pub fn words(&self) -> impl Iterator<Item = Chosen<'a>> + use<'a> {
+        let Allocation { answer, row } = *self;
+        let text = &answer.query.text;
+        answer.members[range(&row.members)].iter().map(move |member| {
+            let record = &answer.records[*member as usize];
+            Chosen {
+                category: record.category.of(text),
+                original: record.original.of(text),
+                text: record.text.of(text),
+            }
+        })
+    }
+
+    /// The documents that are shown, those on the page that was asked for.
+    pub fn ids(&self) -> &'a [Id] {
+        &self.answer.ids[range(&self.row.ids)]
+    }
+}
+
+fn range(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+impl Answer {
+    /// An answer to nothing.
+    pub fn new() -> Answer {
+        Answer::default()
+    }
+
+    /// The interpretations that have documents, best first.
+    pub fn allocations(&self) -> impl Iterator<Item = Allocation<'_>> {
+        let rows = self.rows.iter().filter(|row| row.count > 0);
+        rows.map(|row| Allocation { answer: self, row })
+    }
+
+    /// How many interpretations there are, those without documents and those that were not looked
+    /// into included.
+    pub fn considered(&self) -> usize {
+        self.interpretations.all.len()
+    }
+
+    /// The documents of the page, over all interpretations.
+    pub fn ids(&self) -> &[Id] {
+        &self.ids
+    }
+
+    /// The documents of the page as one list, if that was asked for
+    /// ([`Request::flat`](crate::Request::flat)): what the index calls itself, and the identifier.
+    pub fn flat(&self) -> impl Iterator<Item = (&str, &Id)> {
+        let ids = self.flat.iter().flat_map(|flat| &flat.ids);
+        ids.map(|(index, id)| (self.identifiers[usize::from(*index)].text.as_str(), id))
+    }
+
+    /// How many documents that list has on all pages.
+    pub fn flat_count(&self) -> Option<usize> {
+        self.flat.as_ref().map(|flat| flat.count)
+    }
+
+    /// The number of documents of all interpretations that were looked into. A document that is in
+    /// several of them counts as often, unless each was to be shown once only.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Whether something may be missing because the query took more than one may
+    /// ([`MAX_WORK`](crate::MAX_WORK)).
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// The number of documents that were to be left out before the first one shown.
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
+    /// How long the search took, without reading the query and writing the answer.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// How much work the search was, in the steps that [`MAX_WORK`](crate::MAX_WORK) is counted in.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// Overwrites the duration, as for answers that are to be compared.
+    pub fn set_duration(&mut self, duration: Duration) {
+        self.duration = duration;
+    }
+
+    /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`, and
+    /// `"incomplete":true` where [`Answer::is_incomplete`].
+    /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
+    /// documents are left out. The duration is in seconds, to the microsecond. If one list was
+    /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
+    /// `[index,id]`.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        self.write_json_with(out, |_, _| {});
+    }
+
+    /// The same with further elements of each allocation, which `more` appends with a comma before
+    /// each.
+    pub(crate) fn write_json_with(
+        &self,
+        out: &mut Vec<u8>,
+        mut more: impl FnMut(Allocation<'_>, &mut Vec<u8>),
+    ) {
+        out.extend_from_slice(b"{\"allocations\":[");
+        let mut first = true;
+        for row in self.rows.iter().filter(|row| row.count > 0) {
+            if !first {
+                out.push(b',');
+            }
+            first = false;
+            self.write_row(row, out);
+            more(Allocation { answer: self, row }, out);
+            out.push(b']');
+        }
+        out.extend_from_slice(b"],\"offset\":");
+        out.extend_from_slice(itoa::Buffer::new().format(self.offset).as_bytes());
+        out.extend_from_slice(b",\"duration\":");
+        let microseconds = (self.duration.as_nanos() + 500) / 1_000;
+        write_microseconds(microseconds.min(u128::from(u64::MAX)) as u64, out);
+        out.extend_from_slice(b",\"total\":");
+        write_unsigned(self.total as u64, out);
+        if let Some(flat) = &self.flat {
+            out.extend_from_slice(b",\"flat\":{\"count\":");
+            write_unsigned(flat.count as u64, out);
+            out.extend_from_slice(b",\"ids\":[");
+            for (number, (index, id)) in flat.ids.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                out.extend_from_slice(&self.identifiers[usize::from(*index)].json);
+                id::write_list(std::slice::from_ref(id), out);
+                out.push(b']');
+            }
+            out.extend_from_slice(b"]}");
+        }
+        if self.is_incomplete {
+            out.extend_from_slice(b",\"incomplete\":true");
+        }
+        out.push(b'}');
+    }
+
+    /// A row up to its last element.
+    fn write_row(&self, row: &Row, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
+        row.score.write_json(out);
+        out.push(b',');
+        write_unsigned(row.count as u64, out);
+        out.extend_from_slice(b",[");
+        for (number, member) in self.members[range(&row.members)].iter().enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            let json = self.records[*member as usize].json;
+            out.extend_from_slice(&self.record_json[json.start as usize..json.end as usize]);
+        }
+        out.extend_from_slice(b"],[");
+        id::write_list(&self.ids[range(&row.ids)], out);
+        out.push(b']');
+    }
+
+    /// The answer as JSON text, see [`write_json`](Self::write_json).
+    pub fn to_json(&self) -> String {
+        let mut out = Vec::new();
+        self.write_json(&mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    /// Forgets everything but its memory.
+    pub(crate) fn clear(&mut self) {
+        self.records.clear();
+        self.record_json.clear();
+        self.combinations.clear();
+        self.interpretations.clear();
+        self.counts.clear();
+        self.rows.clear();
+        self.members.clear();
+        self.ids.clear();
+        self.flat = None;
+        self.total = 0;
+        self.is_incomplete = false;
+    }
+}

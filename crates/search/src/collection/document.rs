@@ -1,0 +1,62 @@
+//! What is put into an index.
+
+use crate::collection::id::Id;
+
+/// The content of one field of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A text, which the tokenizer takes apart.
+    Text(String),
+    /// Several texts, each of which the tokenizer takes apart.
+    Texts(Vec<String>),
+    /// Words, which are indexed as they are.
+    Words(Vec<String>),
+}
+
+impl From<&str> for Field {
+    fn from(text: &str) -> Field {
+        Field::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Field {
+    fn from(text: String) -> Field {
+        Field::Text(text)
+    }
+}
+
+impl From<Vec<String>> for Field {
+    fn from(words: Vec<String>) -> Field {
+        Field::Words(words)
+    }
+}
+
+/// A document: an identifier and named fields. Categories pick the fields that they index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    id: Id,
+    fields: Vec<(String, Field)>,
+}
+
+impl Document {
+    /// A document without fields.
+    pub fn new(id: impl Into<Id>) -> Document {
+        Document { id: id.into(), fields: Vec::new() }
+    }
+
+    /// Adds a field. Of fields with the same name, the first counts.
+    pub fn with(mut self, name: impl Into<String>, field: impl Into<Field>) -> Document {
+        self.fields.push((name.into(), field.into()));
+        self
+    }
+
+    /// The identifier as delivered.
+    pub fn id(&self) -> &Id {
+        &self.id
+    }
+
+    /// The field of a name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|(known, _)| known == name).map(|(_, field)| field)
+    }
+}

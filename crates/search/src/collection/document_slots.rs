@@ -1,0 +1,337 @@
+//! The documents of an index in their order: which identifier is in which slot.
+
+use crate::collection::id::{Id, KeyFormat};
+use crate::collection::record_locations::{Location, Records};
+use crate::durable::{Damaged, Input, Output};
+use crate::index::posting_list::End;
+use bytes::Bytes;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+use std::io;
+use std::sync::Arc;
+
+/// The slot of the first document, so that there is room for others before it.
+const FIRST_SLOT: u32 = 1 << 31;
+
+/// Slots of removed documents are kept until there are this many more than documents.
+const FREE_SLOTS_ALLOWED: usize = 1_024;
+
+/// Identifiers and slots. Identifiers come in the format of the index, so all are of one kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Documents {
+    /// The slots by their identifiers.
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    ids: Ids,
+    /// The slot of the first of `ids`.
+    base: u32,
+    /// Where the record of each slot is.
+    locations: VecDeque<Location>,
+    records: Records,
+}
+
+/// The identifiers by slot; those in slots of removed documents mean nothing.
+#[derive(Clone, Debug)]
+enum Ids {
+    Integers(VecDeque<i64>),
+    Texts(VecDeque<Arc<str>>),
+}
+
+impl Ids {
+    fn new(format: KeyFormat) -> Ids {
+        match format {
+            KeyFormat::Integer => Ids::Integers(VecDeque::new()),
+            KeyFormat::Text => Ids::Texts(VecDeque::new()),
+        }
+    }
+
+    fn hash(&self, place: usize, hasher: &DefaultHashBuilder) -> u64 {
+        match self {
+            Ids::Integers(ids) => ids.get(place).map_or(0, |id| hasher.hash_one(id)),
+            Ids::Texts(ids) => ids.get(place).map_or(0, |id| hasher.hash_one(&**id)),
+        }
+    }
+
+    fn is(&self, place: usize, id: &Id) -> bool {
+        match (self, id) {
+            (Ids::Integers(ids), Id::Integer(id)) => ids.get(place) == Some(id),
+            (Ids::Texts(ids), Id::Text(id)) => ids.get(place) == Some(id),
+            _ => false,
+        }
+    }
+}
+
+fn hash(id: &Id, hasher: &DefaultHashBuilder) -> u64 {
+    match id {
+        Id::Integer(id) => hasher.hash_one(id),
+        Id::Text(id) => hasher.hash_one(&**id),
+    }
+}
+
+impl Documents {
+    pub(crate) fn new(format: KeyFormat) -> Documents {
+        Documents {
+            table: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            ids: Ids::new(format),
+            base: FIRST_SLOT,
+            locations: VecDeque::new(),
+            records: Records::default(),
+        }
+    }
+
+    /// The number of documents.
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The number of slots, used and free.
+    fn width(&self) -> usize {
+        match &self.ids {
+            Ids::Integers(ids) => ids.len(),
+            Ids::Texts(ids) => ids.len(),
+        }
+    }
+
+    /// The slot of a document.
+    pub(crate) fn slot(&self, id: &Id) -> Option<u32> {
+        let same = |slot: &u32| self.ids.is((slot - self.base) as usize, id);
+        self.table.find(hash(id, &self.hasher), same).copied()
+    }
+
+    /// The document in a slot.
+    pub(crate) fn id(&self, slot: u32) -> Option<Id> {
+        let place = slot.checked_sub(self.base)? as usize;
+        match &self.ids {
+            Ids::Integers(ids) => ids.get(place).copied().map(Id::Integer),
+            Ids::Texts(ids) => ids.get(place).cloned().map(Id::Text),
+        }
+    }
+
+    /// The documents in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Id> + '_ {
+        let slots = (0..self.width() as u32).map(|place| self.base.wrapping_add(place));
+        slots.filter_map(|slot| self.id(slot).filter(|id| self.slot(id) == Some(slot)))
+    }
+
+    /// Appends the documents in some slots.
+    pub(crate) fn push_ids(&self, slots: &[u32], out: &mut Vec<Id>) {
+        // They are in one piece unless the index has grown at both ends.
+        if let Ids::Integers(ids) = &self.ids
+            && let (ids, []) = ids.as_slices()
+        {
+            let place = |slot: &u32| slot.wrapping_sub(self.base) as usize;
+            let id = |slot| ids.get(place(slot)).copied().unwrap_or_default();
+            out.extend(slots.iter().map(|slot| Id::Integer(id(slot))));
+        } else {
+            out.extend(slots.iter().filter_map(|slot| self.id(*slot)));
+        }
+    }
+
+    /// Whether no slot is left at one of the ends, so that slots have to be given anew first.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.base == 0 || u64::from(self.base) + self.width() as u64 >= u64::from(u32::MAX)
+    }
+
+    /// Gives a new document a slot.
+    pub(crate) fn insert(&mut self, id: Id, end: End) -> u32 {
+        let slot = match end {
+            End::Front => {
+                self.base -= 1;
+                self.base
+            }
+            End::Back => self.base + self.width() as u32,
+        };
+        match &mut self.ids {
+            Ids::Integers(ids) => {
+                let number = if let Id::Integer(number) = id { number } else { 0 };
+                match end {
+                    End::Front => ids.push_front(number),
+                    End::Back => ids.push_back(number),
+                }
+            }
+            Ids::Texts(ids) => {
+                let text = if let Id::Text(text) = &id { text.clone() } else { "".into() };
+                match end {
+                    End::Front => ids.push_front(text),
+                    End::Back => ids.push_back(text),
+                }
+            }
+        }
+        match end {
+            End::Front => self.locations.push_front(Location::NOWHERE),
+            End::Back => self.locations.push_back(Location::NOWHERE),
+        }
+        let Documents { table, hasher, ids, base, .. } = self;
+        table.insert_unique(hash(&id, hasher), slot, |slot| {
+            ids.hash((slot - *base) as usize, hasher)
+        });
+        slot
+    }
+
+    /// Forgets a document and answers the slot that it had.
+    pub(crate) fn remove(&mut self, id: &Id) -> Option<u32> {
+        let Documents { table, hasher, ids, base, .. } = self;
+        let same = |slot: &u32| ids.is((slot - *base) as usize, id);
+        let (slot, _) = table.find_entry(hash(id, hasher), same).ok()?.remove();
+        self.set_location(slot, Location::NOWHERE);
+        Some(slot)
+    }
+
+    fn set_location(&mut self, slot: u32, location: Location) {
+        if let Some(known) = self.locations.get_mut((slot - self.base) as usize) {
+            self.records.remove(*known);
+            *known = location;
+        }
+    }
+
+    /// Keeps the record of a document, which came with the write of this number.
+    pub(crate) fn set_record(&mut self, id: &Id, sequence: u64, record: Bytes) {
+        if let Some(slot) = self.slot(id) {
+            let location = self.records.insert(sequence, record);
+            self.set_location(slot, location);
+        }
+    }
+
+    /// The record of a document.
+    pub(crate) fn record(&self, id: &Id) -> Option<Bytes> {
+        let place = (self.slot(id)? - self.base) as usize;
+        self.records.get(*self.locations.get(place)?)
+    }
+
+    /// Where records are that are moved to another file.
+    pub(crate) fn records(&mut self) -> &mut Records {
+        &mut self.records
+    }
+
+    /// Moves a record to the newest file if it came with a write up to this one.
+    pub(crate) fn move_record(&mut self, id: &Id, sequence: u64, offset: u64) {
+        if let Some(slot) = self.slot(id)
+            && let Some(location) = self.locations.get_mut((slot - self.base) as usize)
+        {
+            *location = self.records.moved(*location, sequence, offset);
+        }
+    }
+
+    /// The first slot.
+    pub(crate) fn first_slot(&self) -> u32 {
+        self.base
+    }
+
+    /// Writes the identifiers, with the places of the records in the file. The documents are in
+    /// slots without gaps.
+    pub(crate) fn write(&self, offsets: &[u64], out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.width() as u64)?;
+        match &self.ids {
+            Ids::Integers(ids) => out.u64s(ids.iter().map(|id| *id as u64))?,
+            Ids::Texts(ids) => ids.iter().try_for_each(|id| out.text(id))?,
+        }
+        out.u64(offsets.len() as u64)?;
+        out.u64s(offsets.iter().copied())
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Result<(), Damaged> {
+        let count = input.count(4)?;
+        let id = |input: &mut Input<'_>| match self.ids {
+            Ids::Integers(_) => Ok(Id::Integer(input.u64()? as i64)),
+            Ids::Texts(_) => Ok(Id::Text(input.text()?.into())),
+        };
+        let ids: Vec<Id> = (0..count).map(|_| id(input)).collect::<Result<_, _>>()?;
+        self.table.reserve(count, |_| 0);
+        for id in ids {
+            if self.slot(&id).is_some() {
+                return Err(Damaged);
+            }
+            self.insert(id, End::Back);
+        }
+        let located = input.count(8)?;
+        if located != 0 && located != count {
+            return Err(Damaged);
+        }
+        for (place, offset) in input.u64s(located)?.enumerate() {
+            if offset != 0 {
+                self.locations[place] = self.records.in_newest(offset);
+            }
+        }
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+    }
+
+    /// Whether most slots are free.
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.width() > 2 * self.len() + FREE_SLOTS_ALLOWED
+    }
+
+    /// Gives the documents new slots without gaps, in the same order, and answers the new slot of
+    /// each.
+    pub(crate) fn renumber(&mut self) -> Renumbering {
+        let mut order: Vec<u32> = self.table.drain().collect();
+        order.sort_unstable();
+        let format = match &self.ids {
+            Ids::Integers(_) => KeyFormat::Integer,
+            Ids::Texts(_) => KeyFormat::Text,
+        };
+        let new =
+            Documents { records: std::mem::take(&mut self.records), ..Documents::new(format) };
+        let old = std::mem::replace(self, new);
+        let mut renumbering = Renumbering { base: old.base, new: vec![0; old.width()] };
+        for slot in order {
+            let place = (slot - old.base) as usize;
+            let Some(id) = old.id(slot) else { continue };
+            renumbering.new[place] = self.insert(id, End::Back);
+            if let (Some(new), Some(known)) = (self.locations.back_mut(), old.locations.get(place))
+            {
+                *new = *known;
+            }
+        }
+        renumbering
+    }
+}
+
+/// The new slots of documents.
+pub(crate) struct Renumbering {
+    base: u32,
+    new: Vec<u32>,
+}
+
+impl Renumbering {
+    /// The new slot of a document that is still there.
+    pub(crate) fn new_slot(&self, slot: u32) -> u32 {
+        self.new[(slot - self.base) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_keep_the_order_when_they_are_given_anew() {
+        let mut documents = Documents::new(KeyFormat::Integer);
+        for number in 0..10 {
+            documents.insert(Id::Integer(number), End::Back);
+            documents.insert(Id::Integer(-1 - number), End::Front);
+        }
+        let removed = documents.remove(&Id::Integer(3));
+        assert!(removed.is_some() && documents.len() == 19);
+        let old: Vec<u32> =
+            [-10, -1, 0, 4, 9].map(|id| documents.slot(&Id::Integer(id)).unwrap_or(0)).into();
+        let renumbering = documents.renumber();
+        let new: Vec<u32> = old.iter().map(|slot| renumbering.new_slot(*slot)).collect();
+        let expected = [0, 9, 10, 13, 18].map(|place| FIRST_SLOT + place);
+        assert_eq!(new, expected);
+        let mut ids = Vec::new();
+        documents.push_ids(&new, &mut ids);
+        assert_eq!(ids, [-10, -1, 0, 4, 9].map(Id::Integer));
+        assert_eq!(documents.id(FIRST_SLOT + 19), None);
+    }
+
+    #[test]
+    fn texts_are_kept_as_they_are() {
+        let mut documents = Documents::new(KeyFormat::Text);
+        let slot = documents.insert(Id::from(" 1"), End::Front);
+        assert_eq!(documents.id(slot), Some(Id::from(" 1")));
+        assert!(!documents.is_sparse() && !documents.is_exhausted());
+    }
+}

@@ -1,0 +1,207 @@
+//! Opening a folder: the newest snapshot, and after it what the log has.
+
+use crate::collection::id::Id;
+use crate::collection::json_record;
+use crate::durable::disk_error::Fault;
+use crate::durable::folder::Folder;
+use crate::durable::log_frame::{LOG_HEADER, Part, Write};
+use crate::durable::snapshot::{About, Snapshot};
+use crate::index::search_index::{Index, IndexConfig};
+use bytes::Bytes;
+use runnel_store::Kind;
+use std::fs::File;
+use std::path::Path;
+
+/// What is kept, apart from where.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) index: IndexConfig,
+    pub(crate) stored: bool,
+    pub(crate) fingerprint: u64,
+}
+
+/// What was found in a folder.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) index: Index,
+    /// The number of the last write.
+    pub(crate) last: u64,
+    /// The length of the snapshot in bytes, 0 without one.
+    pub(crate) snapshot_bytes: u64,
+    /// The length of all parts of the log together.
+    pub(crate) log_bytes: u64,
+    /// The last part of the log: its first write, its salt, and how much of it is good.
+    pub(crate) end: Option<LogEnd>,
+    /// Whether the definition has changed since the snapshot.
+    pub(crate) changed: bool,
+}
+
+/// Where the log ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogEnd {
+    pub(crate) first: u64,
+    pub(crate) salt: u64,
+    pub(crate) length: u64,
+    pub(crate) file_length: u64,
+}
+
+impl Shape {
+    /// A new index with what the folder has, up to a write if one is given.
+    pub(crate) fn load(&self, folder: &Folder, up_to: Option<u64>) -> Result<Opened, Fault> {
+        let index = Index::new(self.index.clone())
+            .map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
+        let mut opened =
+            Opened { index, last: 0, snapshot_bytes: 0, log_bytes: 0, end: None, changed: false };
+        let files = folder.files()?;
+        if let Some(newest) = files.snapshots.last() {
+            self.load_snapshot(&folder.snapshot(*newest), &mut opened)?;
+        }
+        let after = opened.last;
+        for (place, first) in files.logs.iter().enumerate() {
+            let next = files.logs.get(place + 1);
+            // All of this part is in the snapshot, or all of it is too new.
+            if next.is_some_and(|next| *next <= after + 1)
+                || up_to.is_some_and(|up_to| *first > up_to)
+            {
+                continue;
+            }
+            if up_to.is_some() && folder.is_closing() {
+                return Err(Fault::new(Kind::Unavailable, "the index is closed"));
+            }
+            self.load_log(&folder.log(*first), next.is_none(), &mut opened)?;
+        }
+        Ok(opened)
+    }
+
+    fn load_snapshot(&self, path: &Path, opened: &mut Opened) -> Result<(), Fault> {
+        let snapshot = Snapshot::open(path)?;
+        let About { last, fingerprint, stored, keys } = snapshot.about;
+        opened.last = last;
+        opened.snapshot_bytes = snapshot.file.len() as u64;
+        if fingerprint == self.fingerprint {
+            return snapshot.fill(&mut opened.index, path);
+        }
+        opened.changed = true;
+        if !stored {
+            let message = format!(
+                "the definition of the index in {} has changed, and its documents are not kept; \
+                 go back to the old definition, or remove the folder and load the documents again",
+                path.display()
+            );
+            return Err(Fault::new(Kind::Conflict, message));
+        }
+        tracing::info!(file = %path.display(), "the definition has changed: indexing anew");
+        // In between, the documents are in an index that knows nothing but their identifiers.
+        let mut old = Index::new(self.index.clone().key_format(keys))
+            .map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
+        snapshot.fill_documents(&mut old, path)?;
+        for id in old.documents().iter() {
+            if let Some(record) = old.documents().record(&id) {
+                self.apply(&mut opened.index, last, Write::Put(id, &record), path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load_log(&self, path: &Path, newest: bool, opened: &mut Opened) -> Result<(), Fault> {
+        let failed = |error: std::io::Error| Fault::of_file("reading", path, &error);
+        let bytes = std::fs::read(path).map_err(failed)?;
+        opened.log_bytes += bytes.len() as u64;
+        let file_length = bytes.len() as u64;
+        let Some(mut part) = Part::open(path, &bytes)? else {
+            // A part that was just begun when the process or the machine stopped.
+            if newest && bytes.len() <= LOG_HEADER {
+                tracing::warn!(file = %path.display(), "a part of the log was never begun");
+                std::fs::remove_file(path).map_err(failed)?;
+                return Ok(());
+            }
+            return Err(Fault::damaged(path, 0, "its header is not what was written"));
+        };
+        if part.next_write() > opened.last + 1 {
+            let what = format!(
+                "it begins with write {}, and the one before it ends with write {}",
+                part.next_write(),
+                opened.last
+            );
+            return Err(Fault::damaged(path, 0, &what));
+        }
+        let first = part.next_write();
+        while let Some(group) = part.next_group() {
+            part.writes(&group, |number, write| {
+                if number > opened.last {
+                    self.apply(&mut opened.index, number, write, path)?;
+                    opened.last = number;
+                }
+                Ok(())
+            })?;
+        }
+        let length = part.position() as u64;
+        if length < file_length {
+            if !newest || part.goes_on() {
+                return Err(Fault::damaged(path, length, "a group of writes is broken"));
+            }
+            tracing::warn!(
+                file = %path.display(),
+                offset = length,
+                bytes = file_length - length,
+                "the end of the log was torn by a crash; writes that nobody was told of are dropped"
+            );
+        }
+        // A part that ends before the snapshot does is not gone on with.
+        let goes_on = part.next_write() == opened.last + 1;
+        let end = LogEnd { first, salt: part.salt(), length, file_length };
+        opened.end = goes_on.then_some(end);
+        Ok(())
+    }
+
+    fn apply(
+        &self,
+        index: &mut Index,
+        number: u64,
+        write: Write<'_>,
+        path: &Path,
+    ) -> Result<(), Fault> {
+        match write {
+            Write::Put(id, record) => {
+                let document = json_record::document(id.clone(), record).map_err(|error| {
+                    let what = format!("a document in it is none: {}", error.message);
+                    Fault::damaged(path, 0, &what)
+                })?;
+                put(index, &document);
+                if self.stored {
+                    let record = Bytes::copy_from_slice(record);
+                    index.documents_mut().set_record(&self.id(id), number, record);
+                }
+            }
+            Write::Remove(id) => {
+                index.remove(id);
+            }
+        }
+        Ok(())
+    }
+
+    fn id(&self, id: Id) -> Id {
+        self.index.format().apply(id)
+    }
+}
+
+/// Puts a document: a new one behind the others, another version of a known one before them.
+pub(crate) fn put(index: &mut Index, document: &crate::collection::document::Document) {
+    if index.contains(document.id().clone()) {
+        index.replace(document);
+    } else {
+        index.append(document);
+    }
+}
+
+/// Cuts off what is torn and answers the file, ready to be appended to.
+pub(crate) fn reopen(folder: &Folder, end: LogEnd) -> Result<File, Fault> {
+    let path = folder.log(end.first);
+    let failed = |error: std::io::Error| Fault::of_file("opening", &path, &error);
+    let file = File::options().append(true).open(&path).map_err(failed)?;
+    if end.length < end.file_length {
+        file.set_len(end.length).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,166 @@
+//! The thread that makes a snapshot of what an older one and the log have.
+//!
+//! It reads files that nobody writes any more and builds an index of its own, so that neither
+//! searches nor writes wait for it. After many documents were loaded at once, that would be as much
+//! work as loading them, so then it is given a copy of the index. Either takes as much memory again
+//! as the index, for as long as it runs.
+
+use crate::durable::disk_error::Fault;
+use crate::durable::folder::Folder;
+use crate::durable::recovery::Shape;
+use crate::durable::snapshot::{self, About};
+use crate::index::search_index::Index;
+use crate::search::SharedIndex;
+use bytes::Bytes;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread::JoinHandle;
+
+/// How many documents are moved to a new snapshot while searches wait.
+const MOVED_AT_ONCE: usize = 512;
+
+type Done = Arc<dyn Fn(Result<(), Fault>) + Send + Sync>;
+
+/// Where a snapshot comes from.
+pub(crate) enum Source {
+    /// The files, up to this write.
+    Files(u64),
+    /// A copy of the index after this write.
+    Copy(Box<Index>, u64),
+}
+
+/// Snapshots of one collection, one at a time.
+pub(crate) struct Renewal {
+    work: Arc<Work>,
+    done: Done,
+    thread: Option<JoinHandle<bool>>,
+    /// How many bytes of the log the one that runs replaces.
+    covered: u64,
+}
+
+struct Work {
+    folder: Arc<Folder>,
+    shape: Shape,
+    index: SharedIndex,
+    snapshot_bytes: AtomicU64,
+    running: AtomicU64,
+}
+
+impl Renewal {
+    pub(crate) fn new(
+        folder: Arc<Folder>,
+        shape: Shape,
+        index: SharedIndex,
+        bytes: u64,
+        done: Done,
+    ) -> Renewal {
+        let (snapshot_bytes, running) = (AtomicU64::new(bytes), AtomicU64::new(0));
+        let work = Arc::new(Work { folder, shape, index, snapshot_bytes, running });
+        Renewal { work, done, thread: None, covered: 0 }
+    }
+
+    fn is_running(&self) -> bool {
+        self.work.running.load(Ordering::Acquire) > 0
+    }
+
+    /// The length of the newest snapshot.
+    pub(crate) fn snapshot_bytes(&self) -> u64 {
+        self.work.snapshot_bytes.load(Ordering::Acquire)
+    }
+
+    /// As [`finished`](Self::finished), but nothing while one runs.
+    pub(crate) fn finished_one(&mut self) -> Option<(bool, u64)> {
+        if self.is_running() { None } else { self.finished() }
+    }
+
+    /// Whether the one that ended since this was last asked went well, and how many bytes of the
+    /// log it replaces.
+    fn finished(&mut self) -> Option<(bool, u64)> {
+        let succeeded = self.thread.take()?.join().unwrap_or(false);
+        Some((succeeded, self.covered))
+    }
+
+    /// Starts one, which replaces so many bytes of the log.
+    pub(crate) fn start(&mut self, source: Source, covered: u64) {
+        self.covered = covered;
+        self.work.running.store(1, Ordering::Release);
+        let (work, done) = (self.work.clone(), self.done.clone());
+        let run = move || {
+            // A fault of ours here must leave the collection as it was.
+            let run = catch_unwind(AssertUnwindSafe(|| work.run(source)));
+            let fault = || Fault::new(runnel_store::Kind::Failed, "making a snapshot failed");
+            let result = run.unwrap_or_else(|_| Err(fault()));
+            if let Err(fault) = &result
+                && !work.folder.is_closing()
+            {
+                let (message, detail) = (fault.message(), fault.detail());
+                tracing::warn!(detail, "{message}: the log is kept instead");
+            }
+            let succeeded = result.is_ok();
+            work.running.store(0, Ordering::Release);
+            done(result);
+            succeeded
+        };
+        match std::thread::Builder::new().name("search snapshot".into()).spawn(run) {
+            Ok(thread) => self.thread = Some(thread),
+            Err(_) => {
+                self.work.running.store(0, Ordering::Release);
+                let message = "there is no thread for a snapshot";
+                (self.done)(Err(Fault::new(runnel_store::Kind::Unavailable, message)));
+            }
+        }
+    }
+
+    /// Waits for the one that runs, which ends early when the folder is being closed.
+    pub(crate) fn end(&mut self) {
+        self.finished();
+    }
+}
+
+impl Work {
+    fn run(&self, source: Source) -> Result<(), Fault> {
+        let (mut index, last) = match source {
+            Source::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
+            Source::Copy(index, last) => (*index, last),
+        };
+        index.settle();
+        let about = About {
+            last,
+            fingerprint: self.shape.fingerprint,
+            stored: self.shape.stored,
+            keys: self.shape.index.format(),
+        };
+        let (file, offsets) = snapshot::write(&self.folder, &index, about)?;
+        self.snapshot_bytes.store(file.len() as u64, Ordering::Release);
+        if self.shape.stored {
+            self.move_records(&index, last, file, &offsets);
+        }
+        self.folder.clean(last)
+    }
+
+    /// Lets the records of the living index be those in the file.
+    fn move_records(&self, index: &Index, last: u64, file: Bytes, offsets: &[u64]) {
+        let living = || self.index.write().unwrap_or_else(PoisonError::into_inner);
+        living().documents_mut().records().take_file(file);
+        let mut ids = index.documents().iter().zip(offsets).filter(|(_, offset)| **offset > 0);
+        loop {
+            let some: Vec<_> = ids.by_ref().take(MOVED_AT_ONCE).collect();
+            if some.is_empty() {
+                break;
+            }
+            let mut living = living();
+            for (id, offset) in some {
+                living.documents_mut().move_record(&id, last, *offset);
+            }
+        }
+        living().documents_mut().records().drop_older();
+    }
+}
+
+impl fmt::Debug for Renewal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Renewal")
+    }
+}

@@ -1,0 +1,402 @@
+//! The log: the thread that appends writes to it, many of them with one flush, and begins a new
+//! part when a snapshot is due.
+
+use crate::collection::id::Id;
+use crate::durable::disk_error::Fault;
+use crate::durable::disk_steps::Step;
+use crate::durable::flush_progress::Progress;
+use crate::durable::folder::Folder;
+use crate::durable::log_frame::{self, LOG_HEADER};
+use crate::durable::recovery::{Opened, Shape, reopen};
+use crate::durable::snapshot_thread::{Renewal, Source};
+use crate::index::search_index::Index;
+use crate::search::SharedIndex;
+use runnel_store::Kind;
+use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write as _};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread::JoinHandle;
+
+/// Bytes of writes that wait for the disk. When there are more, further writes are refused as
+/// temporarily unavailable; loading many documents waits instead.
+pub const MAX_WAITING_BYTES: usize = 64 << 20;
+
+/// The log is at least this long before it is replaced by a snapshot, in bytes. It may grow to half
+/// of the snapshot.
+pub const MIN_LOG_BYTES: u64 = 16 << 20;
+
+/// The log is at least this long, in bytes, and an eighth of the snapshot, before documents that
+/// were loaded at once are worth a snapshot of their own.
+const WORTH_A_SNAPSHOT: u64 = 1 << 20;
+
+/// The log of a collection. Dropping it writes what waits, and ends the threads.
+#[derive(Debug)]
+pub(crate) struct Log {
+    shared: Arc<Shared>,
+    folder: Arc<Folder>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    filled: Condvar,
+    progress: Arc<Progress>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Writes that wait for the disk.
+    waiting: Vec<u8>,
+    /// The number that the next write gets.
+    next: u64,
+    /// The number of the first write that waits.
+    first: u64,
+    /// Whether a snapshot was asked for.
+    asked: bool,
+    /// A copy of the index after a write, for a snapshot.
+    copy: Option<(Box<Index>, u64)>,
+    /// How many load many documents: no snapshot is begun meanwhile.
+    loading: usize,
+    /// The length of the log, and of the newest snapshot.
+    bytes: u64,
+    snapshot_bytes: u64,
+    /// Whether a snapshot is being made.
+    running: bool,
+    closed: bool,
+}
+
+/// What the thread has to do next.
+struct Work {
+    /// Writes with the numbers from the first to before the next.
+    content: Vec<u8>,
+    first: u64,
+    next: u64,
+    asked: bool,
+    copy: Option<(Box<Index>, u64)>,
+    loading: bool,
+}
+
+/// What the thread has.
+struct Writer {
+    shared: Arc<Shared>,
+    folder: Arc<Folder>,
+    file: File,
+    salt: u64,
+    /// The length of the part that is written to.
+    length: u64,
+    /// The length of the parts before it that no snapshot has replaced yet.
+    older: u64,
+    /// Set while the log need not be looked at: how long it has to be for another try.
+    next_try: u64,
+    renewal: Renewal,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn snapshot_done(&self, result: Result<(), Fault>) {
+        let mut state = self.lock();
+        state.running = false;
+        self.progress.snapshot_done(result);
+        drop(state);
+        self.filled.notify_all();
+    }
+}
+
+impl Log {
+    /// Opens what is in a folder, and the log behind it.
+    ///
+    /// Where an index is given, it becomes what is in the folder.
+    pub(crate) fn open(
+        folder: Arc<Folder>,
+        shape: Shape,
+        place: Option<SharedIndex>,
+    ) -> Result<(SharedIndex, Log), Fault> {
+        let mut opened = shape.load(&folder, None)?;
+        folder.clean_up()?;
+        let empty = Index::new(shape.index.clone());
+        let empty = empty.map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
+        let loaded = std::mem::replace(&mut opened.index, empty);
+        let index = match place {
+            None => Arc::new(RwLock::new(loaded)),
+            Some(index) => {
+                *index.write().unwrap_or_else(PoisonError::into_inner) = loaded;
+                index
+            }
+        };
+        let log = Log::start(folder, shape, &opened, index.clone())?;
+        Ok((index, log))
+    }
+
+    /// Starts the thread that writes behind what was opened.
+    fn start(
+        folder: Arc<Folder>,
+        shape: Shape,
+        opened: &Opened,
+        index: SharedIndex,
+    ) -> Result<Log, Fault> {
+        let next = opened.last + 1;
+        let (file, salt, length) = match opened.end {
+            Some(end) => (reopen(&folder, end)?, end.salt, end.length),
+            None => {
+                let (file, salt) = begin(&folder, next)?;
+                (file, salt, LOG_HEADER as u64)
+            }
+        };
+        let progress = Arc::new(Progress::new(opened.last));
+        let state = State {
+            waiting: Vec::new(),
+            next,
+            first: next,
+            asked: opened.changed,
+            copy: None,
+            loading: 0,
+            bytes: opened.log_bytes,
+            snapshot_bytes: opened.snapshot_bytes,
+            running: false,
+            closed: false,
+        };
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            filled: Condvar::new(),
+            progress: progress.clone(),
+        });
+        let told = shared.clone();
+        let done = move |result| told.snapshot_done(result);
+        let bytes = opened.snapshot_bytes;
+        let renewal = Renewal::new(folder.clone(), shape, index, bytes, Arc::new(done));
+        let older = opened.log_bytes.saturating_sub(length);
+        let mut writer = Writer {
+            shared: shared.clone(),
+            folder: folder.clone(),
+            file,
+            salt,
+            length,
+            older,
+            next_try: 0,
+            renewal,
+        };
+        let thread = std::thread::Builder::new()
+            .name("search log".into())
+            .spawn(move || writer.run())
+            .map_err(|_| Fault::new(Kind::Unavailable, "there is no thread for the log"))?;
+        Ok(Log { shared, folder, thread: Some(thread) })
+    }
+
+    /// Where to wait for writes.
+    pub(crate) fn progress(&self) -> &Arc<Progress> {
+        &self.shared.progress
+    }
+
+    /// Whether a write can be taken now.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if let Some(fault) = self.shared.progress.fault() {
+            return Err(fault);
+        }
+        if self.is_full() {
+            let message = format!(
+                "more than {MAX_WAITING_BYTES} bytes of documents wait for the disk; try again \
+                 soon, or load many documents at once"
+            );
+            return Err(Fault::new(Kind::Unavailable, message));
+        }
+        Ok(())
+    }
+
+    /// Whether so much waits that no more is taken.
+    pub(crate) fn is_full(&self) -> bool {
+        self.shared.lock().waiting.len() > MAX_WAITING_BYTES
+    }
+
+    /// Makes a snapshot and waits for it.
+    pub(crate) fn snapshot(&self) -> Result<(), Fault> {
+        let mut state = self.shared.lock();
+        // One that runs may have begun before the last writes: then it is the one after it.
+        let running = u64::from(state.running);
+        let number = self.shared.progress.snapshots() + running + 1;
+        state.asked = true;
+        drop(state);
+        self.shared.filled.notify_one();
+        self.shared.progress.wait_for_snapshot(number)
+    }
+
+    /// Takes a write and answers its number. Callers see to the order.
+    pub(crate) fn append(&self, id: &Id, record: Option<&[u8]>) -> u64 {
+        let mut state = self.shared.lock();
+        log_frame::append_write(id, record, &mut state.waiting);
+        let number = state.next;
+        state.next += 1;
+        drop(state);
+        self.shared.filled.notify_one();
+        number
+    }
+
+    /// The number of the last write that was taken.
+    pub(crate) fn last(&self) -> u64 {
+        self.shared.lock().next - 1
+    }
+
+    /// Begins or ends loading many documents.
+    pub(crate) fn set_loading(&self, loading: bool) {
+        let mut state = self.shared.lock();
+        state.loading = match loading {
+            true => state.loading + 1,
+            false => state.loading.saturating_sub(1),
+        };
+    }
+
+    /// Whether the log is so long that a snapshot saves the next opening much time.
+    pub(crate) fn is_worth_a_snapshot(&self) -> bool {
+        let state = self.shared.lock();
+        state.bytes > WORTH_A_SNAPSHOT.max(state.snapshot_bytes / 8)
+    }
+
+    /// Makes a snapshot of a copy of the index as it is after the last write, without waiting for
+    /// it. Answers a number to wait for.
+    pub(crate) fn snapshot_of(&self, index: Index) -> u64 {
+        let mut state = self.shared.lock();
+        let number = self.shared.progress.snapshots() + u64::from(state.running) + 1;
+        let last = state.next - 1;
+        state.copy = Some((Box::new(index), last));
+        drop(state);
+        self.shared.filled.notify_one();
+        number
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.folder.close();
+        self.shared.filled.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Begins a part of the log.
+fn begin(folder: &Folder, first: u64) -> Result<(File, u64), Fault> {
+    let path = folder.log(first);
+    let failed = |error: io::Error| Fault::of_file("beginning", &path, &error);
+    // Nobody who writes documents can know it.
+    let salt = RandomState::new().hash_one(first);
+    let begun = || {
+        folder.steps().take(Step::NewLog)?;
+        let mut file = File::create(&path)?;
+        file.write_all(&log_frame::log_header(first, salt))?;
+        file.sync_all()?;
+        Ok(file)
+    };
+    let file = begun().map_err(failed).and_then(|file| folder.sync().map(|()| file));
+    match file {
+        Ok(file) => Ok((file, salt)),
+        Err(fault) => {
+            // Half a part would be in the way of the one that goes on instead.
+            match std::fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+                _ => Err(fault),
+            }
+        }
+    }
+}
+
+impl Writer {
+    fn run(&mut self) {
+        while let Some(work) = self.next() {
+            if !work.content.is_empty() {
+                if let Err(fault) = self.write(work.first, &work.content) {
+                    let fault = fault.of_log();
+                    tracing::error!(detail = fault.detail(), "{}", fault.message());
+                    self.shared.progress.fail(fault);
+                    break;
+                }
+                self.shared.progress.reach(work.next - 1);
+            }
+            self.renew(work);
+        }
+        self.renewal.end();
+        let message = "the index is closed";
+        self.shared.progress.fail(Fault::new(Kind::Unavailable, message));
+    }
+
+    fn next(&self) -> Option<Work> {
+        let mut state = self.shared.lock();
+        loop {
+            if state.closed {
+                (state.asked, state.copy) = (false, None);
+            }
+            let ready = (state.asked || state.copy.is_some()) && !state.running;
+            if !state.waiting.is_empty() || ready {
+                let copy = state.copy.take_if(|_| ready);
+                let asked = ready && std::mem::take(&mut state.asked);
+                state.running |= ready;
+                let next = state.next;
+                let first = std::mem::replace(&mut state.first, next);
+                let content = std::mem::take(&mut state.waiting);
+                let loading = state.loading > 0;
+                return Some(Work { content, first, next, asked, copy, loading });
+            }
+            if state.closed {
+                return None;
+            }
+            state = self.shared.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Begins a new part of the log and a snapshot of all before it, if it is time.
+    fn renew(&mut self, work: Work) {
+        if let Some((succeeded, covered)) = self.renewal.finished_one() {
+            match succeeded {
+                true => self.older = self.older.saturating_sub(covered),
+                false => self.next_try = self.length + self.older + MIN_LOG_BYTES,
+            }
+        }
+        let total = self.length + self.older;
+        let snapshot_bytes = self.renewal.snapshot_bytes();
+        let mut state = self.shared.lock();
+        (state.bytes, state.snapshot_bytes) = (total, snapshot_bytes);
+        let due = total > self.next_try.max(MIN_LOG_BYTES).max(snapshot_bytes / 2);
+        if !(work.asked || work.copy.is_some() || due && !work.loading && !state.running) {
+            return;
+        }
+        state.running = true;
+        drop(state);
+        if self.length > LOG_HEADER as u64 {
+            match begin(&self.folder, work.next) {
+                Ok((file, salt)) => {
+                    self.older += self.length;
+                    (self.file, self.salt, self.length) = (file, salt, LOG_HEADER as u64);
+                }
+                Err(fault) => {
+                    tracing::warn!(detail = fault.detail(), "{}", fault.message());
+                    self.next_try = total + MIN_LOG_BYTES;
+                    return self.shared.snapshot_done(Err(fault));
+                }
+            }
+        }
+        let source = match work.copy {
+            Some((index, last)) => Source::Copy(index, last),
+            None => Source::Files(work.next - 1),
+        };
+        self.renewal.start(source, self.older);
+    }
+
+    fn write(&mut self, first: u64, content: &[u8]) -> Result<(), Fault> {
+        let header = log_frame::group_header(self.salt, first, content);
+        let written = self
+            .folder
+            .steps()
+            .take(Step::AppendLog)
+            .and_then(|()| self.file.write_all(&header))
+            .and_then(|()| self.file.write_all(content))
+            .and_then(|()| self.folder.steps().take(Step::SyncLog))
+            .and_then(|()| self.file.sync_data());
+        self.length += (header.len() + content.len()) as u64;
+        written.map_err(|error| Fault::of_file("writing the log in", self.folder.path(), &error))
+    }
+}

@@ -1,0 +1,455 @@
+//! Attributes: typed values of documents, for filters and for sorting.
+//!
+//! Categories say in which words a document is found, attributes what it is: a year, a price,
+//! whether it is available. Each attribute is a column with one value for each slot. Numbers and
+//! dates take eight bytes for each document, texts and booleans four, and each different text is
+//! kept once besides.
+
+use crate::collection::document::{Document, Field};
+use crate::durable::{Damaged, Input, Output};
+use crate::index::distinct_texts::Texts;
+use crate::index::posting_list::Posting;
+use crate::index::slot_bits::Bits;
+use crate::limits::MAX_ATTRIBUTE_CHARS;
+use crate::query::filter::Filter;
+use crate::text::dates::parse_date;
+use crate::text::word_list::first_characters;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What stands in a column of numbers where a document has no value. It is the last in order.
+pub(crate) const NO_NUMBER: u64 = u64::MAX;
+
+/// The same in a column of texts or booleans.
+pub(crate) const NO_CODE: u32 = u32::MAX;
+
+/// How many filters are remembered with what passes them.
+const FILTERS_KEPT: usize = 4;
+
+/// What the values of an attribute are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributeType {
+    /// Whole numbers of 64 bits.
+    Integer,
+    /// Floating-point numbers of 64 bits.
+    Float,
+    /// Texts. A document can have several; it passes a filter if one of them does, and is sorted by
+    /// the first. Characters after [`MAX_ATTRIBUTE_CHARS`] are left out.
+    Text,
+    /// True or false.
+    Boolean,
+    /// Points in time, to the microsecond: `1990`, `1990-05`, `1990-05-17`,
+    /// `1990-05-17T10:30:00Z`, `1990-05-17T10:30:00.5+02:00`. What is not said is the first that
+    /// it can be, a zone is UTC.
+    Date,
+}
+
+impl AttributeType {
+    /// The type of a name: `integer`, `float` (also `decimal` and `number`), `text`, `boolean`,
+    /// `date`.
+    pub fn named(name: &str) -> Option<AttributeType> {
+        Some(match name {
+            "integer" => AttributeType::Integer,
+            "float" | "decimal" | "number" => AttributeType::Float,
+            "text" => AttributeType::Text,
+            "boolean" => AttributeType::Boolean,
+            "date" => AttributeType::Date,
+            _ => return None,
+        })
+    }
+
+    /// What a value of this type is called in messages.
+    pub(crate) fn noun(self) -> &'static str {
+        match self {
+            AttributeType::Integer => "an integer like 1990",
+            AttributeType::Float => "a number like 9.5",
+            AttributeType::Text => "a text like 'Penguin'",
+            AttributeType::Boolean => "true or false",
+            AttributeType::Date => "a date like 1990-05-17",
+        }
+    }
+
+    /// The place of a value among the others of this type, or nothing if the text is none.
+    pub(crate) fn number(self, text: &str) -> Option<u64> {
+        let text = text.trim();
+        let key = match self {
+            AttributeType::Integer => integer_key(parse_integer(text)?),
+            AttributeType::Float => float_key(text.parse().ok()?)?,
+            AttributeType::Date => integer_key(parse_date(text)?),
+            AttributeType::Text | AttributeType::Boolean => return None,
+        };
+        Some(key.min(NO_NUMBER - 1))
+    }
+}
+
+/// Numbers of documents may be written `3.0` or `3e2` where integers are meant.
+fn parse_integer(text: &str) -> Option<i64> {
+    text.parse().ok().or_else(|| {
+        let number: f64 = text.parse().ok()?;
+        let exact = number.fract() == 0.0 && number.abs() < 9e15;
+        exact.then_some(number as i64)
+    })
+}
+
+/// Integers as numbers of the same order without a sign.
+fn integer_key(number: i64) -> u64 {
+    number as u64 ^ 1 << 63
+}
+
+/// Floating-point numbers as integers of the same order; nothing for what is not a number.
+fn float_key(number: f64) -> Option<u64> {
+    // Both zeros are the same value.
+    let bits = (number + 0.0).to_bits();
+    let key = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+    (!number.is_nan()).then_some(key)
+}
+
+/// The number of a key of [`float_key`].
+pub(crate) fn float_of(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+/// An attribute: its name, the field that it is taken from, and the type of its values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    name: String,
+    from: Option<String>,
+    kind: AttributeType,
+}
+
+impl Attribute {
+    /// The values of the field of this name. What is not of the type counts as missing.
+    pub fn new(name: impl Into<String>, kind: AttributeType) -> Attribute {
+        Attribute { name: name.into(), from: None, kind }
+    }
+
+    /// Takes the values of another field.
+    pub fn from(mut self, field: impl Into<String>) -> Attribute {
+        self.from = Some(field.into());
+        self
+    }
+
+    /// The name, as filters and orders call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type of the values.
+    pub fn kind(&self) -> AttributeType {
+        self.kind
+    }
+
+    fn field(&self) -> &str {
+        self.from.as_deref().unwrap_or(&self.name)
+    }
+}
+
+/// The values of one attribute, one for each slot from the first on.
+#[derive(Clone, Debug)]
+pub(crate) enum Column {
+    /// Integers, floating-point numbers and dates, by [`AttributeType::number`].
+    Numbers(VecDeque<u64>),
+    /// Texts by their numbers in the dictionary; booleans as 0 and 1 without one.
+    Codes(VecDeque<u32>, Texts),
+}
+
+impl Column {
+    fn new(kind: AttributeType) -> Column {
+        match kind {
+            AttributeType::Text | AttributeType::Boolean => {
+                Column::Codes(VecDeque::new(), Texts::default())
+            }
+            _ => Column::Numbers(VecDeque::new()),
+        }
+    }
+
+    fn push(&mut self, front: bool) {
+        match (self, front) {
+            (Column::Numbers(numbers), true) => numbers.push_front(NO_NUMBER),
+            (Column::Numbers(numbers), false) => numbers.push_back(NO_NUMBER),
+            (Column::Codes(codes, _), true) => codes.push_front(NO_CODE),
+            (Column::Codes(codes, _), false) => codes.push_back(NO_CODE),
+        }
+    }
+
+    fn clear(&mut self, place: usize) {
+        match self {
+            Column::Numbers(numbers) => numbers[place] = NO_NUMBER,
+            Column::Codes(codes, _) => codes[place] = NO_CODE,
+        }
+    }
+
+    fn set(&mut self, place: usize, kind: AttributeType, field: &Field) {
+        match self {
+            Column::Numbers(numbers) => {
+                let number = values(field).next().and_then(|text| kind.number(text));
+                numbers[place] = number.unwrap_or(NO_NUMBER);
+            }
+            Column::Codes(codes, _) if kind == AttributeType::Boolean => {
+                codes[place] = match values(field).next().map(str::trim) {
+                    Some("true") => 1,
+                    Some("false") => 0,
+                    _ => NO_CODE,
+                };
+            }
+            Column::Codes(codes, texts) => {
+                let mut all = String::new();
+                for (number, text) in values(field).enumerate() {
+                    if number > 0 {
+                        all.push(Texts::BETWEEN);
+                    }
+                    all.extend(text.chars().filter(|character| *character != Texts::BETWEEN));
+                }
+                let all = first_characters(&all, MAX_ATTRIBUTE_CHARS);
+                codes[place] = if all.is_empty() { NO_CODE } else { texts.number_of(all) };
+            }
+        }
+    }
+}
+
+fn values(field: &Field) -> impl Iterator<Item = &str> {
+    let (text, words) = match field {
+        Field::Text(text) => (Some(text), &[][..]),
+        Field::Texts(words) | Field::Words(words) => (None, &words[..]),
+    };
+    text.into_iter().chain(words).map(String::as_str)
+}
+
+/// The columns of an index, and which of its slots are taken.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    attributes: Vec<Attribute>,
+    columns: Vec<Column>,
+    /// The slot of the first value.
+    base: u32,
+    width: usize,
+    live: Bits,
+    /// What passed filters that were asked lately, since something was written: a filter stays
+    /// while people type and turn pages.
+    passed: Mutex<Vec<(Filter, Arc<Posting>)>>,
+}
+
+impl Columns {
+    pub(crate) fn new(attributes: Vec<Attribute>) -> Columns {
+        let columns = attributes.iter().map(|attribute| Column::new(attribute.kind)).collect();
+        Columns { attributes, columns, ..Columns::default() }
+    }
+
+    pub(crate) fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    /// The attribute of a name with its values.
+    pub(crate) fn named(&self, name: &str) -> Option<(&Attribute, &Column)> {
+        let number = self.attributes.iter().position(|attribute| attribute.name == name)?;
+        Some((&self.attributes[number], &self.columns[number]))
+    }
+
+    /// The slot of the first value of each column.
+    pub(crate) fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// The number of values in each column.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The slots of the documents that are there, in order.
+    pub(crate) fn live(&self) -> Vec<u32> {
+        let mut slots = Vec::new();
+        Bits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
+        slots
+    }
+
+    /// What passes a filter, if that is known.
+    pub(crate) fn passed(&self, filter: &Filter) -> Option<Arc<Posting>> {
+        let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        passed.iter().find(|(known, _)| known == filter).map(|(_, posting)| posting.clone())
+    }
+
+    /// Remembers what passes a filter.
+    pub(crate) fn keep_passed(&self, filter: &Filter, posting: &Arc<Posting>) {
+        let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
+        if passed.len() >= FILTERS_KEPT {
+            passed.remove(0);
+        }
+        passed.push((filter.clone(), posting.clone()));
+    }
+
+    fn forget_passed(&mut self) {
+        self.passed.get_mut().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Takes the values of the fields that a document has.
+    pub(crate) fn set(&mut self, slot: u32, document: &Document) {
+        self.forget_passed();
+        self.live.insert(slot);
+        if self.width == 0 {
+            self.base = slot;
+        }
+        while slot < self.base {
+            self.base -= 1;
+            self.width += 1;
+            self.columns.iter_mut().for_each(|column| column.push(true));
+        }
+        let place = (slot - self.base) as usize;
+        while place >= self.width {
+            self.width += 1;
+            self.columns.iter_mut().for_each(|column| column.push(false));
+        }
+        for (attribute, column) in self.attributes.iter().zip(&mut self.columns) {
+            if let Some(field) = document.field(attribute.field()) {
+                column.set(place, attribute.kind, field);
+            }
+        }
+    }
+
+    /// Forgets the values of a document.
+    pub(crate) fn clear(&mut self, slot: u32) {
+        self.forget_passed();
+        self.live.remove(slot);
+        let place = slot.wrapping_sub(self.base) as usize;
+        if place < self.width {
+            self.columns.iter_mut().for_each(|column| column.clear(place));
+        }
+    }
+
+    /// Gives every document another slot.
+    pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
+        self.forget_passed();
+        let old = self.live();
+        let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
+        self.live = Bits::from_slots(new.iter().copied());
+        let first = new.iter().min().copied().unwrap_or(0);
+        let width = new.iter().max().map_or(0, |last| (last - first) as usize + 1);
+        let base = self.base;
+        for column in &mut self.columns {
+            let places = old.iter().zip(&new);
+            let places = places.map(|(old, new)| ((old - base) as usize, (new - first) as usize));
+            match column {
+                Column::Numbers(numbers) => {
+                    let mut moved = vec![NO_NUMBER; width];
+                    places.for_each(|(old, new)| moved[new] = numbers[old]);
+                    *numbers = moved.into();
+                }
+                Column::Codes(codes, texts) => {
+                    let mut moved = vec![NO_CODE; width];
+                    places.for_each(|(old, new)| moved[new] = codes[old]);
+                    // Texts that no document has any more go as well.
+                    texts.keep_used(&mut moved);
+                    *codes = moved.into();
+                }
+            }
+        }
+        self.base = first;
+        self.width = width;
+    }
+}
+
+impl Clone for Columns {
+    /// What was found out for filters is left behind.
+    fn clone(&self) -> Columns {
+        Columns {
+            attributes: self.attributes.clone(),
+            columns: self.columns.clone(),
+            base: self.base,
+            width: self.width,
+            live: self.live.clone(),
+            ..Columns::default()
+        }
+    }
+}
+
+/// How columns are kept in a file. The documents are in slots without gaps then.
+impl Columns {
+    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+        out.u64(self.width as u64)?;
+        for column in &self.columns {
+            match column {
+                Column::Numbers(numbers) => out.u64s(numbers.iter().copied())?,
+                Column::Codes(codes, texts) => {
+                    texts.write(out)?;
+                    out.u32s(codes.iter().copied())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        input: &mut Input<'_>,
+        first: u32,
+        count: u32,
+    ) -> Result<(), Damaged> {
+        let width = usize::try_from(input.u64()?).map_err(|_| Damaged)?;
+        if width != count as usize {
+            return Err(Damaged);
+        }
+        for column in &mut self.columns {
+            match column {
+                Column::Numbers(numbers) => *numbers = input.u64s(width)?.collect(),
+                Column::Codes(codes, texts) => {
+                    *texts = Texts::read(input)?;
+                    *codes = input.u32s(width)?.collect();
+                }
+            }
+        }
+        self.forget_passed();
+        (self.base, self.width) = (first, width);
+        let slots = (0..count).map(|place| first + place);
+        self.live = Bits::from_slots(slots);
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_the_order_of_their_values() {
+        for (kind, texts) in [
+            (AttributeType::Integer, &["-9223372036854775808", "-1", "0", "3.0", "1e3"][..]),
+            (AttributeType::Float, &["-inf", "-1.5", "0", "0.25", "1e300", "inf"]),
+            (AttributeType::Date, &["-0044-03-15", "1969-12-31", "1970", "1990-05", "1990-05-02"]),
+        ] {
+            let keys: Vec<u64> = texts.iter().map(|text| kind.number(text).unwrap()).collect();
+            assert!(keys.is_sorted_by(|left, right| left < right), "{kind:?}");
+        }
+        for none in ["", "x", "1.5", "NaN"] {
+            assert_eq!(AttributeType::Integer.number(none), None, "{none}");
+        }
+        assert_eq!(AttributeType::Float.number("NaN"), None);
+        assert_eq!(AttributeType::Float.number("-0"), AttributeType::Float.number("0"));
+        for number in [0.0, -2.5, 1e9] {
+            assert_eq!(float_of(float_key(number).unwrap()), number);
+        }
+    }
+
+    #[test]
+    fn values_follow_their_documents() {
+        let mut columns = Columns::new(vec![
+            Attribute::new("year", AttributeType::Integer),
+            Attribute::new("by", AttributeType::Text).from("publisher"),
+        ]);
+        let document = |year: &str, publisher: &str| {
+            Document::new(1).with("year", year).with("publisher", publisher)
+        };
+        columns.set(100, &document("1990", "A"));
+        columns.set(98, &document("x", "B"));
+        columns.set(103, &document("1992", "A"));
+        assert_eq!((columns.base(), columns.width(), columns.live()), (98, 6, vec![98, 100, 103]));
+        columns.clear(100);
+        columns.renumber(|slot| if slot == 98 { 500 } else { 501 });
+        assert_eq!((columns.base(), columns.width(), columns.live()), (500, 2, vec![500, 501]));
+        let Some((_, Column::Numbers(years))) = columns.named("year") else { panic!() };
+        assert_eq!(years[0], NO_NUMBER);
+        assert_eq!(Some(years[1]), AttributeType::Integer.number("1992"));
+        let Some((_, Column::Codes(codes, texts))) = columns.named("by") else { panic!() };
+        assert_eq!([codes[0], codes[1]].map(|code| texts.text(code)), ["B", "A"]);
+    }
+}

@@ -1,0 +1,346 @@
+//! The index of one category: its words, their parts, similar words, and how all follow changes.
+
+use crate::collection::document::Field;
+use crate::collection::id::leading_float;
+use crate::durable::{Damaged, Input, Output};
+use crate::format::json;
+use crate::format::number::Number;
+use crate::index::category::Category;
+use crate::index::document_words::WordsOf;
+use crate::index::posting_list::{End, Posting};
+use crate::index::similarity::SimilarWords;
+use crate::index::word_table::{Bundle, Entry};
+use crate::limits::{MAX_FIELD_BYTES, MAX_FIELD_PARTS, MAX_WORD_CHARS};
+use crate::query::phrase::{GAP, occurs};
+use crate::text::stemmer::Stemmer;
+use crate::text::tokenizer::Tokenizer;
+use crate::text::word_list::{Words, first_characters};
+use hashbrown::DefaultHashBuilder;
+use std::borrow::Cow;
+use std::hash::BuildHasher;
+use std::io;
+
+/// The words of a category and the documents that have them.
+#[derive(Clone, Debug)]
+pub(crate) struct WordsIndex {
+    config: Category,
+    /// The name of the category as JSON.
+    name_json: Vec<u8>,
+    tokenizer: Tokenizer,
+    exact: Bundle,
+    /// Nothing if partial words are answered by the whole words.
+    partial: Option<Bundle>,
+    similar: SimilarWords,
+    /// The numbers of the words of each document, for removing it. If their order is kept, every
+    /// occurrence is there, with gaps between texts.
+    words_of: WordsOf,
+    fixed: bool,
+    ordered: bool,
+}
+
+/// What a word is in a category: its weight, and its documents if there are any.
+pub(crate) type Found<'a> = (Number, Option<&'a Posting>);
+
+impl WordsIndex {
+    pub(crate) fn new(
+        config: Category,
+        tokenizer: &Tokenizer,
+        fixed: bool,
+        ordered: bool,
+    ) -> WordsIndex {
+        let mut name_json = Vec::new();
+        json::write_string(&config.name, &mut name_json);
+        WordsIndex {
+            name_json,
+            tokenizer: config.tokenizer.clone().unwrap_or_else(|| tokenizer.clone()),
+            exact: Bundle::default(),
+            partial: (!config.partial.is_none()).then(Bundle::default),
+            similar: SimilarWords::new(config.similarity),
+            words_of: WordsOf::default(),
+            config,
+            fixed,
+            ordered,
+        }
+    }
+
+    /// Whether [`words_of`](Self::words_of) has the words in their order.
+    pub(crate) fn keeps_order(&self) -> bool {
+        self.ordered
+    }
+
+    /// The numbers of the words of a document.
+    pub(crate) fn words_of(&self, slot: u32) -> &[u32] {
+        self.words_of.get(slot)
+    }
+
+    pub(crate) fn config(&self) -> &Category {
+        &self.config
+    }
+
+    pub(crate) fn name_json(&self) -> &[u8] {
+        &self.name_json
+    }
+
+    pub(crate) fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+
+    pub(crate) fn stemmer(&self) -> Option<Stemmer> {
+        self.tokenizer.stemmer()
+    }
+
+    pub(crate) fn similar(&self) -> &SimilarWords {
+        &self.similar
+    }
+
+    /// The whole words, in the order in which they came.
+    pub(crate) fn words(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.exact.iter()
+    }
+
+    /// The dictionary that answers for partial words, or for whole words.
+    pub(crate) fn bundle(&self, partial: bool) -> &Bundle {
+        match &self.partial {
+            Some(bundle) if partial => bundle,
+            _ => &self.exact,
+        }
+    }
+
+    pub(crate) fn has_document(&self, slot: u32) -> bool {
+        self.words_of.contains(slot)
+    }
+
+    /// Looks a word up. Nothing if the category does not know it at all.
+    pub(crate) fn find(
+        &self,
+        hasher: &DefaultHashBuilder,
+        hash: u64,
+        word: &str,
+        partial: bool,
+    ) -> Option<Found<'_>> {
+        let entry = match &self.config.grid {
+            Some(grid) => {
+                let mut buffer = itoa::Buffer::new();
+                let cell = buffer.format(grid.cell(leading_float(word)));
+                self.exact.find(hasher.hash_one(cell), cell)
+            }
+            None => self.bundle(partial).find(hash, word),
+        };
+        match entry {
+            Some(entry) => Some((entry.weight(), Some(entry.posting()))),
+            None => Some((self.config.weight.of_unknown(word)?, None)),
+        }
+    }
+
+    /// Adds what a document has in its field to its words.
+    pub(crate) fn add(&mut self, hasher: &DefaultHashBuilder, slot: u32, field: &Field, end: End) {
+        let mut parts = MAX_FIELD_PARTS;
+        let known = self.words_of(slot).len();
+        self.add_gap(slot);
+        // There is no gap more after one that an empty text has left behind.
+        let start = self.words_of(slot).len();
+        match field {
+            Field::Words(words) => {
+                for word in words {
+                    self.add_gap(slot);
+                    self.add_word(hasher, slot, word, end, &mut parts);
+                }
+            }
+            Field::Text(text) => {
+                self.add_text(hasher, slot, text, end, &mut parts);
+            }
+            Field::Texts(texts) => {
+                let mut left = MAX_FIELD_BYTES;
+                for text in texts {
+                    let text = &text[..text.floor_char_boundary(left)];
+                    left -= text.len();
+                    self.add_gap(slot);
+                    self.add_text(hasher, slot, text, end, &mut parts);
+                }
+            }
+        }
+        // The same text once more adds nothing.
+        if self.ordered && known > 0 {
+            let words = self.words_of.get(slot);
+            if occurs(&words[..known], &words[start..]) {
+                self.words_of.truncate(slot, known);
+            }
+        }
+    }
+
+    /// Words before and after this are not next to each other.
+    fn add_gap(&mut self, slot: u32) {
+        if self.ordered && self.words_of.get(slot).last().is_some_and(|last| *last != GAP) {
+            self.words_of.push(slot, GAP);
+        }
+    }
+
+    fn add_text(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        text: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
+        let text = &text[..text.floor_char_boundary(MAX_FIELD_BYTES)];
+        let mut words = Words::default();
+        self.tokenizer.split_into(text, &mut words);
+        for word in words.iter() {
+            self.add_word(hasher, slot, word, end, parts);
+        }
+    }
+
+    fn add_word(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        word: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
+        if let Some(grid) = self.config.grid {
+            for cell in grid.cells(leading_float(word)) {
+                self.add_stored(hasher, slot, itoa::Buffer::new().format(cell), end, parts);
+            }
+            return;
+        }
+        let word = first_characters(word, MAX_WORD_CHARS);
+        let stored = match self.tokenizer.stemmer() {
+            Some(stemmer) => stemmer.stem(word),
+            None => Cow::Borrowed(word),
+        };
+        if !stored.is_empty() {
+            self.add_stored(hasher, slot, &stored, end, parts);
+        }
+    }
+
+    fn add_stored(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        word: &str,
+        end: End,
+        parts: &mut usize,
+    ) {
+        let added = self.exact.add(hasher, word, slot, end, &self.config.weight);
+        if self.ordered
+            && let Some(number) = added.or_else(|| self.exact.number(hasher.hash_one(word), word))
+        {
+            self.words_of.push(slot, number);
+        }
+        let Some(number) = added else {
+            return;
+        };
+        if !self.fixed && !self.ordered {
+            self.words_of.push(slot, number);
+        }
+        self.similar.add(word);
+        if let Some(bundle) = self.partial.as_mut().filter(|_| *parts > 0) {
+            let weight = &self.config.weight;
+            self.config.partial.each(word, &mut |part| {
+                *parts = parts.saturating_sub(1);
+                bundle.add(hasher, part, slot, end, weight);
+            });
+        }
+    }
+
+    /// Removes a document. With `whole_code`, the last document of a word takes all similar words
+    /// of that word with it.
+    pub(crate) fn remove(&mut self, hasher: &DefaultHashBuilder, slot: u32, whole_code: bool) {
+        let weight = &self.config.weight;
+        if self.fixed && !self.ordered {
+            let similar = &mut self.similar;
+            self.exact.remove_everywhere(hasher, slot, weight, |word| {
+                similar.remove(word, whole_code);
+            });
+            if let Some(bundle) = &mut self.partial {
+                bundle.remove_everywhere(hasher, slot, weight, |_| {});
+            }
+        }
+        let mut numbers = self.words_of.remove(slot);
+        if self.ordered {
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.pop_if(|last| *last == GAP);
+        }
+        for number in numbers {
+            let word: Box<str> = self.exact.word(number).into();
+            if let Some(bundle) = &mut self.partial {
+                self.config.partial.each(&word, &mut |part| {
+                    bundle.remove(hasher, part, slot, weight);
+                });
+            }
+            if self.exact.remove(hasher, &word, slot, weight) {
+                self.similar.remove(&word, whole_code);
+            }
+        }
+        if let Some(bundle) = &mut self.partial {
+            bundle.compact(hasher);
+        }
+        if let Some(numbers) = self.exact.compact(hasher) {
+            self.renumber_words(&numbers);
+        }
+    }
+
+    pub(crate) fn make_bits(&mut self) {
+        self.exact.make_bits();
+        self.partial.iter_mut().for_each(Bundle::make_bits);
+    }
+
+    /// Replaces every slot by another; the order of slots must stay.
+    pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32 + Copy) {
+        self.exact.renumber(new_slot);
+        self.partial.iter_mut().for_each(|bundle| bundle.renumber(new_slot));
+        self.words_of.rearrange(new_slot, |number| number);
+    }
+
+    /// Replaces the numbers of the words of documents by these.
+    fn renumber_words(&mut self, numbers: &[u32]) {
+        let new = |number| if number == GAP { GAP } else { numbers[number as usize] };
+        self.words_of.rearrange(|slot| slot, new);
+    }
+
+    /// Gives all unused room back, as [`write`](Self::write) wants it.
+    pub(crate) fn settle(&mut self, hasher: &DefaultHashBuilder) {
+        let numbers = self.exact.compact_now(hasher);
+        self.renumber_words(&numbers);
+        if let Some(bundle) = &mut self.partial {
+            bundle.compact_now(hasher);
+        }
+    }
+
+    /// Writes everything. The documents are in slots without gaps.
+    pub(crate) fn write(&self, first: u32, count: u32, out: &mut Output<'_>) -> io::Result<()> {
+        self.exact.write(out)?;
+        out.u32(u32::from(self.partial.is_some()))?;
+        if let Some(bundle) = &self.partial {
+            bundle.write(out)?;
+        }
+        self.similar.write(out)?;
+        self.words_of.write(first, count, out)
+    }
+
+    /// Reads what [`write`](Self::write) has written.
+    pub(crate) fn read(
+        &mut self,
+        input: &mut Input<'_>,
+        hasher: &DefaultHashBuilder,
+        first: u32,
+        count: u32,
+    ) -> Result<(), Damaged> {
+        let weight = &self.config.weight;
+        let documents = first..first.checked_add(count).ok_or(Damaged)?;
+        self.exact = Bundle::read(input, hasher, weight, documents.clone())?;
+        let partial = input.u32()? == 1;
+        if partial != self.partial.is_some() {
+            return Err(Damaged);
+        }
+        if partial {
+            self.partial = Some(Bundle::read(input, hasher, weight, documents)?);
+        }
+        self.similar.read(input)?;
+        self.words_of = WordsOf::read(input, first, count, self.exact.len())?;
+        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+    }
+}

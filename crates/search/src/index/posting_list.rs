@@ -1,0 +1,401 @@
+//! The documents of a word: an ordered list of slots.
+//!
+//! A slot is the place of a document in its index. The order of a list is the order in which
+//! answers show documents. Lists nearly always ascend, because new documents get the next slot
+//! after the last or before the first; a document that is changed in one category only can end up
+//! elsewhere, and then the list is marked as not ascending and handled the general way.
+
+use crate::index::slot_bits::Bits;
+use std::collections::VecDeque;
+
+/// Lists with fewer slots are never kept as bits too.
+const DENSE_FROM: usize = 16;
+
+/// On which end of its lists a document is added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Front,
+    Back,
+}
+
+/// Lists of up to this many slots are kept where they are mentioned: most words are in few
+/// documents.
+const FEW: usize = 3;
+
+/// The slots of a word, in order.
+#[derive(Clone, Debug)]
+pub(crate) enum Posting {
+    Few { length: u8, slots: [u32; FEW] },
+    Many(Box<List>),
+}
+
+/// A longer list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct List {
+    slots: VecDeque<u32>,
+    /// The same slots as a set, if there are about as many of them as words in the set.
+    bits: Option<Box<Bits>>,
+    /// Whether the slots do not ascend strictly.
+    scattered: bool,
+    /// Whether a slot may be in the list more than once. Only lists put together for a query are.
+    repeats: bool,
+}
+
+impl Default for Posting {
+    fn default() -> Posting {
+        Posting::Few { length: 0, slots: [0; FEW] }
+    }
+}
+
+impl Posting {
+    /// A list put together for a query. Its slots may be in any order and repeat.
+    pub(crate) fn from_slots(slots: Vec<u32>) -> Posting {
+        let scattered = !slots.is_sorted_by(|left, right| left < right);
+        if !scattered && slots.len() <= FEW {
+            return Posting::few(&slots);
+        }
+        let bits = scattered || slots.len() >= DENSE_FROM;
+        let bits = bits.then(|| Box::new(Bits::from_slots(slots.iter().copied())));
+        Posting::Many(Box::new(List { slots: slots.into(), bits, scattered, repeats: scattered }))
+    }
+
+    /// The same without the later occurrences of slots that occur before.
+    pub(crate) fn without_repeats(mut slots: Vec<u32>) -> Posting {
+        let mut seen = SeenSlots::default();
+        slots.retain(|slot| seen.insert(*slot));
+        let mut posting = Posting::from_slots(slots);
+        if let Posting::Many(list) = &mut posting {
+            list.repeats = false;
+        }
+        posting
+    }
+
+    /// A list that was kept in a file, in which no slot repeats.
+    pub(crate) fn stored(slots: Vec<u32>) -> Posting {
+        if slots.len() <= FEW {
+            return Posting::few(&slots);
+        }
+        let scattered = !slots.is_sorted_by(|left, right| left < right);
+        let mut list = List { slots: slots.into(), scattered, ..List::default() };
+        list.make_bits();
+        Posting::Many(Box::new(list))
+    }
+
+    fn few(from: &[u32]) -> Posting {
+        let mut slots = [0; FEW];
+        let length = from.len().min(FEW);
+        slots[..length].copy_from_slice(&from[..length]);
+        Posting::Few { length: length as u8, slots }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Posting::Few { length, .. } => usize::from(*length),
+            Posting::Many(list) => list.slots.len(),
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn is_ascending(&self) -> bool {
+        match self {
+            Posting::Few { .. } => self.slots().0.is_sorted_by(|left, right| left < right),
+            Posting::Many(list) => !list.scattered,
+        }
+    }
+
+    pub(crate) fn repeats(&self) -> bool {
+        matches!(self, Posting::Many(list) if list.repeats)
+    }
+
+    pub(crate) fn bits(&self) -> Option<&Bits> {
+        match self {
+            Posting::Few { .. } => None,
+            Posting::Many(list) => list.bits.as_deref(),
+        }
+    }
+
+    /// All slots, in two pieces.
+    fn slots(&self) -> (&[u32], &[u32]) {
+        match self {
+            Posting::Few { length, slots } => (&slots[..usize::from(*length).min(FEW)], &[]),
+            Posting::Many(list) => list.slots.as_slices(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        let (front, back) = self.slots();
+        front.iter().chain(back).copied()
+    }
+
+    /// The slots from a place on.
+    pub(crate) fn iter_from(&self, place: usize) -> impl Iterator<Item = u32> + '_ {
+        let place = place.min(self.len());
+        let [front, back] = self.parts(place, self.len() - place);
+        front.iter().chain(back).copied()
+    }
+
+    /// Part of the slots, in at most two pieces. The part must be within the list.
+    pub(crate) fn parts(&self, skip: usize, limit: usize) -> [&[u32]; 2] {
+        let (front, back) = self.slots();
+        let from_front = &front[skip.min(front.len())..(skip + limit).min(front.len())];
+        let skip = skip.saturating_sub(front.len());
+        [from_front, &back[skip..skip + limit - from_front.len()]]
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        match self {
+            Posting::Few { .. } => self.slots().0.contains(&slot),
+            Posting::Many(list) => list.contains(slot),
+        }
+    }
+
+    /// Adds a slot at one end, unless it is in already. Says whether it was added.
+    pub(crate) fn add(&mut self, slot: u32, end: End) -> bool {
+        match self {
+            Posting::Few { .. } if self.contains(slot) => false,
+            Posting::Few { length, slots } if usize::from(*length) < FEW => {
+                let used = usize::from(*length);
+                match end {
+                    End::Front => {
+                        slots.copy_within(..used, 1);
+                        slots[0] = slot;
+                    }
+                    End::Back => slots[used] = slot,
+                }
+                *length += 1;
+                true
+            }
+            Posting::Few { slots, .. } => {
+                let scattered = !slots.is_sorted_by(|left, right| left < right);
+                let mut list =
+                    List { slots: slots.iter().copied().collect(), scattered, ..List::default() };
+                let added = list.add(slot, end);
+                *self = Posting::Many(Box::new(list));
+                added
+            }
+            Posting::Many(list) => list.add(slot, end),
+        }
+    }
+
+    /// Keeps the slots as bits too if that is no waste. Done once more when many documents have
+    /// been added at once.
+    pub(crate) fn make_bits(&mut self) {
+        if let Posting::Many(list) = self {
+            list.make_bits();
+        }
+    }
+
+    /// Removes a slot and says whether it was in.
+    pub(crate) fn remove(&mut self, slot: u32) -> bool {
+        match self {
+            Posting::Few { length, slots } => {
+                let used = usize::from(*length).min(FEW);
+                let Some(place) = slots[..used].iter().position(|listed| *listed == slot) else {
+                    return false;
+                };
+                slots.copy_within(place + 1..used, place);
+                *length -= 1;
+                true
+            }
+            Posting::Many(list) => {
+                let removed = list.remove(slot);
+                if list.slots.len() <= FEW {
+                    *self = Posting::few(list.slots.make_contiguous());
+                }
+                removed
+            }
+        }
+    }
+
+    /// Replaces every slot by another; the order of slots must stay.
+    pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
+        match self {
+            Posting::Few { length, slots } => {
+                for slot in &mut slots[..usize::from(*length).min(FEW)] {
+                    *slot = new_slot(*slot);
+                }
+            }
+            Posting::Many(list) => {
+                for slot in &mut list.slots {
+                    *slot = new_slot(*slot);
+                }
+                list.slots.shrink_to_fit();
+                list.bits = None;
+                list.make_bits();
+            }
+        }
+    }
+}
+
+impl List {
+    fn contains(&self, slot: u32) -> bool {
+        match &self.bits {
+            Some(bits) => bits.contains(slot),
+            None if self.scattered => self.slots.contains(&slot),
+            None => self.slots.binary_search(&slot).is_ok(),
+        }
+    }
+
+    fn add(&mut self, slot: u32, end: End) -> bool {
+        let neighbour = match end {
+            End::Front => self.slots.front(),
+            End::Back => self.slots.back(),
+        };
+        if let Some(&neighbour) = neighbour {
+            if neighbour == slot {
+                return false;
+            }
+            let ascends = (slot < neighbour) == (end == End::Front);
+            if (self.scattered || !ascends) && self.contains(slot) {
+                return false;
+            }
+            self.scattered |= !ascends;
+        }
+        match end {
+            End::Front => self.slots.push_front(slot),
+            End::Back => self.slots.push_back(slot),
+        }
+        self.update_bits(slot);
+        true
+    }
+
+    fn update_bits(&mut self, slot: u32) {
+        let length = self.slots.len();
+        if let Some(bits) = &mut self.bits {
+            if bits.size_with(slot) > 2 * length + DENSE_FROM && !self.scattered {
+                self.bits = None;
+            } else {
+                bits.insert(slot);
+            }
+            return;
+        }
+        // Scattered lists cannot be searched otherwise; the others are looked at now and then.
+        let look = self.scattered || (length >= DENSE_FROM && length.is_power_of_two());
+        if look {
+            self.make_bits();
+        }
+    }
+
+    fn make_bits(&mut self) {
+        let (Some(&first), Some(&last)) = (self.slots.front(), self.slots.back()) else {
+            return;
+        };
+        let dense = self.slots.len() >= DENSE_FROM
+            && (last.saturating_sub(first) / 64) as usize <= self.slots.len();
+        if self.bits.is_none() && (self.scattered || dense) {
+            self.bits = Some(Box::new(Bits::from_slots(self.slots.iter().copied())));
+        }
+    }
+
+    fn remove(&mut self, slot: u32) -> bool {
+        let place = if self.scattered {
+            self.slots.iter().position(|listed| *listed == slot)
+        } else {
+            self.slots.binary_search(&slot).ok()
+        };
+        let Some(place) = place else {
+            return false;
+        };
+        self.slots.remove(place);
+        if let Some(bits) = &mut self.bits {
+            bits.remove(slot);
+        }
+        if self.scattered {
+            self.scattered =
+                !self.slots.iter().zip(self.slots.iter().skip(1)).all(|(left, right)| left < right);
+        }
+        true
+    }
+}
+
+/// Which slots have been seen, whatever their number.
+#[derive(Debug, Default)]
+pub(crate) struct SeenSlots {
+    few: Vec<u32>,
+    many: Bits,
+}
+
+impl SeenSlots {
+    /// Adds a slot and says whether it is new.
+    pub(crate) fn insert(&mut self, slot: u32) -> bool {
+        if self.many.size() > 0 {
+            return self.many.insert(slot);
+        }
+        if self.few.contains(&slot) {
+            return false;
+        }
+        self.few.push(slot);
+        if self.few.len() > DENSE_FROM {
+            self.many = Bits::from_slots(self.few.iter().copied());
+        }
+        true
+    }
+
+    pub(crate) fn contains(&self, slot: u32) -> bool {
+        if self.many.size() > 0 { self.many.contains(slot) } else { self.few.contains(&slot) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn behaves_like_a_list_without_repeats(
+            changes in proptest::collection::vec((1000u32..1400, 0u8..3), 0..300)
+        ) {
+            let mut posting = Posting::default();
+            let mut list: Vec<u32> = Vec::new();
+            for (slot, change) in changes {
+                let new = !list.contains(&slot);
+                match change {
+                    0 => {
+                        proptest::prop_assert_eq!(posting.remove(slot), !new);
+                        list.retain(|listed| *listed != slot);
+                    }
+                    1 => {
+                        proptest::prop_assert_eq!(posting.add(slot, End::Front), new);
+                        if new {
+                            list.insert(0, slot);
+                        }
+                    }
+                    _ => {
+                        proptest::prop_assert_eq!(posting.add(slot, End::Back), new);
+                        if new {
+                            list.push(slot);
+                        }
+                    }
+                }
+                proptest::prop_assert_eq!(posting.len(), list.len());
+                proptest::prop_assert_eq!(
+                    posting.is_ascending(),
+                    list.is_sorted_by(|left, right| left < right)
+                );
+            }
+            for slot in 1000..1400 {
+                proptest::prop_assert_eq!(posting.contains(slot), list.contains(&slot));
+            }
+            proptest::prop_assert_eq!(&posting.iter().collect::<Vec<_>>(), &list);
+            for skip in 0..=list.len() {
+                for limit in [0, 1, list.len() - skip] {
+                    let end = (skip + limit).min(list.len());
+                    let parts = posting.parts(skip, end - skip).concat();
+                    proptest::prop_assert_eq!(&parts, &list[skip..end]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lists_of_a_query_know_whether_they_repeat() {
+        assert!(Posting::from_slots(vec![3, 1, 3]).repeats());
+        let once = Posting::without_repeats(vec![3, 1, 3]);
+        assert!(!once.repeats() && !once.is_ascending());
+        assert_eq!(once.iter().collect::<Vec<_>>(), [3, 1]);
+        assert!(!Posting::from_slots(vec![1, 2]).repeats());
+    }
+}

@@ -1,0 +1,416 @@
+//! An index: documents by category, filled at once or kept up to date as documents change.
+
+use crate::collection::document::Document;
+use crate::collection::document_slots::Documents;
+use crate::collection::id::{Id, KeyFormat};
+use crate::durable::{Damaged, Input, Output};
+use crate::error::ConfigError;
+use crate::index::attributes::{Attribute, Columns};
+use crate::index::category::Category;
+use crate::index::category_index::WordsIndex;
+use crate::index::posting_list::End;
+use crate::limits::{MAX_ATTRIBUTES, MAX_CATEGORIES, MAX_DOCUMENTS};
+use crate::text::tokenizer::Tokenizer;
+use hashbrown::{DefaultHashBuilder, HashMap};
+use std::hash::BuildHasher;
+use std::io;
+
+/// Whether faults of the engine that this one follows are corrected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fidelity {
+    /// Faults are corrected: with `unique` every document is shown and counted once and every
+    /// offset shows what it should; removing a word leaves the words that sound like it.
+    #[default]
+    Corrected,
+    /// Answers are as the original gives them: `unique` leaves out only documents already shown and
+    /// large offsets show the first page; removing the last document of a word makes all words of
+    /// the same sound unfindable by `~` until they are added again.
+    Original,
+}
+
+/// The configuration of an index.
+#[derive(Clone, Debug)]
+pub struct IndexConfig {
+    name: String,
+    identifier: Option<String>,
+    key_format: KeyFormat,
+    tokenizer: Tokenizer,
+    categories: Vec<Category>,
+    attributes: Vec<Attribute>,
+    fixed: bool,
+    phrases: bool,
+    fidelity: Fidelity,
+}
+
+impl IndexConfig {
+    /// An index of this name without categories.
+    pub fn new(name: impl Into<String>) -> IndexConfig {
+        IndexConfig {
+            name: name.into(),
+            identifier: None,
+            key_format: KeyFormat::default(),
+            tokenizer: Tokenizer::new(),
+            categories: Vec::new(),
+            attributes: Vec::new(),
+            fixed: false,
+            phrases: false,
+            fidelity: Fidelity::default(),
+        }
+    }
+
+    /// What answers call the index, if not by its name.
+    pub fn identifier(mut self, identifier: impl Into<String>) -> IndexConfig {
+        self.identifier = Some(identifier.into());
+        self
+    }
+
+    /// What becomes of identifiers. Without it they are numbers.
+    pub fn key_format(mut self, format: KeyFormat) -> IndexConfig {
+        self.key_format = format;
+        self
+    }
+
+    /// How texts are taken apart, in categories that do not say otherwise.
+    pub fn tokenizer(mut self, tokenizer: Tokenizer) -> IndexConfig {
+        self.tokenizer = tokenizer;
+        self
+    }
+
+    /// Adds a category. Their order is the order in which interpretations are formed.
+    pub fn category(mut self, category: Category) -> IndexConfig {
+        self.categories.push(category);
+        self
+    }
+
+    /// Adds an attribute, for filters and for sorting.
+    pub fn attribute(mut self, attribute: Attribute) -> IndexConfig {
+        self.attributes.push(attribute);
+        self
+    }
+
+    /// What becomes of identifiers.
+    pub(crate) fn format(&self) -> KeyFormat {
+        self.key_format
+    }
+
+    /// Saves the memory that removing documents quickly needs. Removing still works, slowly.
+    pub fn fixed(mut self, fixed: bool) -> IndexConfig {
+        self.fixed = fixed;
+        self
+    }
+
+    /// Keeps the order of words, four bytes for each, so that searches can find phrases: see
+    /// [`SearchConfig::phrases`](crate::SearchConfig::phrases).
+    pub fn phrases(mut self, phrases: bool) -> IndexConfig {
+        self.phrases = phrases;
+        self
+    }
+
+    /// Whether to follow the original in its faults.
+    pub fn fidelity(mut self, fidelity: Fidelity) -> IndexConfig {
+        self.fidelity = fidelity;
+        self
+    }
+}
+
+/// An index.
+///
+/// Documents are shown in their order in the index: [`append`](Index::append) puts one at the end,
+/// [`add`](Index::add) at the start.
+#[derive(Clone, Debug)]
+pub struct Index {
+    name: String,
+    identifier: String,
+    key_format: KeyFormat,
+    fidelity: Fidelity,
+    hasher: DefaultHashBuilder,
+    categories: Vec<WordsIndex>,
+    qualifiers: HashMap<String, u8>,
+    documents: Documents,
+    columns: Columns,
+}
+
+impl Index {
+    /// An empty index.
+    ///
+    /// # Errors
+    /// Too many categories, none at all, or two of one name; the same of attributes, which need not
+    /// be there.
+    pub fn new(config: IndexConfig) -> Result<Index, ConfigError> {
+        let name = config.name;
+        if config.categories.is_empty() {
+            return Err(ConfigError::new(format!(
+                "the index {name} has no categories; give it at least one"
+            )));
+        }
+        if config.categories.len() > MAX_CATEGORIES {
+            return Err(ConfigError::new(format!(
+                "the index {name} has {} categories; {MAX_CATEGORIES} are allowed",
+                config.categories.len()
+            )));
+        }
+        check_attributes(&name, &config.attributes)?;
+        let mut qualifiers = HashMap::new();
+        for (number, category) in config.categories.iter().enumerate() {
+            if config.categories[..number].iter().any(|other| other.name == category.name) {
+                return Err(ConfigError::new(format!(
+                    "the index {name} has two categories {}; rename one of them",
+                    category.name
+                )));
+            }
+            if category.qualifiers.is_empty() {
+                qualifiers.insert(category.name.clone(), number as u8);
+            }
+            for qualifier in &category.qualifiers {
+                qualifiers.insert(qualifier.clone(), number as u8);
+            }
+        }
+        let new =
+            |category| WordsIndex::new(category, &config.tokenizer, config.fixed, config.phrases);
+        Ok(Index {
+            identifier: config.identifier.unwrap_or_else(|| name.clone()),
+            name,
+            key_format: config.key_format,
+            fidelity: config.fidelity,
+            hasher: DefaultHashBuilder::default(),
+            categories: config.categories.into_iter().map(new).collect(),
+            qualifiers,
+            documents: Documents::new(config.key_format),
+            columns: Columns::new(config.attributes),
+        })
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What answers call the index.
+    pub fn identifier(&self) -> &str {
+        &self.identifier
+    }
+
+    /// The number of documents.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there are no documents.
+    pub fn is_empty(&self) -> bool {
+        self.documents.len() == 0
+    }
+
+    /// Whether a document of this identifier is in the index.
+    pub fn contains(&self, id: impl Into<Id>) -> bool {
+        self.documents.slot(&self.key_format.apply(id.into())).is_some()
+    }
+
+    /// Identifiers in the order of the index, at most `limit` of them, without the first `skip`.
+    pub fn ids(&self, skip: usize, limit: usize) -> Vec<Id> {
+        self.documents.iter().skip(skip).take(limit).collect()
+    }
+
+    /// The names of the categories, in their order.
+    pub fn category_names(&self) -> impl Iterator<Item = &str> {
+        self.categories.iter().map(|category| category.config().name.as_str())
+    }
+
+    /// Appends many documents, as when an index is filled from its source.
+    pub fn load(&mut self, documents: impl IntoIterator<Item = Document>) {
+        documents.into_iter().for_each(|document| self.append(&document));
+        self.categories.iter_mut().for_each(WordsIndex::make_bits);
+    }
+
+    /// Puts a document at the start.
+    ///
+    /// A document whose identifier is in the index already stays where it is: words that it has in
+    /// addition are added to it, no word is removed. To change one, use [`replace`](Self::replace).
+    /// When the index is full ([`MAX_DOCUMENTS`]), new documents are left out.
+    pub fn add(&mut self, document: &Document) {
+        self.insert(document, End::Front);
+    }
+
+    /// Puts a document at the end; otherwise like [`add`](Self::add).
+    pub fn append(&mut self, document: &Document) {
+        self.insert(document, End::Back);
+    }
+
+    /// Removes what is known of the document and puts it at the start.
+    pub fn replace(&mut self, document: &Document) {
+        self.remove(document.id().clone());
+        self.add(document);
+    }
+
+    /// Replaces the categories whose fields the document has, and leaves the others. In the
+    /// replaced ones the document moves to the start.
+    pub fn replace_from(&mut self, document: &Document) {
+        let id = self.key_format.apply(document.id().clone());
+        let Some(slot) = self.documents.slot(&id) else {
+            return self.add(document);
+        };
+        let kept = |category: &WordsIndex| {
+            document.field(category.config().field()).is_none() && category.has_document(slot)
+        };
+        if !self.categories.iter().any(kept) {
+            return self.replace(document);
+        }
+        self.columns.set(slot, document);
+        let whole_code = self.fidelity == Fidelity::Original;
+        for category in &mut self.categories {
+            if let Some(field) = document.field(category.config().field()) {
+                category.remove(&self.hasher, slot, whole_code);
+                category.add(&self.hasher, slot, field, End::Front);
+            }
+        }
+    }
+
+    /// Removes a document and says whether it was in the index.
+    pub fn remove(&mut self, id: impl Into<Id>) -> bool {
+        let id = self.key_format.apply(id.into());
+        let Some(slot) = self.documents.remove(&id) else {
+            return false;
+        };
+        self.columns.clear(slot);
+        let whole_code = self.fidelity == Fidelity::Original;
+        for category in &mut self.categories {
+            category.remove(&self.hasher, slot, whole_code);
+        }
+        if self.documents.is_sparse() {
+            self.renumber();
+        }
+        true
+    }
+
+    /// The values of a category with the number of documents of each, in the order in which the
+    /// values came, those with at least `at_least` documents. Nothing for an unknown category.
+    pub fn facets(&self, category: &str, at_least: usize) -> Vec<(String, usize)> {
+        let Some(number) = self.category_number(category) else {
+            return Vec::new();
+        };
+        self.categories[usize::from(number)]
+            .words()
+            .map(|entry| (entry.word().to_owned(), entry.posting().len()))
+            .filter(|(_, count)| *count >= at_least)
+            .collect()
+    }
+
+    fn insert(&mut self, document: &Document, end: End) {
+        let id = self.key_format.apply(document.id().clone());
+        let slot = match self.documents.slot(&id) {
+            Some(slot) => slot,
+            None if self.documents.len() >= MAX_DOCUMENTS => return,
+            None => {
+                // Slots drift in one direction when documents are replaced again and again.
+                if self.documents.is_exhausted() {
+                    self.renumber();
+                }
+                self.documents.insert(id, end)
+            }
+        };
+        self.columns.set(slot, document);
+        for category in &mut self.categories {
+            if let Some(field) = document.field(category.config().field()) {
+                category.add(&self.hasher, slot, field, end);
+            }
+        }
+    }
+
+    /// Gives the documents new slots without gaps, in the same order.
+    fn renumber(&mut self) {
+        let renumbering = self.documents.renumber();
+        let new_slot = |slot| renumbering.new_slot(slot);
+        self.columns.renumber(new_slot);
+        self.categories.iter_mut().for_each(|category| category.renumber(new_slot));
+    }
+
+    pub(crate) fn categories(&self) -> &[WordsIndex] {
+        &self.categories
+    }
+
+    pub(crate) fn hasher(&self) -> &DefaultHashBuilder {
+        &self.hasher
+    }
+
+    pub(crate) fn hash(&self, word: &str) -> u64 {
+        self.hasher.hash_one(word)
+    }
+
+    /// The category that a query means by a qualifier.
+    pub(crate) fn qualified(&self, qualifier: &str) -> Option<u8> {
+        self.qualifiers.get(qualifier).copied()
+    }
+
+    pub(crate) fn category_number(&self, name: &str) -> Option<u8> {
+        let found = self.category_names().position(|known| known == name)?;
+        u8::try_from(found).ok()
+    }
+
+    pub(crate) fn documents(&self) -> &Documents {
+        &self.documents
+    }
+
+    pub(crate) fn documents_mut(&mut self) -> &mut Documents {
+        &mut self.documents
+    }
+
+    /// Keeps the dense lists of a category as bits too, as [`load`](Self::load) does in the end.
+    /// Answers whether there is such a category.
+    pub(crate) fn make_bits(&mut self, category: usize) -> bool {
+        let category = self.categories.get_mut(category);
+        category.map(WordsIndex::make_bits).is_some()
+    }
+
+    /// Gives all unused room back, as [`write_section`](Self::write_section) wants it.
+    pub(crate) fn settle(&mut self) {
+        self.renumber();
+        self.categories.iter_mut().for_each(|category| category.settle(&self.hasher));
+    }
+
+    /// The number of sections that an index is written in: its attributes, then its categories.
+    pub(crate) fn sections(&self) -> usize {
+        1 + self.categories.len()
+    }
+
+    /// Writes a section. The index must be settled.
+    pub(crate) fn write_section(&self, number: usize, out: &mut Output<'_>) -> io::Result<()> {
+        match number.checked_sub(1).and_then(|number| self.categories.get(number)) {
+            Some(category) => category.write(self.documents.first_slot(), self.len() as u32, out),
+            None => self.columns.write(out),
+        }
+    }
+
+    /// Reads a section that [`write_section`](Self::write_section) has written, after the documents.
+    pub(crate) fn read_section(
+        &mut self,
+        number: usize,
+        input: &mut Input<'_>,
+    ) -> Result<(), Damaged> {
+        let (first, count) = (self.documents.first_slot(), self.documents.len() as u32);
+        match number.checked_sub(1).and_then(|number| self.categories.get_mut(number)) {
+            Some(category) => category.read(input, &self.hasher, first, count),
+            None => self.columns.read(input, first, count),
+        }
+    }
+
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+}
+
+fn check_attributes(index: &str, attributes: &[Attribute]) -> Result<(), ConfigError> {
+    if attributes.len() > MAX_ATTRIBUTES {
+        return Err(ConfigError::new(format!(
+            "the index {index} has {} attributes; {MAX_ATTRIBUTES} are allowed",
+            attributes.len()
+        )));
+    }
+    for (number, attribute) in attributes.iter().enumerate() {
+        if attributes[..number].iter().any(|other| other.name() == attribute.name()) {
+            return Err(ConfigError::new(format!(
+                "the index {index} has two attributes {}; rename one of them",
+                attribute.name()
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Interpretations: every way to choose one combination per word, best first.
+
+use crate::format::number::Number;
+use crate::limits::{MAX_COMBINATION_BYTES, MAX_COMBINATION_BYTES_OF_INDEXES, MAX_INTERPRETATIONS};
+use crate::query::combinations::{COMPARED_LISTS, Combination};
+use crate::query::preferences::{NO_NAME, Name, Node, Preferences};
+use crate::query::work_budget::{CHOSEN, Work};
+use std::ops::Range;
+
+/// How many interpretations are kept per word once a query has done its work.
+const LIMIT_WITHOUT_WORK: usize = 64;
+
+/// The parent of choices for the first word.
+const NONE: u32 = u32::MAX;
+
+/// The choice of an interpretation without words.
+pub(crate) const EVERYTHING: u32 = NONE;
+
+/// A combination chosen for a word, after a choice for the words before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    /// The sum of the weights so far.
+    score: Number,
+    /// The lists of the combinations so far that are not hidden, as bits.
+    pub(crate) lists: u128,
+    parent: u32,
+    pub(crate) combination: u32,
+    node: Node,
+    name: Name,
+    /// How many combinations so far are not hidden.
+    pub(crate) shown: u16,
+}
+
+/// A complete interpretation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interpretation {
+    pub(crate) score: Number,
+    pub(crate) choice: u32,
+    pub(crate) index: u8,
+}
+
+/// All interpretations of a query. Reused from one query to the next.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interpretations {
+    pub(crate) choices: Vec<Choice>,
+    pub(crate) all: Vec<Interpretation>,
+    /// The combinations of each word in one index.
+    pub(crate) places: Vec<Range<u32>>,
+    /// About how long the interpretations are in the answer.
+    bytes: usize,
+}
+
+impl Interpretations {
+    pub(crate) fn clear(&mut self) {
+        self.choices.clear();
+        self.all.clear();
+        self.bytes = 0;
+    }
+
+    /// Adds the interpretations in one index, whose combinations are in `places`. `bytes` is about
+    /// how long an interpretation is in an answer.
+    pub(crate) fn add(
+        &mut self,
+        index: u8,
+        combinations: &[Combination],
+        preferences: &Preferences,
+        bytes: usize,
+        work: &mut Work,
+    ) {
+        let left = MAX_COMBINATION_BYTES_OF_INDEXES.saturating_sub(self.bytes);
+        let most_bytes = left.min(MAX_COMBINATION_BYTES);
+        let mut limit = (most_bytes / bytes.max(1)).clamp(1, MAX_INTERPRETATIONS);
+        let mut level = NONE..NONE;
+        for place in 0..self.places.len() {
+            let place = self.places[place].clone();
+            level = self.choose(level, place, combinations, preferences);
+            if !work.spend(level.len() * CHOSEN) {
+                limit = limit.min(LIMIT_WITHOUT_WORK);
+            }
+            if level.len() > limit {
+                level = self.keep_best(level, limit);
+            }
+        }
+        if self.places.is_empty() {
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(level.len() * bytes);
+        for choice in level {
+            let Choice { score, node, .. } = self.choices[choice as usize];
+            if let Some(boost) = preferences.boost(node) {
+                self.all.push(Interpretation { score: score + boost, choice, index });
+            }
+        }
+    }
+
+    /// Adds the interpretation of no words: all documents of an index that may be found.
+    pub(crate) fn add_everything(&mut self, index: u8) {
+        self.all.push(Interpretation { score: Number::ZERO, choice: EVERYTHING, index });
+    }
+
+    /// Every choice so far with every combination of the next word.
+    fn choose(
+        &mut self,
+        before: Range<u32>,
+        place: Range<u32>,
+        combinations: &[Combination],
+        preferences: &Preferences,
+    ) -> Range<u32> {
+        let start = self.choices.len() as u32;
+        let first = Choice {
+            score: Number::ZERO,
+            lists: 0,
+            parent: NONE,
+            combination: NONE,
+            node: preferences.start(),
+            name: NO_NAME,
+            shown: 0,
+        };
+        let at_start = before.start == NONE;
+        for parent in if at_start { 0..1 } else { before } {
+            let so_far = if at_start { first } else { self.choices[parent as usize] };
+            for number in place.clone() {
+                let combination = &combinations[number as usize];
+                let repeated = !at_start && combination.name == so_far.name;
+                let node = if repeated {
+                    so_far.node
+                } else {
+                    preferences.step(so_far.node, combination.name)
+                };
+                let list = if combination.hidden || combination.list as usize >= COMPARED_LISTS {
+                    0
+                } else {
+                    1 << combination.list
+                };
+                self.choices.push(Choice {
+                    score: so_far.score + combination.weight,
+                    lists: so_far.lists | list,
+                    parent: if at_start { NONE } else { parent },
+                    combination: number,
+                    node,
+                    name: combination.name,
+                    shown: so_far.shown + u16::from(!combination.hidden),
+                });
+            }
+        }
+        start..self.choices.len() as u32
+    }
+
+    /// Keeps the choices with the highest scores, in their order.
+    fn keep_best(&mut self, level: Range<u32>, limit: usize) -> Range<u32> {
+        let choices = &self.choices;
+        let mut kept: Vec<u32> = level.clone().collect();
+        kept.select_nth_unstable_by(limit, |left, right| {
+            let order = choices[*right as usize].score.order(choices[*left as usize].score);
+            order.then(left.cmp(right))
+        });
+        kept.truncate(limit);
+        kept.sort_unstable();
+        for (number, choice) in kept.iter().enumerate() {
+            self.choices[level.start as usize + number] = self.choices[*choice as usize];
+        }
+        self.choices.truncate(level.start as usize + limit);
+        level.start..level.start + limit as u32
+    }
+
+    /// Sorts by score, highest first; interpretations of the same score stay in the order in which
+    /// they were formed.
+    pub(crate) fn sort(&mut self) {
+        self.all.sort_by(|left, right| right.score.order(left.score));
+    }
+
+    /// Appends the combinations of an interpretation, in the order of the words.
+    pub(crate) fn members(&self, interpretation: &Interpretation, out: &mut Vec<u32>) {
+        let start = out.len();
+        let mut choice = interpretation.choice;
+        while choice != NONE {
+            let chosen = &self.choices[choice as usize];
+            out.push(chosen.combination);
+            choice = chosen.parent;
+        }
+        out[start..].reverse();
+    }
+}

@@ -1,0 +1,332 @@
+//! Which documents of an index an answer may have: those that pass a filter, without those of
+//! excluded words.
+
+use crate::error::RequestError;
+use crate::index::attributes::{
+    Attribute, AttributeType, Column, Columns, NO_CODE, NO_NUMBER, float_of,
+};
+use crate::index::distinct_texts::{Texts, compare};
+use crate::index::posting_list::Posting;
+use crate::index::slot_bits::Bits;
+use crate::query::filter::{Between, Condition, End, Filter, How, Near, Test, Word};
+use crate::query::work_budget::Work;
+use crate::text::suggest::nearest_name;
+use std::sync::Arc;
+
+/// The radius of the Earth in kilometres: that of the sphere with its surface.
+const EARTH_RADIUS: f64 = 6_371.007;
+
+/// How many values of attributes are compared in one step of work.
+const VALUES_PER_STEP: usize = 4;
+
+/// How many documents are put into a list in one step of work.
+const LISTED_PER_STEP: usize = 8;
+
+/// The documents of an index that an answer may have. At most one of both is there.
+#[derive(Debug, Default)]
+pub(crate) struct Restriction {
+    /// Only these.
+    pub(crate) allowed: Option<Arc<Posting>>,
+    /// All but these.
+    pub(crate) excluded: Option<Bits>,
+}
+
+impl Restriction {
+    /// What is left of the documents of an index. `everything` makes it a list of the documents
+    /// even if none is left out. Nothing is left if that is too much work.
+    pub(crate) fn new(
+        columns: &Columns,
+        filter: Option<&Filter>,
+        excluded: Option<Bits>,
+        everything: bool,
+        work: &mut Work,
+    ) -> Restriction {
+        if filter.is_none() && !everything {
+            return Restriction { allowed: None, excluded };
+        }
+        let list = columns.width() / LISTED_PER_STEP;
+        let passing = match filter {
+            Some(filter) => passing(filter, columns, work),
+            None if work.spend(list) => Arc::new(Posting::from_slots(columns.live())),
+            None => Arc::default(),
+        };
+        let allowed = match excluded {
+            Some(excluded) if work.spend(list) => {
+                let left = passing.iter().filter(|slot| !excluded.contains(*slot));
+                Arc::new(Posting::from_slots(left.collect()))
+            }
+            Some(_) => Arc::default(),
+            None => passing,
+        };
+        Restriction { allowed: Some(allowed), excluded: None }
+    }
+
+    /// Whether a document is left.
+    pub(crate) fn admits(&self, slot: u32) -> bool {
+        self.allowed.as_ref().is_none_or(|allowed| allowed.contains(slot))
+            && !self.excluded.as_ref().is_some_and(|excluded| excluded.contains(slot))
+    }
+}
+
+/// The documents that pass a filter, in order; none if that is too much work.
+fn passing(filter: &Filter, columns: &Columns, work: &mut Work) -> Arc<Posting> {
+    if let Some(known) = columns.passed(filter) {
+        return known;
+    }
+    let width = columns.width();
+    // One test looks at a value of each document, a few of them at a time.
+    let steps = width / LISTED_PER_STEP + width * filter.tests() / VALUES_PER_STEP;
+    if width == 0 || !work.spend(steps) {
+        return Arc::default();
+    }
+    let passes = evaluate(&filter.condition, columns);
+    let place = |slot: &u32| (*slot - columns.base()) as usize;
+    let mut slots = columns.live();
+    slots.retain(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1);
+    let posting = Arc::new(Posting::from_slots(slots));
+    columns.keep_passed(filter, &posting);
+    posting
+}
+
+/// A bit for every place of the columns, set where the condition is met. What is set where there is
+/// no document means nothing.
+fn evaluate(condition: &Condition, columns: &Columns) -> Vec<u64> {
+    let join = |parts: &[Condition], with: fn(&mut u64, u64)| {
+        let mut parts = parts.iter().map(|part| evaluate(part, columns));
+        let mut joined = parts.next().unwrap_or_default();
+        for part in parts {
+            joined.iter_mut().zip(part).for_each(|(word, other)| with(word, other));
+        }
+        joined
+    };
+    match condition {
+        Condition::All(parts) => join(parts, |word, other| *word &= other),
+        Condition::Any(parts) => join(parts, |word, other| *word |= other),
+        Condition::Not(part) => evaluate(part, columns).into_iter().map(|word| !word).collect(),
+        Condition::Test(test) => test_bits(test, columns),
+    }
+}
+
+fn test_bits(test: &Test, columns: &Columns) -> Vec<u64> {
+    let width = columns.width();
+    let Some((attribute, column)) = columns.named(&test.name.text) else {
+        return vec![0; width.div_ceil(64)];
+    };
+    match (column, &test.how) {
+        (Column::Numbers(numbers), How::Near(near)) => match columns.named(&near.longitude.text) {
+            Some((_, Column::Numbers(others))) => {
+                let within = NearTest::new(near);
+                let both = numbers.iter().zip(others);
+                bits(width, both.map(|(first, second)| within.passes(*first, *second)))
+            }
+            _ => vec![0; width.div_ceil(64)],
+        },
+        (Column::Numbers(numbers), How::Within(ranges)) => {
+            let ranges: Vec<(u64, u64)> =
+                ranges.iter().filter_map(|range| numbers_of(range, attribute.kind())).collect();
+            match ranges[..] {
+                [(from, to)] => {
+                    bits(width, numbers.iter().map(|number| (from..=to).contains(number)))
+                }
+                _ => {
+                    let inside = |number: &u64| {
+                        ranges.iter().any(|(from, to)| (from..=to).contains(&number))
+                    };
+                    bits(width, numbers.iter().map(inside))
+                }
+            }
+        }
+        (Column::Numbers(numbers), How::Has | How::Holds) => {
+            bits(width, numbers.iter().map(|number| *number != NO_NUMBER))
+        }
+        (Column::Codes(codes, _), How::Has) => {
+            bits(width, codes.iter().map(|code| *code != NO_CODE))
+        }
+        (Column::Codes(codes, texts), how) => {
+            let passes = passing_codes(attribute.kind(), texts, how);
+            let passes = |code: &u32| passes.get(*code as usize).copied().unwrap_or(false);
+            bits(width, codes.iter().map(passes))
+        }
+    }
+}
+
+fn bits(width: usize, passes: impl Iterator<Item = bool>) -> Vec<u64> {
+    let mut words = vec![0; width.div_ceil(64)];
+    for (place, passes) in passes.enumerate() {
+        words[place / 64] |= u64::from(passes) << (place % 64);
+    }
+    words
+}
+
+/// The first and the last number of a range; nothing if none is in it.
+fn numbers_of(range: &Between, kind: AttributeType) -> Option<(u64, u64)> {
+    let from = match &range.from {
+        Some(end) => kind.number(&end.value.text)?.checked_add(u64::from(!end.included))?,
+        None => 0,
+    };
+    let to = match &range.to {
+        Some(end) => last_number(end, kind)?,
+        None => NO_NUMBER - 1,
+    };
+    (from <= to && from < NO_NUMBER).then_some((from, to))
+}
+
+fn last_number(end: &End, kind: AttributeType) -> Option<u64> {
+    kind.number(&end.value.text)?.checked_sub(u64::from(!end.included))
+}
+
+/// Which numbers of a dictionary pass: those of which one text does.
+fn passing_codes(kind: AttributeType, texts: &Texts, how: &How) -> Vec<bool> {
+    if kind == AttributeType::Boolean {
+        return match how {
+            How::Within(ranges) => {
+                let passes = |value: &&str| ranges.iter().any(|range| text_in(range, value));
+                ["false", "true"].iter().map(passes).collect()
+            }
+            _ => vec![false, true],
+        };
+    }
+    match how {
+        How::Within(ranges) => {
+            let passes = |text: &str| ranges.iter().any(|range| text_in(range, text));
+            texts.each().map(|mut texts| texts.any(passes)).collect()
+        }
+        _ => texts.each().map(|_| true).collect(),
+    }
+}
+
+fn text_in(range: &Between, text: &str) -> bool {
+    // Equal is what is written the same.
+    if let (Some(from), Some(to)) = (&range.from, &range.to)
+        && from.value.text == to.value.text
+    {
+        return from.value.text == text;
+    }
+    let after = range.from.as_ref().is_none_or(|end| {
+        let order = compare(text, &end.value.text);
+        order.is_gt() || (end.included && order.is_eq())
+    });
+    after
+        && range.to.as_ref().is_none_or(|end| {
+            let order = compare(text, &end.value.text);
+            order.is_lt() || (end.included && order.is_eq())
+        })
+}
+
+/// Whether places are near another, by the haversine formula on a sphere.
+struct NearTest<'a> {
+    near: &'a Near,
+    latitude: f64,
+    cosine: f64,
+}
+
+impl NearTest<'_> {
+    fn new(near: &Near) -> NearTest<'_> {
+        let latitude = near.place.0.to_radians();
+        NearTest { near, latitude, cosine: latitude.cos() }
+    }
+
+    fn passes(&self, latitude: u64, longitude: u64) -> bool {
+        if latitude == NO_NUMBER || longitude == NO_NUMBER {
+            return false;
+        }
+        let latitude = float_of(latitude).to_radians();
+        let apart = (float_of(longitude) - self.near.place.1).to_radians();
+        let half = ((latitude - self.latitude) / 2.0).sin().powi(2)
+            + latitude.cos() * self.cosine * (apart / 2.0).sin().powi(2);
+        let distance = 2.0 * EARTH_RADIUS * half.min(1.0).sqrt().asin();
+        match (self.near.nearer, self.near.included) {
+            (true, true) => distance <= self.near.distance,
+            (true, false) => distance < self.near.distance,
+            (false, true) => distance >= self.near.distance,
+            (false, false) => distance > self.near.distance,
+        }
+    }
+}
+
+/// Whether a filter can be asked of indexes with these columns.
+///
+/// # Errors
+/// An attribute that none of them has, or a value that is not of the type of its attribute.
+pub(crate) fn check(filter: &Filter, indexes: &[&Columns]) -> Result<(), RequestError> {
+    check_condition(&filter.condition, indexes)
+}
+
+fn check_condition(condition: &Condition, indexes: &[&Columns]) -> Result<(), RequestError> {
+    match condition {
+        Condition::All(parts) | Condition::Any(parts) => {
+            parts.iter().try_for_each(|part| check_condition(part, indexes))
+        }
+        Condition::Not(part) => check_condition(part, indexes),
+        Condition::Test(test) => check_test(test, indexes),
+    }
+}
+
+fn check_test(test: &Test, indexes: &[&Columns]) -> Result<(), RequestError> {
+    for attribute in known(&test.name, indexes)? {
+        match &test.how {
+            How::Has | How::Holds => {}
+            How::Near(near) => {
+                let others = known(&near.longitude, indexes)?;
+                for (name, kind) in [(&test.name, attribute.kind())]
+                    .into_iter()
+                    .chain(others.iter().map(|other| (&near.longitude, other.kind())))
+                {
+                    if kind != AttributeType::Float {
+                        return Err(RequestError::new(
+                            name.at,
+                            format!(
+                                "{} is not a float; distances are between attributes that are",
+                                name.text
+                            ),
+                        ));
+                    }
+                }
+            }
+            How::Within(ranges) => {
+                let ends = ranges.iter().flat_map(|range| range.from.iter().chain(&range.to));
+                ends.into_iter().try_for_each(|end| check_value(&end.value, attribute))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The attributes of a name.
+pub(crate) fn known<'a>(
+    name: &Word,
+    indexes: &[&'a Columns],
+) -> Result<Vec<&'a Attribute>, RequestError> {
+    let found: Vec<&Attribute> = indexes
+        .iter()
+        .filter_map(|columns| columns.named(&name.text))
+        .map(|(found, _)| found)
+        .collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names = indexes.iter().flat_map(|columns| columns.attributes()).map(Attribute::name);
+    let advice = nearest_name(&name.text, names, "the definition has no attributes; add some");
+    Err(RequestError::new(name.at, format!("there is no attribute {}; {advice}", name.text)))
+}
+
+fn check_value(value: &Word, attribute: &Attribute) -> Result<(), RequestError> {
+    let kind = attribute.kind();
+    let fits = match kind {
+        AttributeType::Text => true,
+        AttributeType::Boolean => matches!(value.text.as_str(), "true" | "false"),
+        _ => kind.number(&value.text).is_some(),
+    };
+    if fits {
+        return Ok(());
+    }
+    Err(RequestError::new(
+        value.at,
+        format!(
+            "'{}' cannot be compared with {}; write {}",
+            value.text,
+            attribute.name(),
+            kind.noun()
+        ),
+    ))
+}

@@ -1,0 +1,149 @@
+//! The JSON of a search: that of the answer, and what was asked for besides.
+
+use super::SearchStore;
+use super::search_parameters::Parameters;
+use crate::answer::search_answer::Answer as Found;
+use crate::error::{ConfigError, RequestError};
+use crate::format::json::write_string;
+use crate::search::Request;
+use crate::site::PageSource;
+use runnel_store::{Error, Kind, Result};
+
+/// A part of an answer of which there is more than usual.
+const ROOM: usize = 1_024;
+
+impl SearchStore {
+    /// Searches, and writes what was found.
+    pub(super) fn found(&self, asked: &Parameters<'_>, found: &mut Found) -> Result<Vec<u8>> {
+        let search = self.searching();
+        let filter = asked.filter.as_deref().map(|text| search.filter(text)).transpose();
+        let filter = filter.map_err(|error| refused("filter", &error))?;
+        let order = asked.sort.as_deref().map(|text| search.order(text)).transpose();
+        let order = order.map_err(|error| refused("sort", &error))?;
+        let mut request = Request::new()
+            .ids(asked.ids)
+            .offset(asked.offset)
+            .unique(asked.unique)
+            .flat(asked.flat);
+        if let Some(filter) = &filter {
+            request = request.filter(filter);
+        }
+        if let Some(order) = &order {
+            request = request.order(order);
+        }
+        self.search_into(&asked.query, &request, found);
+        let mut out = Vec::with_capacity(ROOM);
+        if asked.documents {
+            self.write_with_documents(found, &mut out);
+        } else {
+            found.write_json(&mut out);
+        }
+        if !(asked.highlight.is_empty() && asked.snippet.is_empty()) {
+            // Inside the object, at its end.
+            out.pop();
+            out.extend_from_slice(b",\"highlights\":");
+            self.write_highlights(asked, found, &mut out);
+            out.push(b'}');
+        }
+        if !asked.facets.is_empty() {
+            // Inside the object, at its end.
+            out.pop();
+            out.extend_from_slice(b",\"facets\":{");
+            for (number, category) in asked.facets.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                write_string(category, &mut out);
+                out.extend_from_slice(b":{");
+                let query = Some(&*asked.query).filter(|query| !query.trim().is_empty());
+                let values = search
+                    .facets_passing(category, query, filter.as_ref(), asked.at_least)
+                    .map_err(|error| unwanted(&error))?;
+                for (number, (value, count)) in values.iter().enumerate() {
+                    if number > 0 {
+                        out.push(b',');
+                    }
+                    write_string(value, &mut out);
+                    out.push(b':');
+                    out.extend_from_slice(itoa::Buffer::new().format(*count).as_bytes());
+                }
+                out.push(b'}');
+            }
+            out.extend_from_slice(b"}}");
+        }
+        Ok(out)
+    }
+
+    /// The answer with the documents of each interpretation in a sixth element, in the order of
+    /// their identifiers; null stands for those that are not kept.
+    fn write_with_documents(&self, found: &Found, out: &mut Vec<u8>) {
+        let mut plain = Vec::with_capacity(ROOM);
+        found.write_json(&mut plain);
+        let mut rest = &plain[..];
+        for row in found.allocations() {
+            // Each interpretation ends with its identifiers, which hold no bracket outside of texts.
+            let Some(end) = end_of_row(rest) else { break };
+            out.extend_from_slice(&rest[..end]);
+            rest = &rest[end..];
+            out.extend_from_slice(b",[");
+            for (number, id) in row.ids().iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                match self.document(row.index(), id) {
+                    Some(document) => out.extend_from_slice(&document),
+                    None => out.extend_from_slice(b"null"),
+                }
+            }
+            out.push(b']');
+        }
+        out.extend_from_slice(rest);
+        if let Some(flat) = &found.flat {
+            // The documents of one list, as one list.
+            out.pop();
+            out.extend_from_slice(b",\"documents\":[");
+            for (number, (index, id)) in flat.ids.iter().enumerate() {
+                if number > 0 {
+                    out.push(b',');
+                }
+                match self.document(usize::from(*index), id) {
+                    Some(document) => out.extend_from_slice(&document),
+                    None => out.extend_from_slice(b"null"),
+                }
+            }
+            out.extend_from_slice(b"]}");
+        }
+    }
+}
+
+/// Where the interpretation that the text begins with, or leads to, has its last bracket: depth 3
+/// within `{"allocations":[[…],[…]]`.
+fn end_of_row(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0, false, false);
+    // What stands before the first bracket of a row is the head of the object or a comma.
+    let start = match text.first() {
+        Some(b'{') => b"{\"allocations\":[".len(),
+        Some(b']') => 1,
+        _ => 0,
+    };
+    for (at, byte) in text.iter().enumerate().skip(start) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' if !quoted => depth += 1,
+            b']' if !quoted && depth == 1 => return Some(at),
+            b']' if !quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn refused(name: &str, error: &RequestError) -> Error {
+    Error::new(Kind::Invalid, format!("the parameter `{name}`, {error}"))
+}
+
+fn unwanted(error: &ConfigError) -> Error {
+    Error::new(Kind::Invalid, error.message())
+}

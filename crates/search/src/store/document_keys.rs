@@ -1,0 +1,111 @@
+//! From paths and records to identifiers, and back.
+
+use crate::collection::id::{Id, KeyFormat};
+use crate::definition::SearchDefinition;
+use runnel_store::{Error, Kind, Result, Value};
+
+/// Longest identifier, in bytes.
+const MAX_KEY_BYTES: usize = 1_024;
+
+/// How documents of an index are identified.
+pub(crate) struct Keys {
+    index: String,
+    field: String,
+    format: KeyFormat,
+}
+
+impl Keys {
+    pub(crate) fn new(definition: &SearchDefinition) -> Keys {
+        Keys {
+            index: definition.name.clone(),
+            field: definition.key.clone(),
+            format: definition.key_format,
+        }
+    }
+
+    /// The name of the index.
+    pub(crate) fn index(&self) -> &str {
+        &self.index
+    }
+
+    /// The field of records that has the identifier.
+    pub(crate) fn field(&self) -> &str {
+        &self.field
+    }
+
+    /// The identifier that a path is; `None` for what cannot be one.
+    pub(crate) fn of_path(&self, path: &str) -> Option<Id> {
+        let path = path.trim_end_matches('/');
+        match self.format {
+            KeyFormat::Integer => path.parse().ok().map(Id::Integer),
+            KeyFormat::Text if path.is_empty() || path.len() > MAX_KEY_BYTES => None,
+            KeyFormat::Text => Some(Id::from(path)),
+        }
+    }
+
+    /// What is wrong with a path that cannot be an identifier.
+    pub(crate) fn wrong(&self, path: &str) -> Error {
+        let shown: String = path.chars().take(80).collect();
+        let message = match self.format {
+            KeyFormat::Integer => format!(
+                "`{shown}` is no identifier: documents of the index {} have whole numbers, \
+                 unless its `keyFormat` is 'text'",
+                self.index
+            ),
+            KeyFormat::Text => format!("an identifier has 1 to {MAX_KEY_BYTES} bytes"),
+        };
+        Error::new(Kind::Invalid, message)
+    }
+
+    /// The identifier that the key of a record is. Texts around which there is white space are
+    /// numbers too where identifiers are numbers.
+    pub(crate) fn of_value(&self, value: &Value) -> Result<Id> {
+        let id = match (self.format, value) {
+            (KeyFormat::Integer, Value::Int(number)) => Some(Id::Integer(*number)),
+            (KeyFormat::Integer, Value::Float(number))
+                if number.fract() == 0.0 && number.abs() < 9.0e15 =>
+            {
+                Some(Id::Integer(*number as i64))
+            }
+            (KeyFormat::Integer, Value::Text(text)) => self.of_path(text.trim()),
+            (KeyFormat::Text, Value::Text(text)) => self.of_path(text),
+            (KeyFormat::Text, Value::Int(number)) => Some(Id::from(number.to_string())),
+            _ => None,
+        };
+        id.ok_or_else(|| match value {
+            Value::Nil => self.missing(),
+            Value::Text(text) => self.wrong(text),
+            other => self.wrong(other.kind_name()),
+        })
+    }
+
+    /// A record without its key.
+    pub(crate) fn missing(&self) -> Error {
+        let (field, index) = (&self.field, &self.index);
+        let message = format!(
+            "the record has no `{field}`, which identifies documents of the index {index}; \
+             add it, or name another field as its `key`"
+        );
+        Error::new(Kind::Invalid, message)
+    }
+
+    /// The identifier of a record.
+    pub(crate) fn of_record(&self, record: &Value) -> Result<Id> {
+        match record.get(&self.field) {
+            Some(value) => self.of_value(value),
+            None => Err(self.missing()),
+        }
+    }
+
+    /// A record that is put under an identifier may leave out its key, but not have another one.
+    pub(crate) fn agrees(&self, record: &Value, id: &Id) -> Result<()> {
+        match record.get(&self.field) {
+            None | Some(Value::Nil) => Ok(()),
+            Some(value) if self.of_value(value).is_ok_and(|own| own == *id) => Ok(()),
+            Some(_) => Err(Error::new(
+                Kind::Invalid,
+                format!("the record's `{}` is not {id}, which it is put under", self.field),
+            )),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Writing one document.
+
+use super::content::tag_of;
+use super::{Member, is_nil};
+use crate::collection::id::Id;
+use crate::collection::pending_write::Pending;
+use crate::limits::MAX_RECORD_BYTES;
+use bytes::Bytes;
+use runnel_store::{
+    Answer, Body, Condition, Content, Context, Error, Form, Kind, Result, Value, json,
+};
+
+/// Puts a document.
+pub(super) fn put(member: Member, id: Id, content: Content, context: &Context) -> Answer<bool> {
+    if is_nil(&content) {
+        // There is nothing afterwards, so nothing was created.
+        return delete(&member, &id, context).map(|_| false);
+    }
+    let only_if = context.only_if.clone();
+    text_of(content).and_then(move |text| {
+        let written = (|| {
+            let record = record_of(&text)?;
+            member.keys.agrees(&record, &id)?;
+            let _writing = member.shared.write_lock();
+            member.shared.check()?;
+            let there = check(&member, &id, only_if.as_ref())?;
+            Ok((!there, member.collection().put(id.clone(), &text)?))
+        })();
+        durable(written)
+    })
+}
+
+/// Changes fields of a document.
+pub(super) fn merge(member: Member, id: Id, content: Content, context: &Context) -> Answer<()> {
+    let only_if = context.only_if.clone();
+    text_of(content).and_then(move |text| {
+        let written = (|| {
+            let changes = record_of(&text)?;
+            member.keys.agrees(&changes, &id)?;
+            let _writing = member.shared.write_lock();
+            member.shared.check()?;
+            check(&member, &id, only_if.as_ref())?;
+            let document = member.collection().document(&id).ok_or_else(|| {
+                match member.collection().contains(&id) {
+                    true => not_kept(),
+                    false => missing(),
+                }
+            })?;
+            let mut record = record_of(&document)?;
+            if let Value::Record(fields) = changes {
+                for (name, value) in fields {
+                    record.set(name, value);
+                }
+            }
+            Ok(((), member.collection().put(id.clone(), &json::text(&record))?))
+        })();
+        durable(written)
+    })
+}
+
+/// Removes a document.
+pub(super) fn delete(member: &Member, id: &Id, context: &Context) -> Answer<bool> {
+    let removed = (|| {
+        let _writing = member.shared.write_lock();
+        member.shared.check()?;
+        check(member, id, context.only_if.as_ref())?;
+        member.collection().remove(id)
+    })();
+    durable(removed)
+}
+
+/// A document that is merged into has to be there.
+pub(super) fn missing() -> Error {
+    Error::new(Kind::NotFound, "there is no such document; put it first")
+}
+
+fn not_kept() -> Error {
+    let message = "the index does not keep documents (`stored: false`); put the whole document";
+    Error::new(Kind::Conflict, message)
+}
+
+/// Whether there is a document, where a condition allows to go on.
+fn check(member: &Member, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
+    let there = member.collection().contains(id);
+    if let Some(condition) = only_if {
+        let tag = member.collection().document(id).map(|document| tag_of(&document));
+        condition.check(there.then_some(tag.as_ref()))?;
+    }
+    Ok(there)
+}
+
+/// Answers when a write is durable.
+fn durable<T: 'static>(written: Result<(T, Pending)>) -> Answer<T> {
+    match written {
+        Ok((answer, pending)) => Answer::later(async move { pending.await.map(|()| answer) }),
+        Err(error) => error.into(),
+    }
+}
+
+/// The record that JSON text is.
+pub(super) fn record_of(text: &[u8]) -> Result<Value> {
+    match json::parse(text)? {
+        record @ Value::Record(_) => Ok(record),
+        other => {
+            let message = format!(
+                "a document is a JSON object such as {{\"title\":\"Emma\"}}, not {}",
+                other.kind_name()
+            );
+            Err(Error::new(Kind::Invalid, message))
+        }
+    }
+}
+
+/// Content as JSON text: what is plain data or an object is encoded, what is text has to be JSON.
+pub(super) fn text_of(content: Content) -> Answer<Bytes> {
+    match &content.body {
+        Body::Value(_) | Body::Lazy(_) => content.encode(Form::Json),
+        Body::Empty => {
+            let message = "an empty document cannot be indexed; send a JSON object";
+            Error::new(Kind::Invalid, message).into()
+        }
+        Body::Bytes(_) | Body::Text(_) | Body::Stream(..) => match content.media_type.as_deref() {
+            Some(kind) if !is_json(kind) => unsupported(kind).into(),
+            _ => content.read(MAX_RECORD_BYTES),
+        },
+    }
+}
+
+/// Whether a media type is JSON. What browsers and tools say where they were not told counts as
+/// not having said anything.
+pub(super) fn is_json(media_type: &str) -> bool {
+    let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(
+        kind.as_str(),
+        "" | "application/json" | "text/json" | "application/octet-stream" | "text/plain"
+    ) || kind.ends_with("+json")
+}
+
+pub(super) fn unsupported(media_type: &str) -> Error {
+    let shown: String = media_type.chars().take(80).collect();
+    let message = format!("an index takes documents as application/json, not {shown}");
+    Error::new(Kind::Unsupported, message)
+}

@@ -1,0 +1,279 @@
+//! One connection to the server, with the statements that are prepared on it.
+
+use crate::postgres::connection::address::Address;
+use crate::postgres::connection::tls::{Secure, Tls};
+use crate::postgres::fault::{self, Cause, Fault};
+use crate::postgres::options::PostgresOptions;
+use crate::postgres::value::parameter::Parameter;
+use runnel_store::{Count, Counters, Level, Slot};
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, RowStream, Socket, Statement};
+
+/// Prepared statements that each connection keeps.
+const STATEMENTS: usize = 256;
+
+/// How long asking the server to stop a statement may take.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+
+/// What is needed for making connections.
+pub(crate) struct Server {
+    pub(crate) address: Address,
+    pub(crate) options: PostgresOptions,
+    pub(crate) tls: Tls,
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// The wire below a client, which somebody has to drive.
+pub(crate) type Wire = tokio_postgres::Connection<Socket, Secure<Socket>>;
+
+/// A connection.
+pub(crate) struct Connection {
+    client: Client,
+    server: Rc<Server>,
+    statements: RefCell<FxHashMap<Box<str>, Statement>>,
+    driver: JoinHandle<()>,
+    /// Statements that are under way, or were when they were given up.
+    busy: Cell<usize>,
+    /// Nobody else may have it: it is in the middle of a transaction.
+    entered: Cell<bool>,
+    /// A statement found out that the other side is gone.
+    dead: Cell<bool>,
+    /// The place in the pool that it keeps until a statement on it has been stopped.
+    slot: Option<Slot>,
+}
+
+impl Server {
+    pub(crate) fn new(address: Address, options: PostgresOptions) -> Result<Self, Fault> {
+        let tls = Tls::new(address.verify, address.roots.as_deref())?;
+        let counters = Counters::of("postgres", &address.place);
+        Ok(Server { address, options, tls, counters })
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        &self.address.place
+    }
+
+    /// Connects and logs in.
+    pub(crate) async fn connect(&self) -> Result<(Client, Wire), Fault> {
+        let limit = self.options.connect_time;
+        let connected = self.address.config.connect(self.tls.clone());
+        match tokio::time::timeout(limit, connected).await {
+            Ok(Ok(pair)) => Ok(pair),
+            Ok(Err(error)) => Err(fault::of(&error, self.place())),
+            Err(_) => Err(fault::late(self.place(), limit)),
+        }
+    }
+
+    /// What every connection is told first: no statement without an end, and one form of dates.
+    fn setup(&self) -> String {
+        let millis = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
+        format!(
+            "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
+             SET TimeZone = 'UTC'; SET DateStyle = 'ISO'; SET IntervalStyle = 'iso_8601'; \
+             SET bytea_output = 'hex'; SET client_min_messages = 'warning'",
+            millis(self.options.statement_time),
+            millis(self.options.idle_transaction),
+        )
+    }
+}
+
+/// Runs something beside the worker's own tasks. The driver library wants its wire driven whoever
+/// waits, and a statement that was given up has to be stopped after its owner is gone.
+pub(crate) fn beside<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> Option<JoinHandle<T>> {
+    // Without a runtime the process is about to end, and the sockets with it.
+    tokio::runtime::Handle::try_current().ok().map(|runtime| runtime.spawn(work))
+}
+
+impl Connection {
+    pub(crate) async fn open(server: &Rc<Server>) -> Result<Self, Fault> {
+        let (client, wire) = server.connect().await?;
+        let place = server.place().to_string();
+        let driver = beside(async move {
+            if let Err(error) = wire.await {
+                tracing::debug!(place, %error, "a connection to PostgreSQL ended");
+            }
+        });
+        let Some(driver) = driver else {
+            return Err(Fault::new(runnel_store::Kind::Failed, "there is no event loop here"));
+        };
+        let connection = Connection {
+            client,
+            server: server.clone(),
+            statements: RefCell::default(),
+            driver,
+            busy: Cell::new(0),
+            entered: Cell::new(false),
+            dead: Cell::new(false),
+            slot: None,
+        };
+        server.counters.add(Count::Opened, 1);
+        server.counters.rise(Level::Open, 1);
+        let limit = server.options.connect_time;
+        match tokio::time::timeout(limit, connection.batch(&server.setup())).await {
+            Ok(done) => done.map(|()| connection),
+            Err(_) => Err(fault::late(server.place(), limit)),
+        }
+    }
+
+    /// Whether somebody else may use it next.
+    pub(crate) fn is_clean(&self) -> bool {
+        !self.is_busy() && !self.entered.get() && !self.is_closed()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.dead.get() || self.client.is_closed()
+    }
+
+    /// Whether a statement was given up in the middle.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy.get() > 0
+    }
+
+    /// Says whether it is in the middle of a transaction.
+    pub(crate) fn set_entered(&self, entered: bool) {
+        self.entered.set(entered);
+    }
+
+    /// Closes it, and gives its place in the pool up when the server has nothing to do with it any
+    /// more.
+    pub(crate) fn close(mut self, slot: Option<Slot>) {
+        self.slot = slot;
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn place(&self) -> &str {
+        self.server.place()
+    }
+
+    /// Runs something on the server. Given up in the middle, the connection stays busy.
+    pub(crate) async fn ask<T>(
+        &self,
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Fault> {
+        self.work();
+        let done = work.await;
+        self.rest();
+        done.map_err(|error| self.fault(&error))
+    }
+
+    pub(crate) fn fault(&self, error: &tokio_postgres::Error) -> Fault {
+        let fault = fault::of(error, self.place());
+        if fault.cause == Cause::Closed {
+            self.dead.set(true);
+        }
+        fault
+    }
+
+    /// Counts something that was done on it.
+    pub(crate) fn count(&self, count: Count, more: u64) {
+        self.server.counters.add(count, more);
+    }
+
+    /// Marks it as busy until [`Connection::rest`].
+    pub(crate) fn work(&self) {
+        self.busy.set(self.busy.get() + 1);
+    }
+
+    /// The answer of what ran was read to its end.
+    pub(crate) fn rest(&self) {
+        self.busy.set(self.busy.get().saturating_sub(1));
+    }
+
+    /// A prepared statement, remembered.
+    pub(crate) async fn prepare(&self, sql: &str) -> Result<Statement, Fault> {
+        if let Some(known) = self.statements.borrow().get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.ask(self.client.prepare(sql)).await?;
+        let mut statements = self.statements.borrow_mut();
+        if statements.len() >= STATEMENTS {
+            statements.clear();
+        }
+        statements.insert(sql.into(), statement.clone());
+        Ok(statement)
+    }
+
+    /// Forgets the prepared statements: the tables have changed.
+    pub(crate) fn forget(&self) {
+        self.statements.borrow_mut().clear();
+        self.client.clear_type_cache();
+    }
+
+    /// Starts a statement that answers rows. The connection is busy until they are read.
+    pub(crate) async fn rows(
+        &self,
+        statement: &Statement,
+        parameters: &[Parameter],
+    ) -> Result<RowStream, Fault> {
+        self.count(Count::Statements, 1);
+        self.ask(self.client.query_raw(statement, parameters.iter())).await
+    }
+
+    /// Runs a statement and reads all its rows; for answers that are known to be small.
+    pub(crate) async fn all(
+        &self,
+        sql: &str,
+        parameters: &[Parameter],
+    ) -> Result<Vec<tokio_postgres::Row>, Fault> {
+        let statement = self.prepare(sql).await?;
+        let shown: Vec<&(dyn ToSql + Sync)> =
+            parameters.iter().map(|parameter| parameter as _).collect();
+        self.count(Count::Statements, 1);
+        let rows = self.ask(self.client.query(&statement, &shown)).await?;
+        self.count(Count::Rows, rows.len() as u64);
+        Ok(rows)
+    }
+
+    /// Runs a statement and answers how many rows it changed.
+    pub(crate) async fn execute(&self, sql: &str, parameters: &[Parameter]) -> Result<u64, Fault> {
+        let statement = self.prepare(sql).await?;
+        self.count(Count::Statements, 1);
+        self.ask(self.client.execute_raw(&statement, parameters.iter())).await
+    }
+
+    /// Runs statements without parameters.
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), Fault> {
+        self.count(Count::Statements, 1);
+        self.ask(self.client.batch_execute(sql)).await
+    }
+}
+
+/// A fault that says the connection has ended, for those who find out by looking.
+pub(crate) fn closed(place: &str) -> Fault {
+    let message = format!("the connection to PostgreSQL at {place} was closed");
+    Fault { cause: Cause::Closed, ..Fault::new(runnel_store::Kind::Unavailable, message) }
+}
+
+impl Drop for Connection {
+    /// Closes it; a statement that still runs is stopped on the server first, which would not
+    /// notice otherwise before it has something to say.
+    fn drop(&mut self) {
+        self.server.counters.fall(Level::Open, 1);
+        if !self.is_busy() || self.client.is_closed() {
+            self.driver.abort();
+            return;
+        }
+        let (token, tls) = (self.client.cancel_token(), self.server.tls.clone());
+        let (driver, slot) = (self.driver.abort_handle(), self.slot.take());
+        beside(async move {
+            if let Ok(Err(error)) = tokio::time::timeout(CANCEL_TIME, token.cancel_query(tls)).await
+            {
+                tracing::debug!(%error, "a statement could not be stopped");
+            }
+            driver.abort();
+            drop(slot);
+        });
+    }
+}

@@ -1,0 +1,467 @@
+//! The rows of a statement as content.
+//!
+//! The statement runs when it is asked for, so that what is wrong with it is said at once. A small
+//! result is there as a whole then, and its connection free again. Of a large one the beginning is
+//! there, and the rest is read from the server while somebody reads it.
+
+use crate::columns::{Columns, Shown};
+use crate::csv;
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::pool::Lease;
+use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::fault::Fault;
+use crate::postgres::query::select::Select;
+use crate::postgres::value::decode::{cell, is_known, raw};
+use bytes::Bytes;
+use futures_util::{TryStreamExt, stream};
+use runnel_store::{
+    Answer, Body, ByteStream, Content, Context, Count, EntityTag, Error, Form, Kind, Lazy, Value,
+};
+use std::any::Any;
+use std::cell::RefCell;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::LazyLock;
+use tokio_postgres::{Row, RowStream, Statement};
+
+/// Of a result, this many bytes are read before the verb answers; a larger one keeps its
+/// connection until it is read, or until somebody else needs the connection.
+pub const POSTGRES_AHEAD: usize = 128 << 10;
+
+/// A large result is handed on in pieces of about so many bytes.
+const PIECE: usize = 64 << 10;
+
+/// The largest result in one piece, in bytes; larger ones have to be streamed.
+const WHOLE: usize = crate::ENCODING_LIMIT;
+
+/// The seed of entity tags: new in each process, so that no client can guess which rows have the
+/// same.
+static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+/// The rest of a result on the server, and the connection that it holds.
+struct Running {
+    stream: Pin<Box<RowStream>>,
+    lease: Lease,
+}
+
+/// The rest of a result that nobody has begun to read.
+pub(crate) struct Unread(RefCell<Option<Box<Running>>>);
+
+impl Unread {
+    /// Gives the connection back; the statement will run again when its rows are wanted.
+    pub(crate) fn give_up(&self) -> bool {
+        self.0.borrow_mut().take().is_some()
+    }
+}
+
+/// The rows of a statement.
+pub(crate) struct Rows {
+    session: Session,
+    select: Rc<Select>,
+    start: Rc<Start>,
+    rest: Option<Rc<Unread>>,
+}
+
+/// The beginning of a result, perhaps all of it.
+struct Start {
+    columns: Columns,
+    rows: Vec<Row>,
+}
+
+/// How much is read before the answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// Some; the rest stays on the server.
+    Some,
+    /// Everything.
+    All(Repeat),
+}
+
+impl Rows {
+    /// Runs a statement. The content is empty when the caller has the same rows already.
+    pub(crate) async fn content(
+        session: &Session,
+        select: Rc<Select>,
+        ahead: Ahead,
+        context: &Context,
+    ) -> Result<Content, Fault> {
+        let (start, rest) = open(session, &select, ahead).await?;
+        let pool = &session.pool;
+        let rest = rest.map(|running| Rc::new(Unread(RefCell::new(Some(running)))));
+        if let Some(rest) = &rest {
+            pool.remember(rest);
+        }
+        let tag = match &rest {
+            Some(_) => None,
+            None => Some(start.tag()),
+        };
+        if let (Some(known), Some(tag)) = (&context.known, &tag)
+            && known.text == tag.text
+        {
+            return Ok(Content { entity_tag: Some(known.clone()), ..Content::default() });
+        }
+        let rows = Rows { session: session.clone(), select, start: Rc::new(start), rest };
+        Ok(Content { body: Body::Lazy(Rc::new(rows)), entity_tag: tag, ..Content::default() })
+    }
+
+    /// The rows from the first on.
+    fn feed(&self) -> Feed {
+        Feed {
+            session: self.session.clone(),
+            select: self.select.clone(),
+            start: self.start.clone(),
+            next: 0,
+            source: match &self.rest {
+                None => Source::End,
+                Some(rest) => match rest.0.borrow_mut().take() {
+                    Some(running) => Source::Running(running),
+                    None => Source::Again,
+                },
+            },
+        }
+    }
+}
+
+/// The row of a key: a record, with a tag made from what it holds.
+pub(crate) async fn one(
+    session: &Session,
+    select: &Select,
+    context: &Context,
+) -> Result<Option<Content>, Fault> {
+    let (start, _) = open(session, select, Ahead::All(Repeat::Yes)).await?;
+    let Some(row) = start.rows.first() else { return Ok(None) };
+    let tag = start.tag();
+    if let Some(known) = context.known.as_ref().filter(|known| known.text == tag.text) {
+        return Ok(Some(Content { entity_tag: Some(known.clone()), ..Content::default() }));
+    }
+    let content = Content::value(record(&start.columns, row)?);
+    Ok(Some(Content { entity_tag: Some(tag), ..content }))
+}
+
+/// All rows of a statement as records.
+pub(crate) async fn records(
+    session: &Session,
+    select: &Select,
+    repeat: Repeat,
+) -> Result<Vec<Value>, Fault> {
+    let (start, _) = open(session, select, Ahead::All(repeat)).await?;
+    start.rows.iter().map(|row| record(&start.columns, row)).collect()
+}
+
+/// One row as a value.
+pub(crate) fn record(columns: &Columns, row: &Row) -> Result<Value, Fault> {
+    let mut fields = Vec::with_capacity(columns.names.len());
+    for (index, name) in columns.names.iter().enumerate() {
+        fields.push((name.clone(), cell(row, index)?.value()));
+    }
+    Ok(Value::Record(fields))
+}
+
+/// The columns of a statement; a type that cannot be shown is said before anything runs.
+pub(crate) fn columns(statement: &Statement) -> Result<Columns, Fault> {
+    for column in statement.columns() {
+        if !is_known(column.type_()) && column.type_().name() != "void" {
+            let (name, kind) = (column.name(), column.type_().name());
+            let message = format!("{name} is of the type {kind}; select {name}::text instead");
+            return Err(Fault::new(Kind::Unsupported, message));
+        }
+    }
+    Ok(Columns::new(
+        statement.columns().iter().map(|column| (column.name().to_string(), Shown::Plain)),
+    ))
+}
+
+async fn open(
+    session: &Session,
+    select: &Select,
+    ahead: Ahead,
+) -> Result<(Start, Option<Box<Running>>), Fault> {
+    // A transaction has one connection, and others wait for it.
+    let whole = match ahead {
+        Ahead::All(repeat) => Some(repeat),
+        Ahead::Some => session.transaction.as_ref().map(|_| Repeat::Yes),
+    };
+    if let Some(repeat) = whole {
+        let all = async |connection: &Connection| begin(connection, select, WHOLE).await;
+        return match session.run(repeat, all).await? {
+            (start, None) => Ok((start, None)),
+            (_, Some(_)) => Err(too_large()),
+        };
+    }
+    let pool = &session.pool;
+    session
+        .within(async {
+            let mut again = true;
+            loop {
+                let lease = pool.lease(session.deadline).await?;
+                match begin(&lease, select, POSTGRES_AHEAD).await {
+                    Ok((start, None)) => return Ok((start, None)),
+                    Ok((start, Some(stream))) => {
+                        return Ok((start, Some(Box::new(Running { stream, lease }))));
+                    }
+                    Err(fault) if session.helps(&lease, Repeat::Yes, &fault) && again => {
+                        again = false;
+                    }
+                    Err(fault) => return Err(fault),
+                }
+            }
+        })
+        .await
+}
+
+/// Runs a statement and reads so many bytes of its rows. Where there are more the connection stays
+/// busy.
+async fn begin(
+    connection: &Connection,
+    select: &Select,
+    budget: usize,
+) -> Result<(Start, Option<Pin<Box<RowStream>>>), Fault> {
+    let statement = connection.prepare(&select.sql).await?;
+    let columns = columns(&statement)?;
+    let mut stream = Box::pin(connection.rows(&statement, &select.parameters).await?);
+    connection.work();
+    let (mut rows, mut size) = (Vec::new(), 0);
+    loop {
+        match stream.try_next().await {
+            Ok(Some(row)) => {
+                size += row.raw_size_bytes();
+                rows.push(row);
+                if size > budget {
+                    connection.count(Count::Rows, rows.len() as u64);
+                    return Ok((Start { columns, rows }, Some(stream)));
+                }
+            }
+            Ok(None) => {
+                connection.rest();
+                connection.count(Count::Rows, rows.len() as u64);
+                return Ok((Start { columns, rows }, None));
+            }
+            Err(error) => {
+                connection.rest();
+                return Err(connection.fault(&error));
+            }
+        }
+    }
+}
+
+fn too_large() -> Fault {
+    Fault::new(
+        Kind::TooLarge,
+        "the result is too large for one piece; limit it, choose fewer columns or stream it",
+    )
+}
+
+impl Start {
+    fn tag(&self) -> EntityTag {
+        let mut hasher = SEED.build_hasher();
+        self.columns.names.hash(&mut hasher);
+        for row in &self.rows {
+            for index in 0..self.columns.names.len() {
+                raw(row, index).hash(&mut hasher);
+            }
+        }
+        EntityTag::strong(format!("{:016x}", hasher.finish()))
+    }
+}
+
+/// Rows on their way to a reader.
+struct Feed {
+    session: Session,
+    select: Rc<Select>,
+    start: Rc<Start>,
+    next: usize,
+    source: Source,
+}
+
+enum Source {
+    /// There are no more than the beginning.
+    End,
+    /// The rest is on its way.
+    Running(Box<Running>),
+    /// Somebody has had the rest: the statement has to run again, from its beginning.
+    Again,
+}
+
+impl Feed {
+    /// Appends rows in a form until there are so many bytes. Answers whether there may be more.
+    async fn fill(&mut self, form: Form, out: &mut Vec<u8>, until: usize) -> Result<bool, Fault> {
+        if let Source::Again = self.source {
+            let (start, rest) = open(&self.session, &self.select, Ahead::Some).await?;
+            self.start = Rc::new(start);
+            self.source = rest.map_or(Source::End, Source::Running);
+        }
+        while let Some(row) = self.start.rows.get(self.next) {
+            write(&self.start.columns, row, form, self.next, out)?;
+            self.next += 1;
+            if out.len() >= until {
+                return Ok(true);
+            }
+        }
+        let Source::Running(running) = &mut self.source else { return Ok(false) };
+        loop {
+            let waiting = async { Ok(running.stream.try_next().await) };
+            match self.session.within(waiting).await? {
+                Ok(Some(row)) => {
+                    running.lease.count(Count::Rows, 1);
+                    write(&self.start.columns, &row, form, self.next, out)?;
+                    self.next += 1;
+                    if out.len() >= until {
+                        return Ok(true);
+                    }
+                }
+                Ok(None) => {
+                    running.lease.rest();
+                    self.source = Source::End;
+                    return Ok(false);
+                }
+                Err(error) => {
+                    running.lease.rest();
+                    let fault = running.lease.fault(&error);
+                    self.source = Source::End;
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    fn opening(&self, form: Form, out: &mut Vec<u8>) {
+        match form {
+            Form::Csv => csv::header(&self.start.columns, out),
+            Form::Json | Form::Text => out.push(b'['),
+        }
+    }
+}
+
+fn closing(form: Form, out: &mut Vec<u8>) {
+    if form != Form::Csv {
+        out.push(b']');
+    }
+}
+
+/// One row. Text and JSON are the same: rows have structure.
+fn write(
+    columns: &Columns,
+    row: &Row,
+    form: Form,
+    index: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), Fault> {
+    if form == Form::Csv {
+        let start = out.len();
+        for index in 0..columns.names.len() {
+            if index > 0 {
+                out.push(b',');
+            }
+            cell(row, index)?.write_csv(out);
+        }
+        // A line of one empty cell would be a blank line, which readers skip.
+        if out.len() == start {
+            out.extend_from_slice(b"\"\"");
+        }
+        out.extend_from_slice(b"\r\n");
+        return Ok(());
+    }
+    if index > 0 {
+        out.push(b',');
+    }
+    for (index, key) in columns.keys.iter().enumerate() {
+        key.append(out);
+        cell(row, index)?.write(out);
+    }
+    out.extend_from_slice(if columns.keys.is_empty() { b"{}" } else { b"}" });
+    Ok(())
+}
+
+impl Lazy for Rows {
+    fn encode(&self, form: Form) -> Answer<Bytes> {
+        let mut feed = self.feed();
+        let mut out = Vec::with_capacity(512);
+        feed.opening(form, &mut out);
+        if let Source::End = feed.source {
+            for (index, row) in feed.start.rows.iter().enumerate() {
+                if let Err(fault) = write(&feed.start.columns, row, form, index, &mut out) {
+                    return Answer::Ready(Err(fault.into()));
+                }
+            }
+            closing(form, &mut out);
+            return Answer::ok(out.into());
+        }
+        Answer::later(async move {
+            if feed.fill(form, &mut out, WHOLE).await? {
+                return Err(too_large().into());
+            }
+            closing(form, &mut out);
+            Ok(out.into())
+        })
+    }
+
+    /// A stream when the result is larger than what was read ahead.
+    fn stream(&self, form: Form) -> Option<ByteStream> {
+        self.rest.as_ref()?;
+        let feed = self.feed();
+        let mut out = Vec::with_capacity(PIECE * 2);
+        feed.opening(form, &mut out);
+        let pieces = stream::try_unfold(Some((feed, out)), move |state| async move {
+            let Some((mut feed, mut out)) = state else { return Ok::<_, Error>(None) };
+            let more = feed.fill(form, &mut out, PIECE).await?;
+            if !more {
+                closing(form, &mut out);
+                return Ok(Some((Bytes::from(out), None)));
+            }
+            Ok(Some((Bytes::from(out), Some((feed, Vec::with_capacity(PIECE * 2))))))
+        });
+        Some(Box::pin(pieces))
+    }
+
+    fn value(&self) -> Answer<Value> {
+        let (start, rest) = (self.start.clone(), self.rest.is_some());
+        if !rest {
+            let all: Result<Vec<Value>, Fault> =
+                start.rows.iter().map(|row| record(&start.columns, row)).collect();
+            return Answer::Ready(all.map(Value::List).map_err(Error::from));
+        }
+        let mut feed = self.feed();
+        Answer::later(async move { Ok(Value::List(feed.values().await?)) })
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Feed {
+    async fn values(&mut self) -> Result<Vec<Value>, Fault> {
+        if let Source::Again = self.source {
+            return records(&self.session, &self.select, Repeat::Yes).await;
+        }
+        let columns = &self.start.columns;
+        let mut values = Vec::new();
+        for row in &self.start.rows {
+            values.push(record(columns, row)?);
+        }
+        let Source::Running(running) = &mut self.source else { return Ok(values) };
+        let mut size = 0;
+        loop {
+            let waiting = async { Ok(running.stream.try_next().await) };
+            match self.session.within(waiting).await? {
+                Ok(Some(row)) => {
+                    running.lease.count(Count::Rows, 1);
+                    size += row.raw_size_bytes();
+                    if size > WHOLE {
+                        return Err(too_large());
+                    }
+                    values.push(record(columns, &row)?);
+                }
+                Ok(None) => {
+                    running.lease.rest();
+                    return Ok(values);
+                }
+                Err(error) => {
+                    running.lease.rest();
+                    return Err(running.lease.fault(&error));
+                }
+            }
+        }
+    }
+}

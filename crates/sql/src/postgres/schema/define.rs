@@ -1,0 +1,278 @@
+//! From the shape of a class to its table: made when it is missing, extended by what it lacks,
+//! refused when the two contradict each other.
+
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::core::Core;
+use crate::postgres::fault::{Cause, Fault};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted};
+use crate::postgres::value::parameter::Parameter;
+use crate::shape::{self, is_key, is_text_key, table_name, word};
+use runnel_store::{Field, FieldType, Kind, Shape};
+
+/// The lock under which tables are made, so that several machines that start at once do it one
+/// after the other: the word "runnel" in ASCII.
+pub(crate) const LOCK: i64 = 0x72_75_6E_6E_65_6C;
+
+/// PostgreSQL cuts longer names off, in bytes.
+const NAME_LENGTH: usize = 63;
+
+/// Checks that a shape can be a table at all.
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+    shape::check(name, shape)?;
+    let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
+    if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
+        let message = format!("{long} is longer than the {NAME_LENGTH} bytes of a name");
+        return Err(Fault::invalid(message));
+    }
+    for index in &shape.indexes {
+        for name in &index.fields {
+            if !shape.fields.iter().any(|field| field.name == *name) {
+                let class = &shape.name;
+                return Err(Fault::invalid(format!(
+                    "the class {class} has no field {name} to index"
+                )));
+            }
+        }
+        if index.fields.is_empty() {
+            return Err(Fault::invalid("an index needs a field"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the table of a shape, or what it lacks.
+pub(crate) async fn define(core: &Core, name: &str, shape: &Shape) -> Result<(), Fault> {
+    let session = Session::own(&core.pool);
+    let lacking = async |connection: &Connection| lacking(connection, name, shape).await;
+    if session.run(Repeat::Yes, lacking).await?.is_empty() {
+        return Ok(());
+    }
+    let making = async |connection: &Connection| {
+        connection.set_entered(true);
+        connection.batch(&format!("BEGIN; SELECT pg_advisory_xact_lock({LOCK})")).await?;
+        // Somebody else may have done it meanwhile.
+        let statements = lacking(connection).await;
+        let done = match statements {
+            Ok(statements) => connection.batch(&statements.join("; ")).await,
+            Err(fault) => Err(fault),
+        };
+        connection.batch(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await?;
+        connection.set_entered(false);
+        connection.forget();
+        done
+    };
+    let done = session.run(Repeat::No, making).await;
+    core.forget();
+    done.map_err(|fault| match fault.cause {
+        // A table or a type that the statements name is not there.
+        Cause::Stale => Fault { kind: Kind::Conflict, cause: Cause::Other, ..fault },
+        _ => fault,
+    })
+}
+
+/// The statements that make what the table lacks.
+async fn lacking(connection: &Connection, name: &str, shape: &Shape) -> Result<Vec<String>, Fault> {
+    let known = TableInfo::read(connection, name).await?;
+    let mut statements = Vec::new();
+    let sql = match &known {
+        None => {
+            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
+            let sql = match name.split_once('.') {
+                Some((schema, table)) => format!("{}.{}", quoted(schema), quoted(table)),
+                None => quoted(name),
+            };
+            statements.push(format!("CREATE TABLE {sql} ({})", columns.join(", ")));
+            sql
+        }
+        Some(table) => {
+            for field in missing(table, shape)? {
+                let column = declaration(field);
+                statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", table.sql));
+            }
+            table.sql.clone()
+        }
+    };
+    if known.as_ref().is_some_and(|table| table.view) {
+        return Ok(statements);
+    }
+    let table = name.rsplit('.').next().unwrap_or(name);
+    let there = names(connection, known.as_ref()).await?;
+    for index in &shape.indexes {
+        let kind = if index.unique { "key" } else { "idx" };
+        let name = cut(&format!("{table}_{}_{kind}", index.fields.join("_")));
+        if !there.contains(&name) {
+            statements.push(index_sql(&sql, &name, &index.fields, index.unique, shape));
+        }
+    }
+    for field in &shape.fields {
+        let Some(class) = &field.references else { continue };
+        let name = cut(&format!("{table}_{}_fkey", field.name));
+        if !there.contains(&name) {
+            statements.push(format!(
+                "ALTER TABLE {sql} ADD CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}",
+                quoted(&name),
+                quoted(&field.name),
+                quoted(&table_name(class)),
+            ));
+        }
+    }
+    Ok(statements)
+}
+
+/// Nil is the least value, so that an index is of use for the orders that programs ask for.
+fn index_sql(sql: &str, name: &str, fields: &[String], unique: bool, shape: &Shape) -> String {
+    let ordered: Vec<String> = fields
+        .iter()
+        .map(|field| {
+            let key = shape.fields.iter().any(|one| one.name == *field && is_key(field, one.kind));
+            format!("{}{}", quoted(field), if key { "" } else { " NULLS FIRST" })
+        })
+        .collect();
+    let unique = if unique { "UNIQUE " } else { "" };
+    format!("CREATE {unique}INDEX {} ON {sql} ({})", quoted(name), ordered.join(", "))
+}
+
+/// The names of the indexes and constraints of a table.
+async fn names(connection: &Connection, table: Option<&TableInfo>) -> Result<Vec<String>, Fault> {
+    let Some(table) = table else { return Ok(Vec::new()) };
+    let sql = "SELECT i.indexrelid::regclass::oid::int8, c.relname::text FROM pg_index i \
+               JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass($1) \
+               UNION SELECT oid::int8, conname::text FROM pg_constraint \
+               WHERE conrelid = to_regclass($1)";
+    let rows = connection.all(sql, &[Parameter::text(table.sql.clone())]).await?;
+    rows.iter().map(|row| field(row, 1)).collect()
+}
+
+/// A name within the length that PostgreSQL keeps, at a character's end.
+fn cut(name: &str) -> String {
+    let mut end = name.len().min(NAME_LENGTH);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name[..end].to_string()
+}
+
+/// The fields that an existing table has no column for. Contradictions are conflicts.
+fn missing<'a>(table: &TableInfo, shape: &'a Shape) -> Result<Vec<&'a Field>, Fault> {
+    let conflict = |message: String| Err(Fault::new(Kind::Conflict, message));
+    let (class, name) = (&shape.name, &table.name);
+    let mut missing = Vec::new();
+    for field in &shape.fields {
+        let Ok(position) = table.position(&field.name) else {
+            if table.view {
+                return conflict(format!("{name} is a view and has no column {}", field.name));
+            }
+            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
+                return conflict(format!(
+                    "the table {name} is there without the column {}, and a primary key cannot \
+                     be added; name another table for {class}",
+                    field.name
+                ));
+            }
+            missing.push(field);
+            continue;
+        };
+        let column = &table.columns[position];
+        if !compatible(field.kind, column) {
+            return conflict(format!(
+                "{class} declares {} as {}, but the column {} of the table {name} holds {}",
+                field.name,
+                word(field.kind),
+                column.name,
+                column.written
+            ));
+        }
+        if is_key(&field.name, field.kind) && table.key != Some(position) && !table.view {
+            return conflict(format!(
+                "the column {} of the table {name} is not its primary key",
+                column.name
+            ));
+        }
+    }
+    Ok(missing)
+}
+
+/// The table as a class sees it: its own fields in its own order.
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fault> {
+    if let Some(field) = missing(table, shape)?.first() {
+        let message = format!("the table {} has lost its column {}", table.name, field.name);
+        return Err(Fault { cause: Cause::Stale, ..Fault::new(Kind::Conflict, message) });
+    }
+    let mut columns = Vec::new();
+    let mut key = None;
+    for field in &shape.fields {
+        let position = table.position(&field.name)?;
+        if table.key == Some(position) {
+            key = Some(columns.len());
+        }
+        // The name is the database's own.
+        columns.push(ColumnInfo { readonly: field.readonly, ..table.columns[position].clone() });
+    }
+    if key.is_none()
+        && let Some(column) = table.key()
+    {
+        key = Some(columns.len());
+        columns.push(ColumnInfo { hidden: true, ..column.clone() });
+    }
+    Ok(TableInfo { columns, key, ..table.clone() })
+}
+
+fn declaration(field: &Field) -> String {
+    let name = quoted(&field.name);
+    if is_key(&field.name, field.kind) {
+        return format!("{name} bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY");
+    }
+    let kind = match field.kind {
+        // Anything is what JSON can say.
+        FieldType::Any => "jsonb",
+        FieldType::Int => "bigint",
+        FieldType::Float => "double precision",
+        FieldType::Bool => "boolean",
+        // Bytewise, as everywhere else: an index then serves the order that programs see.
+        FieldType::Text => "text COLLATE \"C\"",
+        FieldType::Bytes => "bytea",
+        FieldType::Decimal => "numeric",
+        FieldType::Date => "timestamptz",
+    };
+    let key = if is_text_key(&field.name, field.kind) { " PRIMARY KEY" } else { "" };
+    format!("{name} {kind}{key}")
+}
+
+/// Whether values of a declared type come back from the column as they were.
+fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
+    match (wanted, column.holds) {
+        (FieldType::Any, _) => true,
+        (FieldType::Text, Holds::Text | Holds::Other) => true,
+        (FieldType::Date, Holds::Other) => true,
+        (_, Holds::Json) => true,
+        (wanted, holds) => wanted == holds.kind(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use runnel_store::Index;
+
+    #[test]
+    fn names_are_cut_at_characters() {
+        assert_eq!(cut("short"), "short");
+        assert_eq!(cut(&"ä".repeat(40)), "ä".repeat(31));
+    }
+
+    #[test]
+    fn indexes_are_over_fields_that_are_there() {
+        let fields = vec![Field::new("title", FieldType::Text)];
+        let index = |name: &str| Index { fields: vec![name.to_string()], unique: true };
+        let mut shape = Shape::new("Task", fields);
+        shape.indexes = vec![index("title")];
+        assert!(check("tasks", &shape).is_ok());
+        shape.indexes.push(index("owner"));
+        assert!(check("tasks", &shape).is_err());
+        assert_eq!(
+            index_sql("\"t\"", "t_title_key", &["title".into()], true, &shape),
+            "CREATE UNIQUE INDEX \"t_title_key\" ON \"t\" (\"title\" NULLS FIRST)"
+        );
+    }
+}

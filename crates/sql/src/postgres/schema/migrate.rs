@@ -1,0 +1,80 @@
+//! Migrations: steps that are applied once, in order, each as a whole.
+
+use crate::postgres::connection::client::Connection;
+use crate::postgres::connection::session::{Repeat, Session};
+use crate::postgres::core::Core;
+use crate::postgres::fault::Fault;
+use crate::postgres::schema::catalog::field;
+use crate::postgres::schema::define::LOCK;
+use crate::postgres::value::parameter::Parameter;
+use runnel_store::Kind;
+use std::cell::RefCell;
+
+/// How long it is waited for another machine that migrates, and for the locks of others, in
+/// minutes.
+const LOCK_MINUTES: u32 = 10;
+
+/// Applies the steps that were not applied before. A lock of the whole database keeps others from
+/// doing the same at once: they wait, and then find the steps applied.
+pub(crate) async fn migrate(
+    core: &Core,
+    session: &Session,
+    steps: &[(String, String)],
+) -> Result<Vec<String>, Fault> {
+    if session.transaction.is_some() {
+        let message = "migrations are transactions themselves; run them outside of one";
+        return Err(Fault::new(Kind::NotAllowed, message));
+    }
+    let applied = RefCell::new(Vec::new());
+    let applying = async |connection: &Connection| {
+        // The lock and the missing time limit belong to the connection, which ends with this.
+        connection.set_entered(true);
+        let begin = format!(
+            "SET statement_timeout = 0; SET lock_timeout = '{LOCK_MINUTES}min'; \
+             SELECT pg_advisory_lock({LOCK})"
+        );
+        connection.batch(&begin).await?;
+        connection
+            .batch(
+                "CREATE TABLE IF NOT EXISTS runnel_migrations (name text PRIMARY KEY, \
+                 statements text NOT NULL, applied timestamptz NOT NULL DEFAULT now())",
+            )
+            .await?;
+        for (name, statements) in steps {
+            if step(connection, name, statements).await? {
+                applied.borrow_mut().push(name.clone());
+            }
+        }
+        Ok(())
+    };
+    let done = session.unhurried(Repeat::No, applying).await;
+    core.forget();
+    core.pool.forget();
+    done.map(|()| applied.into_inner())
+}
+
+/// Applies one step, unless it was applied before.
+async fn step(connection: &Connection, name: &str, statements: &str) -> Result<bool, Fault> {
+    let sql = "SELECT statements FROM runnel_migrations WHERE name = $1";
+    let known = connection.all(sql, &[Parameter::text(name)]).await?;
+    if let Some(row) = known.first() {
+        let before: String = field(row, 0)?;
+        if before == statements {
+            return Ok(false);
+        }
+        return Err(Fault::new(
+            Kind::Conflict,
+            format!("{name} was applied before with other statements; write a new step instead"),
+        ));
+    }
+    let about = |fault: Fault| Fault { message: format!("{name}: {}", fault.message), ..fault };
+    connection.batch("BEGIN").await?;
+    connection.batch(statements).await.map_err(about)?;
+    let sql = "INSERT INTO runnel_migrations (name, statements) VALUES ($1, $2)";
+    connection
+        .execute(sql, &[Parameter::text(name), Parameter::text(statements)])
+        .await
+        .map_err(about)?;
+    connection.batch("COMMIT").await.map_err(about)?;
+    Ok(true)
+}

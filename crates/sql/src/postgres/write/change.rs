@@ -1,0 +1,294 @@
+//! Inserting, replacing, changing and deleting rows.
+
+use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::postgres::connection::client::Connection;
+use crate::postgres::fault::{Cause, Fault};
+use crate::postgres::query::rows::{columns, record};
+use crate::postgres::query::select::{Select, list};
+use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted, text_literal};
+use crate::postgres::value::parameter::Parameter;
+use runnel_store::{Kind, Value};
+
+/// One row for some of the columns.
+pub(crate) struct RowOf {
+    /// Positions of columns, in the order of the values.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) values: Vec<Parameter>,
+}
+
+impl RowOf {
+    /// Checks a record against the columns of a table.
+    pub(crate) fn of(table: &TableInfo, value: &Value) -> Result<Self, Fault> {
+        let Some(fields) = value.as_record() else { return Err(no_record(value)) };
+        let names = fields.iter().map(|(name, _)| name.as_str());
+        let mut row = RowOf { columns: Vec::new(), values: Vec::new() };
+        for (at, (_, value)) in positions(table, names)?.into_iter().zip(fields) {
+            if !is_own_number(table, at, value) {
+                row.columns.push(at);
+                row.values.push(Parameter::for_column(&table.columns[at], value.clone())?);
+            }
+        }
+        Ok(row)
+    }
+
+    /// Takes the key out, which has to be the one of the reference when it is there.
+    fn without_key(mut self, table: &TableInfo, key: &Parameter) -> Result<Self, Fault> {
+        let Some(place) = self.columns.iter().position(|at| Some(*at) == table.key) else {
+            return Ok(self);
+        };
+        if self.values[place] != *key && self.values[place] != Parameter::Null {
+            let name = table.key().map_or("key", |column| column.name.as_str());
+            let message = format!(
+                "the {name} of the record is not that of the reference; a row keeps its {name}"
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
+        }
+        self.columns.remove(place);
+        self.values.remove(place);
+        Ok(self)
+    }
+}
+
+/// Whether a value says that the database shall number the row: nil as its key.
+pub(crate) fn is_own_number(table: &TableInfo, at: usize, value: &Value) -> bool {
+    value.is_nil() && table.key == Some(at) && table.columns[at].numbered
+}
+
+pub(crate) fn no_record(value: &Value) -> Fault {
+    let message = format!("a row is made of a record, and this is {}", value.kind_name());
+    Fault::new(Kind::Unsupported, message)
+}
+
+/// The columns of names, each once and none that is computed.
+pub(crate) fn positions<'a>(
+    table: &TableInfo,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<usize>, Fault> {
+    let mut positions = Vec::new();
+    for name in names {
+        let unknown = |fault: Fault| fault.of_field(name, UNKNOWN_FIELD);
+        let position = table.position(name).map_err(unknown)?;
+        if table.columns[position].generated {
+            let message = format!("{name} is computed from other columns and cannot be stored");
+            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
+        }
+        if positions.contains(&position) {
+            return Err(Fault::invalid(format!("{name} comes twice in the record")));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}
+
+/// The key that the last part of a reference names; `None` when no row can have it.
+pub(crate) fn key_of(table: &TableInfo, text: &str) -> Option<Parameter> {
+    let column = table.key()?;
+    // Only the usual writing: `007` and `+7` do not name row 7.
+    let usual = match column.holds {
+        Holds::Int => text.parse::<i64>().is_ok_and(|number| number.to_string() == text),
+        Holds::Bytes => false,
+        _ => !text.contains('\0'),
+    };
+    usual.then(|| Parameter::text(text))
+}
+
+/// The condition that a row has a key, which is the given parameter.
+fn is_key(column: &ColumnInfo, place: usize) -> String {
+    let name = quoted(&column.name);
+    match column.holds {
+        Holds::Int => format!("{name} = ${place}::int8"),
+        Holds::Text => format!("{name} = ${place}::text"),
+        // Written otherwise it would be another reference to the same row.
+        _ => format!("{name}::text = ${place}::text"),
+    }
+}
+
+/// The statement that reads the row of a key.
+pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<Select> {
+    let shown = table.shown();
+    let condition = is_key(table.key()?, 1);
+    let sql = format!("SELECT {} FROM {} WHERE {condition}", list(&shown), table.sql);
+    Some(Select { sql, parameters: vec![key] })
+}
+
+/// A row that was inserted: the key, where the table has one, and what the row holds now.
+pub(crate) struct Inserted {
+    pub(crate) key: Option<String>,
+    pub(crate) row: Value,
+}
+
+/// Inserts a row; what it does not name gets the column's default.
+pub(crate) async fn insert(
+    connection: &Connection,
+    table: &TableInfo,
+    row: &RowOf,
+) -> Result<Inserted, Fault> {
+    let shown = table.shown();
+    let mut returned = list(&shown);
+    if let Some(key) = table.key() {
+        returned.push_str(&format!(", {}::text", quoted(&key.name)));
+    }
+    let sql = format!("{} RETURNING {returned}", insert_sql(table, &row.columns));
+    let found = connection.all(&sql, &row.values).await?;
+    // A rule or a trigger may leave the row out.
+    let Some(found) = found.first() else { return Ok(Inserted { key: None, row: Value::Nil }) };
+    let statement = connection.prepare(&sql).await?;
+    let mut columns = columns(&statement)?;
+    columns.names.truncate(shown.len());
+    let key = match table.key {
+        Some(_) => field(found, shown.len())?,
+        None => None,
+    };
+    Ok(Inserted { key, row: record(&columns, found)? })
+}
+
+fn insert_sql(table: &TableInfo, columns: &[usize]) -> String {
+    if columns.is_empty() {
+        return format!("INSERT INTO {} DEFAULT VALUES", table.sql);
+    }
+    let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
+    let (names, places) = (names(table, columns), places.join(", "));
+    format!("INSERT INTO {} ({names}) OVERRIDING SYSTEM VALUE VALUES ({places})", table.sql)
+}
+
+/// The names of columns in quotes, with commas.
+pub(crate) fn names(table: &TableInfo, columns: &[usize]) -> String {
+    let names = columns.iter().map(|at| quoted(&table.columns[*at].name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Replaces the row of a key as a whole, or inserts it. Answers whether it was inserted.
+pub(crate) async fn put(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+    value: &Value,
+) -> Result<bool, Fault> {
+    let (Some(position), Some(column)) = (table.key, table.key()) else {
+        return Err(table.no_key());
+    };
+    let mut row = RowOf::of(table, value)?.without_key(table, key)?;
+    let mut sets: Vec<String> = Vec::new();
+    for (at, other) in table.columns.iter().enumerate() {
+        if at == position || other.generated || (other.readonly && !row.columns.contains(&at)) {
+            continue;
+        }
+        let name = quoted(&other.name);
+        let value = match row.columns.contains(&at) {
+            true => format!("EXCLUDED.{name}"),
+            false => "DEFAULT".to_string(),
+        };
+        sets.push(format!("{name} = {value}"));
+    }
+    let name = quoted(&column.name);
+    if sets.is_empty() {
+        sets.push(format!("{name} = EXCLUDED.{name}"));
+    }
+    row.columns.push(position);
+    row.values.push(key.clone());
+    // A row version that no transaction has replaced was made by this statement.
+    let sql = format!(
+        "{} ON CONFLICT ({name}) DO UPDATE SET {} RETURNING (xmax = 0) AS made",
+        insert_sql(table, &row.columns),
+        sets.join(", ")
+    );
+    let made = connection.all(&sql, &row.values).await?;
+    made.first().map_or(Ok(false), |row| field(row, 0))
+}
+
+/// Inserts a row at a key where there is none, and answers whether that was so. One that somebody
+/// else inserts at the same time is waited for.
+pub(crate) async fn create(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+    value: &Value,
+) -> Result<bool, Fault> {
+    let (Some(position), Some(column)) = (table.key, table.key()) else {
+        return Err(table.no_key());
+    };
+    let mut row = RowOf::of(table, value)?.without_key(table, key)?;
+    row.columns.push(position);
+    row.values.push(key.clone());
+    let name = quoted(&column.name);
+    let insert = insert_sql(table, &row.columns);
+    let sql = format!("{insert} ON CONFLICT ({name}) DO NOTHING RETURNING 1");
+    Ok(!connection.all(&sql, &row.values).await?.is_empty())
+}
+
+/// Locks the row of a key, if there is one, until the transaction ends.
+pub(crate) async fn lock(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+) -> Result<(), Fault> {
+    let Some(column) = table.key() else { return Err(table.no_key()) };
+    let sql = format!("SELECT 1 FROM {} WHERE {} FOR UPDATE", table.sql, is_key(column, 1));
+    connection.all(&sql, std::slice::from_ref(key)).await.map(|_| ())
+}
+
+/// Changes the columns of a row that the record names. Answers whether there is such a row.
+pub(crate) async fn merge(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+    value: &Value,
+) -> Result<bool, Fault> {
+    let Some(column) = table.key() else { return Err(table.no_key()) };
+    let row = RowOf::of(table, value)?.without_key(table, key)?;
+    if row.columns.is_empty() {
+        let condition = is_key(column, 1);
+        let sql = format!("SELECT 1 FROM {} WHERE {condition}", table.sql);
+        return Ok(!connection.all(&sql, std::slice::from_ref(key)).await?.is_empty());
+    }
+    let set = |(index, at): (usize, &usize)| {
+        format!("{} = ${}", quoted(&table.columns[*at].name), index + 1)
+    };
+    let sets: Vec<String> = row.columns.iter().enumerate().map(set).collect();
+    let condition = is_key(column, sets.len() + 1);
+    let sql = format!("UPDATE {} SET {} WHERE {condition}", table.sql, sets.join(", "));
+    let mut values = row.values;
+    values.push(key.clone());
+    Ok(connection.execute(&sql, &values).await? > 0)
+}
+
+/// Deletes the row of a key. Answers whether there was one.
+pub(crate) async fn delete(
+    connection: &Connection,
+    table: &TableInfo,
+    key: &Parameter,
+) -> Result<bool, Fault> {
+    let Some(column) = table.key() else { return Err(table.no_key()) };
+    let sql = format!("DELETE FROM {} WHERE {}", table.sql, is_key(column, 1));
+    Ok(connection.execute(&sql, std::slice::from_ref(key)).await? > 0)
+}
+
+/// Whether a failed insertion met a number that the database gave and somebody had taken before:
+/// rows with keys of their own do not move the sequence on.
+pub(crate) fn met_own_number(table: &TableInfo, columns: &[usize], fault: &Fault) -> bool {
+    let Some(key) = table.key().filter(|key| key.numbered) else { return false };
+    let named = table.key.is_some_and(|key| columns.contains(&key));
+    let same = format!("has the same {}", key.name);
+    !named && fault.cause == Cause::Constraint && fault.message.ends_with(&same)
+}
+
+/// Moves the sequence of a table's numbers behind its largest.
+pub(crate) async fn move_on(connection: &Connection, table: &TableInfo) -> Result<(), Fault> {
+    let Some(key) = table.key() else { return Ok(()) };
+    let (name, sql) = (quoted(&key.name), &table.sql);
+    let sequence =
+        format!("pg_get_serial_sequence({}, {})", text_literal(sql), text_literal(&key.name));
+    let rows = connection.all(&format!("SELECT {sequence}::text"), &[]).await?;
+    let Some(sequence) =
+        rows.first().map(|row| field::<Option<String>>(row, 0)).transpose()?.flatten()
+    else {
+        return Ok(());
+    };
+    // The name of a sequence comes quoted from the server.
+    let moved = format!(
+        "SELECT setval({}::regclass, largest) FROM (SELECT max({name})::int8 AS largest FROM {sql}) AS rows, \
+         {sequence} AS numbers WHERE largest >= numbers.last_value",
+        text_literal(&sequence)
+    );
+    connection.all(&moved, &[]).await.map(drop)
+}

@@ -1,0 +1,130 @@
+//! The version of a database with a write-ahead log, read without a lock or a call of the system.
+//!
+//! Processes that share such a database share its index in memory. It begins with a header in two
+//! copies, which every commit changes (<https://sqlite.org/walformat.html>, section 2.1: the change
+//! counter, the number of frames and their checksum). A connection has it mapped as long as it is
+//! open. A header that reads as it did before says that nothing was committed in between, by
+//! whichever process; that is all it is used for.
+
+#![allow(unsafe_code)]
+
+use crate::sqlite::write::writer::CHECKPOINT_PAGES;
+use rusqlite::{Connection, ffi};
+use std::os::raw::{c_int, c_void};
+use std::ptr::NonNull;
+
+/// Words of one copy of the header.
+const WORDS: usize = 12;
+
+/// The word of the header that says how many frames the log has.
+const FRAMES: usize = 4;
+
+/// The word behind both copies that says how many of them were carried over into the database.
+const CARRIED_OVER: usize = 2 * WORDS;
+
+/// Bytes of the first part of the index, as SQLite maps it.
+const PART: c_int = 32 * 1024;
+
+/// The header as it was read.
+pub(crate) type Version = [u32; WORDS];
+
+/// The index of a connection. It must not be used after the connection is closed.
+pub(crate) struct WalIndex(NonNull<u32>);
+
+impl WalIndex {
+    /// The index of a connection that has read from the database; `None` when that has no
+    /// write-ahead log, or one that is not shared.
+    pub(crate) fn of(connection: &Connection) -> Option<WalIndex> {
+        let setting = |name: &str| -> Option<String> {
+            connection.pragma_query_value(None, name, |row| row.get(0)).ok()
+        };
+        let shared = setting("journal_mode")? == "wal" && setting("locking_mode")? == "normal";
+        if !shared {
+            return None;
+        }
+        let mut file: *mut ffi::sqlite3_file = std::ptr::null_mut();
+        let mut part: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the handle is open; the call writes the pointer to the connection's own file
+        // object, which lives as long as the connection does.
+        let found = unsafe {
+            ffi::sqlite3_file_control(
+                connection.handle(),
+                c"main".as_ptr(),
+                ffi::SQLITE_FCNTL_FILE_POINTER,
+                (&raw mut file).cast(),
+            )
+        };
+        // SAFETY: on success the file is null or has a table of methods for its lifetime.
+        let methods = unsafe { file.as_ref().and_then(|file| file.pMethods.as_ref()) };
+        let methods = methods.filter(|one| found == ffi::SQLITE_OK && one.iVersion >= 2)?;
+        // SAFETY: the connection has read with a write-ahead log, so its index is mapped; without
+        // extending it this call only answers where (<https://sqlite.org/c3ref/io_methods.html>).
+        let mapped = unsafe { methods.xShmMap?(file, 0, PART, 0, &raw mut part) };
+        NonNull::new(part.cast()).filter(|_| mapped == ffi::SQLITE_OK).map(WalIndex)
+    }
+
+    /// Whether a reader that stays does not make the log longer: it is short, or all of it was carried
+    /// over into the database, so that a reader needs nothing of it.
+    pub(crate) fn is_short(&self) -> bool {
+        // SAFETY: as for `version`; both words lie in the mapped part.
+        let word = |at: usize| unsafe { self.0.add(at).read_volatile() };
+        let frames = word(FRAMES);
+        frames < CHECKPOINT_PAGES || frames == word(CARRIED_OVER)
+    }
+
+    /// The header, unless somebody is writing it.
+    pub(crate) fn version(&self) -> Option<Version> {
+        let copy = |from: usize| -> Version {
+            // SAFETY: both copies lie at the beginning of the mapped part, which stays mapped
+            // while the connection is open. Other processes write it at any time, so each word is
+            // read exactly once.
+            std::array::from_fn(|at| unsafe { self.0.add(from + at).read_volatile() })
+        };
+        let first = copy(0);
+        // A writer changes the second copy first, so what is equal in this order is complete.
+        std::sync::atomic::fence(std::sync::atomic::Ordering::Acquire);
+        (first == copy(WORDS)).then_some(first)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_commit_of_another_connection_changes_the_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("pragma journal_mode = wal; create table t(x)").unwrap();
+        let reader = Connection::open(&path).unwrap();
+        let count =
+            || -> i64 { reader.query_row("select count(*) from t", [], |row| row.get(0)).unwrap() };
+        count();
+        let index = WalIndex::of(&reader).unwrap();
+        let mut known = index.version().unwrap();
+        for number in 1..200 {
+            writer.execute("insert into t values (?1)", [number]).unwrap();
+            let version = index.version().unwrap();
+            assert_ne!(version, known);
+            assert_eq!(index.version().unwrap(), version);
+            assert_eq!(count(), number);
+            assert_eq!(index.version().unwrap(), version);
+            if number % 50 == 0 {
+                writer.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
+            }
+            known = index.version().unwrap();
+        }
+    }
+
+    #[test]
+    fn only_a_shared_log_has_one() {
+        let memory = Connection::open_in_memory().unwrap();
+        assert!(WalIndex::of(&memory).is_none());
+        let folder = tempfile::tempdir().unwrap();
+        let rollback = Connection::open(folder.path().join("x.db")).unwrap();
+        rollback.execute_batch("create table t(x)").unwrap();
+        assert!(WalIndex::of(&rollback).is_none());
+    }
+}

@@ -1,0 +1,474 @@
+//! From a query to one SQL statement with bound parameters.
+//!
+//! Names are looked up in the table's description and quoted, values are bound: nothing that a
+//! caller says becomes part of a statement. The conditions mean what they mean over values in
+//! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
+//! a text is never equal to a number, and upper and lower case are different.
+
+pub(crate) use crate::columns::{Columns, Shown};
+use crate::sqlite::connection::cell::{Cell, date};
+use crate::sqlite::connection::decimal_order;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::read::fold;
+use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, TableInfo, quoted, shown_as};
+use runnel_store::{Comparison, FieldType, Filter, Query, Sort, Value};
+use std::cmp::Ordering;
+use std::fmt::Write;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::atomic::{self, AtomicUsize};
+use std::sync::{Arc, LazyLock};
+
+/// Conditions that stand side by side without parentheses; more are halved.
+const LONGEST_CHAIN: usize = 100;
+
+/// Conditions may be nested this deep.
+pub const FILTER_DEPTH: usize = 100;
+
+/// The seed of fingerprints and entity tags: new in each process, so that no client can guess
+/// which texts have the same.
+pub(crate) static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+/// A statement that reads, with its parameters and what its columns are.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Select {
+    /// A hash of the rest, for finding it and for entity tags.
+    pub(crate) fingerprint: u64,
+    pub(crate) sql: String,
+    pub(crate) parameters: Vec<Cell>,
+    /// Known beforehand for tables; found out when it runs for statements of a program.
+    pub(crate) columns: Option<Arc<Columns>>,
+    /// Whether the answer can change only when the database does.
+    pub(crate) steady: bool,
+    /// A statement that writes the same rows as JSON, where there is one: see [`fold`].
+    pub(crate) folding: Option<String>,
+    /// How large its encoding was the last time.
+    pub(crate) size: Size,
+}
+
+/// A size in bytes to begin with. It is no part of what a statement is.
+#[derive(Debug, Default)]
+pub(crate) struct Size(AtomicUsize);
+
+impl Size {
+    /// A little more than the last time, so that an encoding that has grown a little still fits.
+    pub(crate) fn expected(&self) -> usize {
+        let last = self.0.load(atomic::Ordering::Relaxed);
+        (last + last / 8).max(512)
+    }
+
+    pub(crate) fn was(&self, bytes: usize) {
+        self.0.store(bytes, atomic::Ordering::Relaxed);
+    }
+}
+
+impl PartialEq for Size {
+    fn eq(&self, _: &Size) -> bool {
+        true
+    }
+}
+
+impl Select {
+    pub(crate) fn new(
+        sql: String,
+        parameters: Vec<Cell>,
+        columns: Option<Arc<Columns>>,
+        steady: bool,
+    ) -> Self {
+        let mut hasher = SEED.build_hasher();
+        sql.hash(&mut hasher);
+        columns.as_ref().map(|columns| &columns.shown).hash(&mut hasher);
+        for cell in &parameters {
+            cell.hash(&mut hasher);
+        }
+        let fingerprint = hasher.finish();
+        Select {
+            fingerprint,
+            sql,
+            parameters,
+            columns,
+            steady,
+            folding: None,
+            size: Size::default(),
+        }
+    }
+}
+
+impl Columns {
+    pub(crate) fn of<'a>(columns: impl IntoIterator<Item = &'a ColumnInfo>) -> Self {
+        let pair = |column: &'a ColumnInfo| (column.name.clone(), shown_as(column.kind));
+        Columns::new(columns.into_iter().map(pair))
+    }
+}
+
+/// The statement of a query over a table. With `count` its only column is the number of rows.
+pub(crate) fn translate(table: &TableInfo, query: &Query) -> Result<Select, Fault> {
+    let shown: Vec<&ColumnInfo> = if query.fields.is_empty() {
+        table.columns.iter().collect()
+    } else {
+        query.fields.iter().map(|name| column(table, name)).collect::<Result<_, _>>()?
+    };
+    let mut sql = String::from("SELECT ");
+    let within = query.limit.is_some() || query.offset > 0;
+    let columns = match (query.count, within) {
+        (true, true) => {
+            sql.push_str("count(*) FROM (SELECT 1");
+            Columns::new([("count".to_string(), Shown::Plain)])
+        }
+        (true, false) => {
+            sql.push_str("count(*)");
+            Columns::new([("count".to_string(), Shown::Plain)])
+        }
+        (false, _) => {
+            sql.push_str(&list(&shown));
+            Columns::of(shown.iter().copied())
+        }
+    };
+    let _ = write!(sql, " FROM {}", quoted(&table.name));
+    let mut condition = Condition { table, sql: String::new(), parameters: Vec::new() };
+    if let Some(filter) = &query.filter {
+        condition.filter(filter, 0)?;
+        let _ = write!(sql, " WHERE {}", condition.sql);
+    }
+    let mut parameters = condition.parameters;
+    let order = order(table, &query.sort)?;
+    if !query.count {
+        sql.push_str(&order);
+    }
+    if within {
+        let limit = query.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+        parameters.push(Cell::Integer(limit));
+        parameters.push(Cell::Integer(i64::try_from(query.offset).unwrap_or(i64::MAX)));
+        let _ = write!(sql, " LIMIT ?{} OFFSET ?{}", parameters.len() - 1, parameters.len());
+    }
+    if query.count && within {
+        sql.push(')');
+    }
+    let whole = !query.count && query.filter.is_none() && query.sort.is_empty() && !within;
+    let (folded, number) = (list(&shown), shown.len());
+    let mut select = Select::new(sql, parameters, Some(Arc::new(columns)), !table.view);
+    if whole {
+        select.folding = fold::statement(table, &folded, number);
+    }
+    Ok(select)
+}
+
+/// Names of columns in quotes, with commas.
+pub(crate) fn list(columns: &[&ColumnInfo]) -> String {
+    let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
+    names.join(", ")
+}
+
+/// The column of a name, or an error that says which there are.
+pub(crate) fn column<'a>(table: &'a TableInfo, name: &str) -> Result<&'a ColumnInfo, Fault> {
+    match table.position(name) {
+        Some(position) => Ok(&table.columns[position]),
+        None => {
+            let names: Vec<&str> = table.columns.iter().map(|one| one.name.as_str()).collect();
+            let names = names.join(", ");
+            Err(Fault::invalid(format!(
+                "{} has no column '{name}'; its columns are {names}",
+                table.name
+            )))
+        }
+    }
+}
+
+/// The order asked for, then the table's own, so that every order is definite.
+fn order(table: &TableInfo, sort: &[Sort]) -> Result<String, Fault> {
+    let mut keys = Vec::new();
+    for key in sort {
+        let column = column(table, &key.field)?;
+        let mut name = quoted(&column.name);
+        if column.kind == FieldType::Decimal {
+            name = format!("{name} COLLATE {}", decimal_order::NAME);
+        }
+        keys.push(if key.descending { format!("{name} DESC") } else { name });
+    }
+    keys.extend(table.order.iter().cloned());
+    Ok(if keys.is_empty() { String::new() } else { format!(" ORDER BY {}", keys.join(", ")) })
+}
+
+/// A condition being written.
+struct Condition<'a> {
+    table: &'a TableInfo,
+    sql: String,
+    parameters: Vec<Cell>,
+}
+
+impl Condition<'_> {
+    fn filter(&mut self, filter: &Filter, depth: usize) -> Result<(), Fault> {
+        if depth > FILTER_DEPTH {
+            return Err(Fault::invalid(format!(
+                "the condition is nested more than {FILTER_DEPTH} deep"
+            )));
+        }
+        match filter {
+            Filter::Compare(field, comparison, value) => self.compare(field, *comparison, value),
+            Filter::Prefix(field, text) => self.prefix(field, text),
+            Filter::Suffix(field, text) => self.suffix(field, text),
+            Filter::Contains(field, text) => {
+                let name = quoted(&column(self.table, field)?.name);
+                let place = self.bind(Cell::Text(text.clone()));
+                self.push(format!("(typeof({name}) = 'text' AND instr({name}, {place}) > 0)"))
+            }
+            Filter::All(parts) => self.join(parts, "AND", "1", depth),
+            Filter::Any(parts) => self.join(parts, "OR", "0", depth),
+            Filter::Not(inner) => {
+                self.sql.push('(');
+                self.filter(inner, depth + 1)?;
+                self.push(" IS NOT TRUE)")
+            }
+        }
+    }
+
+    fn join(
+        &mut self,
+        parts: &[Filter],
+        word: &str,
+        empty: &str,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        if parts.is_empty() {
+            return self.push(empty);
+        }
+        // SQLite makes a chain a tree as deep as the chain is long, and bounds the depth.
+        if parts.len() > LONGEST_CHAIN {
+            let (left, right) = parts.split_at(parts.len() / 2);
+            self.sql.push('(');
+            self.join(left, word, empty, depth)?;
+            self.sql.push_str(&format!(" {word} "));
+            self.join(right, word, empty, depth)?;
+            return self.push(")");
+        }
+        for (index, part) in parts.iter().enumerate() {
+            self.sql.push_str(if index == 0 { "(" } else { " " });
+            if index > 0 {
+                self.sql.push_str(word);
+                self.sql.push(' ');
+            }
+            self.filter(part, depth + 1)?;
+        }
+        self.push(")")
+    }
+
+    fn compare(&mut self, field: &str, by: Comparison, value: &Value) -> Result<(), Fault> {
+        let column = column(self.table, field)?;
+        let name = quoted(&column.name);
+        let Some((by, cell)) = comparable(by, value) else {
+            return self.push(if by == Comparison::NotEqual { "1" } else { "0" });
+        };
+        let cell = as_text(column, cell);
+        let class = match cell {
+            Cell::Null => return self.compare_nil(&name, by),
+            Cell::Integer(_) | Cell::Real(_) => "'integer', 'real'",
+            Cell::Text(_) => "'text'",
+            Cell::Blob(_) => "'blob'",
+        };
+        let converts = match cell {
+            Cell::Integer(_) | Cell::Real(_) => column.affinity == Affinity::Text,
+            Cell::Text(_) => matches!(column.affinity, Affinity::Number | Affinity::Real),
+            Cell::Null | Cell::Blob(_) => false,
+        };
+        // A plus sign takes the affinity away, and with it the conversion of the parameter (and
+        // the use of an index, which is why it stands only where it is needed).
+        let left = match (converts, column.kind) {
+            (true, _) => format!("+{name}"),
+            (false, FieldType::Decimal) => format!("{name} COLLATE {}", decimal_order::NAME),
+            (false, _) => name.clone(),
+        };
+        let place = self.bind(cell);
+        let sign = match by {
+            Comparison::Equal => return self.push(format!("{left} = {place}")),
+            Comparison::NotEqual => return self.push(format!("{left} IS NOT {place}")),
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        };
+        // SQLite orders numbers before text before bytes; here they do not compare at all.
+        self.push(format!("({left} {sign} {place} AND typeof({name}) IN ({class}))"))
+    }
+
+    fn compare_nil(&mut self, name: &str, by: Comparison) -> Result<(), Fault> {
+        self.push(match by {
+            Comparison::Equal => format!("{name} IS NULL"),
+            Comparison::NotEqual => format!("{name} IS NOT NULL"),
+            // Nil has no order.
+            _ => "0".to_string(),
+        })
+    }
+
+    /// Bytes are compared, because SQLite's `substr` of a text ends at a NUL. The range beside it
+    /// lets an index find the place.
+    fn prefix(&mut self, field: &str, text: &str) -> Result<(), Fault> {
+        let column = column(self.table, field)?;
+        let name = quoted(&column.name);
+        if text.is_empty() {
+            return self.push(format!("typeof({name}) = 'text'"));
+        }
+        let place = self.bind(Cell::Text(text.to_string()));
+        let mut range = String::new();
+        if column.affinity == Affinity::Text {
+            let _ = write!(range, " AND {name} >= {place}");
+            if let Some(after) = after_prefix(text) {
+                let after = self.bind(Cell::Text(after));
+                let _ = write!(range, " AND {name} < {after}");
+            }
+        }
+        self.push(format!(
+            "(typeof({name}) = 'text'{range} AND substr(CAST({name} AS BLOB), 1, \
+             length(CAST({place} AS BLOB))) = CAST({place} AS BLOB))"
+        ))
+    }
+
+    fn suffix(&mut self, field: &str, text: &str) -> Result<(), Fault> {
+        let name = quoted(&column(self.table, field)?.name);
+        if text.is_empty() {
+            return self.push(format!("typeof({name}) = 'text'"));
+        }
+        let place = self.bind(Cell::Text(text.to_string()));
+        self.push(format!(
+            "(typeof({name}) = 'text' AND substr(CAST({name} AS BLOB), \
+             -length(CAST({place} AS BLOB))) = CAST({place} AS BLOB))"
+        ))
+    }
+
+    fn bind(&mut self, cell: Cell) -> String {
+        self.parameters.push(cell);
+        format!("?{}", self.parameters.len())
+    }
+
+    fn push(&mut self, text: impl AsRef<str>) -> Result<(), Fault> {
+        self.sql.push_str(text.as_ref());
+        Ok(())
+    }
+}
+
+/// What is compared with a column of decimals or dates, as these are stored.
+fn as_text(column: &ColumnInfo, cell: Cell) -> Cell {
+    match (column.kind, cell) {
+        (FieldType::Decimal, Cell::Integer(number)) => Cell::Text(number.to_string()),
+        (FieldType::Decimal, Cell::Real(number)) if number.is_finite() => {
+            Cell::Text(number.to_string())
+        }
+        (FieldType::Date, Cell::Text(text)) => Cell::Text(date(&text).unwrap_or(text)),
+        (_, cell) => cell,
+    }
+}
+
+/// A comparison with something that a column can hold, or `None` where no column holds what the
+/// value is: then nothing is equal, less or greater.
+fn comparable(by: Comparison, value: &Value) -> Option<(Comparison, Cell)> {
+    let Value::Big(digits) = value else {
+        return Some((by, Cell::of(value.clone()).ok()?));
+    };
+    if let Ok(number) = digits.parse() {
+        return Some((by, Cell::Integer(number)));
+    }
+    // An integer that no column holds lies between two neighbouring floats, or is one.
+    let near: f64 = digits.parse().ok()?;
+    let below = match Value::Float(near).compare(value)? {
+        Ordering::Equal => return Some((by, Cell::Real(near))),
+        Ordering::Less => true,
+        Ordering::Greater => false,
+    };
+    let by = match by {
+        Comparison::Equal | Comparison::NotEqual => return None,
+        Comparison::Less | Comparison::LessOrEqual if below => Comparison::LessOrEqual,
+        Comparison::Less | Comparison::LessOrEqual => Comparison::Less,
+        Comparison::Greater | Comparison::GreaterOrEqual if below => Comparison::Greater,
+        Comparison::Greater | Comparison::GreaterOrEqual => Comparison::GreaterOrEqual,
+    };
+    Some((by, Cell::Real(near)))
+}
+
+/// The least text that is greater than every text with this prefix: its last character replaced
+/// by the next one. Bytes of UTF-8 order as characters do.
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut characters: Vec<char> = prefix.chars().collect();
+    while let Some(last) = characters.pop() {
+        // Passes over the gap of the surrogates; there is nothing after the last character.
+        let next = (last..=char::MAX).nth(1);
+        if let Some(next) = next {
+            characters.push(next);
+            return Some(characters.into_iter().collect());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use rusqlite::Connection;
+
+    fn table() -> TableInfo {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch("create table t(id integer primary key, done boolean, title text)")
+            .unwrap();
+        TableInfo::read(&connection, "t").unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_query_becomes_one_statement() {
+        let query = Query {
+            filter: Some(Filter::Compare("done".into(), Comparison::Equal, Value::Bool(false))),
+            sort: vec![Sort { field: "title".into(), descending: true }],
+            limit: Some(10),
+            offset: 20,
+            fields: vec!["title".into()],
+            count: false,
+        };
+        let select = translate(&table(), &query).unwrap();
+        assert_eq!(
+            select.sql,
+            "SELECT \"title\" FROM \"t\" WHERE \"done\" = ?1 ORDER BY \"title\" DESC, \"id\" \
+             LIMIT ?2 OFFSET ?3"
+        );
+        assert_eq!(select.parameters, [Cell::Integer(0), Cell::Integer(10), Cell::Integer(20)]);
+        let count = translate(&table(), &Query { count: true, ..Query::default() }).unwrap();
+        assert_eq!(count.sql, "SELECT count(*) FROM \"t\"");
+    }
+
+    #[test]
+    fn unknown_names_are_refused_wherever_they_stand() {
+        let evil = "id\" FROM t; DROP TABLE t; --".to_string();
+        let queries = [
+            Query { fields: vec![evil.clone()], ..Query::default() },
+            Query {
+                sort: vec![Sort { field: evil.clone(), descending: false }],
+                count: true,
+                ..Query::default()
+            },
+            Query { filter: Some(Filter::Prefix(evil.clone(), "x".into())), ..Query::default() },
+            Query {
+                filter: Some(Filter::Compare(evil, Comparison::Less, Value::Int(1))),
+                ..Query::default()
+            },
+        ];
+        for query in queries {
+            let fault = translate(&table(), &query).unwrap_err();
+            assert!(fault.message.ends_with("its columns are id, done, title"), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let mut filter = Filter::All(vec![]);
+        for _ in 0..FILTER_DEPTH + 1 {
+            filter = Filter::Not(Box::new(filter));
+        }
+        let query = Query { filter: Some(filter), ..Query::default() };
+        assert!(translate(&table(), &query).unwrap_err().message.contains("nested"));
+    }
+
+    #[test]
+    fn the_text_after_a_prefix() {
+        assert_eq!(after_prefix("ab").unwrap(), "ac");
+        assert_eq!(after_prefix("a\u{d7ff}").unwrap(), "a\u{e000}");
+        assert_eq!(after_prefix("a\u{10ffff}").unwrap(), "b");
+        assert_eq!(after_prefix("\u{10ffff}"), None);
+    }
+}

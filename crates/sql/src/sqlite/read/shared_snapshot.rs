@@ -1,0 +1,105 @@
+//! A read transaction that stands between reads.
+//!
+//! A read by itself takes a lock of the database and gives it back: three calls of the system, which
+//! cost more than a few rows. While nothing is committed, reads one after the other see the same, so
+//! that they can share one transaction; whether something was committed tells the index of the log
+//! ([`crate::sqlite::connection::wal_index`]) before each of them.
+//!
+//! A transaction that stands keeps the log from being started anew. So it stands only after many
+//! reads without a change between them, for a short time, and not while the log is long
+//! (<https://sqlite.org/wal.html>, "Avoiding Excessively Large WAL Files").
+
+use crate::sqlite::connection::database_file::Own;
+use crate::sqlite::fault::Fault;
+use rusqlite::Connection;
+use std::cell::Cell;
+use std::rc::{Rc, Weak};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Reads without a change between them after which a transaction may stand.
+const CALM: u32 = 64;
+
+/// How long one stands at most.
+const LONGEST: Duration = Duration::from_millis(10);
+
+/// Not taken for another statement of the same text: those of programs are refused.
+const BEGIN: &str = "BEGIN -- a read that stands";
+const END: &str = "COMMIT -- a read that stands";
+
+/// A connection for reading, and the transaction that stands on it.
+pub(crate) struct Standing {
+    connection: Connection,
+    /// Lets this begin and end transactions, which statements of programs may not.
+    own: Own,
+    stands: Cell<bool>,
+    /// How many reads found no change.
+    calm: Cell<u32>,
+}
+
+impl Standing {
+    pub(crate) fn new(connection: Connection, own: Own) -> Rc<Standing> {
+        Rc::new(Standing { connection, own, stands: Cell::new(false), calm: Cell::new(0) })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether a transaction stands.
+    pub(crate) fn stands(&self) -> bool {
+        self.stands.get()
+    }
+
+    /// A read is to come, and nothing has changed since the last one. Begins a transaction that is to
+    /// stand, where it may, and answers whether it did: the read then says what it sees.
+    pub(crate) fn begin(self: &Rc<Self>, may: impl FnOnce() -> bool) -> Result<bool, Fault> {
+        if self.calm.get() < CALM {
+            self.calm.set(self.calm.get() + 1);
+            return Ok(false);
+        }
+        if !may() || tokio::runtime::Handle::try_current().is_err() {
+            return Ok(false);
+        }
+        self.execute(BEGIN)?;
+        self.stands.set(true);
+        // A transaction begins with its first read, and not every statement reads.
+        self.connection.prepare_cached("SELECT 1 FROM sqlite_schema")?.exists([])?;
+        tokio::task::spawn_local(end_later(Rc::downgrade(self)));
+        Ok(true)
+    }
+
+    /// Something has changed, or a read went wrong.
+    pub(crate) fn end(&self) {
+        self.calm.set(0);
+        self.let_go();
+    }
+
+    fn let_go(&self) {
+        if !self.stands.replace(false) {
+            return;
+        }
+        if let Err(error) = self.execute(END)
+            && !self.connection.is_autocommit()
+        {
+            // The next statement says what is wrong, if something still is.
+            tracing::error!(%error, "a read transaction did not end");
+        }
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.own.store(true, Ordering::Relaxed);
+        let prepared = self.connection.prepare_cached(sql);
+        self.own.store(false, Ordering::Relaxed);
+        prepared?.execute([]).map(drop)
+    }
+}
+
+/// Ends what stands after a time. If it ended before, another one that stands ends too early, which
+/// only costs the next read its calls of the system.
+async fn end_later(standing: Weak<Standing>) {
+    tokio::time::sleep(LONGEST).await;
+    if let Some(standing) = standing.upgrade() {
+        standing.let_go();
+    }
+}

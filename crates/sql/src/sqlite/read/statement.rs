@@ -1,0 +1,77 @@
+//! Statements that a program writes itself.
+
+use crate::sqlite::connection::authorizer::Guard;
+use crate::sqlite::connection::cell::Cell;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::read::encode::{columns, record, records};
+use crate::sqlite::read::reader::Traits;
+use crate::sqlite::read::select::Select;
+use runnel_store::{Kind, Value};
+use rusqlite::{Connection, params_from_iter};
+
+/// The most rows that a `RETURNING` clause answers.
+pub const RETURNING_LIMIT: usize = 100_000;
+
+/// Checks what can be checked before a statement runs.
+pub(crate) fn check(traits: &Traits, given: usize) -> Result<(), Fault> {
+    if traits.reads_only && traits.columns == 0 {
+        return Err(Fault::invalid("this is no statement that reads or writes"));
+    }
+    if traits.parameters != given {
+        let wanted = traits.parameters;
+        return Err(rusqlite::Error::InvalidParameterCount(given, wanted).into());
+    }
+    Ok(())
+}
+
+/// Runs a statement in a transaction, on the writer's connection.
+pub(crate) fn within(
+    connection: &Connection,
+    guard: &Guard,
+    sql: &str,
+    cells: &[Cell],
+) -> Result<Value, Fault> {
+    // Not a prepared one: those were let through for whoever prepared them.
+    let prepared = guard.during(|| connection.prepare(sql))?;
+    let traits = Traits {
+        reads_only: prepared.readonly(),
+        columns: prepared.column_count(),
+        parameters: prepared.parameter_count(),
+        steady: false,
+    };
+    drop(prepared);
+    check(&traits, cells.len())?;
+    if traits.reads_only {
+        let select = Select::new(sql.to_string(), cells.to_vec(), None, false);
+        return Ok(Value::List(records(connection, &select)?));
+    }
+    write(connection, sql, cells, traits.columns > 0)
+}
+
+/// Runs a statement that writes, on the writer's connection.
+pub(crate) fn write(
+    connection: &Connection,
+    sql: &str,
+    cells: &[Cell],
+    returning: bool,
+) -> Result<Value, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    if !returning {
+        let before = connection.total_changes();
+        let changed = statement.execute(params_from_iter(cells))?;
+        // After a statement that changes no rows, such as CREATE, SQLite repeats the last number.
+        let changed = if connection.total_changes() == before { 0 } else { changed };
+        return Ok(Value::Int(changed as i64));
+    }
+    let columns = columns(&statement, &Select::new(String::new(), Vec::new(), None, false));
+    let mut rows = statement.query(params_from_iter(cells))?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        if records.len() == RETURNING_LIMIT {
+            let message = format!("RETURNING answers at most {RETURNING_LIMIT} rows");
+            return Err(Fault::new(Kind::TooLarge, message));
+        }
+        records.push(record(&columns, row, &mut 0)?);
+    }
+    Ok(Value::List(records))
+}

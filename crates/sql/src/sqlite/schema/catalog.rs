@@ -1,0 +1,300 @@
+//! What the tables look like, read from the database itself.
+
+use crate::columns::Shown;
+use crate::sqlite::fault::Fault;
+use runnel_store::FieldType;
+use rusqlite::{Connection, OptionalExtension};
+
+/// A table or view as the database describes it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TableInfo {
+    /// Its name as it was declared.
+    pub(crate) name: String,
+    pub(crate) columns: Vec<ColumnInfo>,
+    pub(crate) key: Key,
+    /// A view is read only, and may answer otherwise although nothing has changed.
+    pub(crate) view: bool,
+    /// The columns (quoted) that make the order of the rows definite; empty for a view.
+    pub(crate) order: Vec<String>,
+    /// Whether that is the order of the row numbers, in which SQLite finds the rows by itself.
+    pub(crate) by_row_number: bool,
+}
+
+/// One column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ColumnInfo {
+    pub(crate) name: String,
+    /// What it is declared to hold.
+    pub(crate) kind: FieldType,
+    /// Into which class SQLite converts numbers and text that are compared with it.
+    pub(crate) affinity: Affinity,
+    /// Whether it is computed from others, so that nothing can be stored in it.
+    pub(crate) generated: bool,
+    /// Whether a put leaves it as it is unless it names it: a field that clients cannot set.
+    pub(crate) readonly: bool,
+    /// Its default value as an SQL expression.
+    pub(crate) default: Option<String>,
+}
+
+/// How the rows of a table are addressed.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Key {
+    /// By the value of one column, the primary key.
+    Column(ColumnInfo),
+    /// By SQLite's own row number, under a name that no column hides.
+    Rowid(&'static str),
+    /// Not at all: a view, or a primary key of several columns without row numbers.
+    None,
+}
+
+/// The conversions of SQLite (<https://sqlite.org/datatype3.html>, section 3), as far as they
+/// matter for comparing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Affinity {
+    /// INTEGER or NUMERIC.
+    Number,
+    /// Like `Number`, and integers become floats.
+    Real,
+    Text,
+    None,
+}
+
+impl TableInfo {
+    /// Reads the description of a table or view; `None` when there is none of that name (names
+    /// are compared as SQLite does, without regard to the case of ASCII letters).
+    pub(crate) fn read(connection: &Connection, name: &str) -> Result<Option<Self>, Fault> {
+        let found = connection
+            .prepare_cached(
+                "SELECT name, type, wr FROM pragma_table_list \
+                 WHERE schema = 'main' AND name = ?1 COLLATE NOCASE AND type <> 'shadow'",
+            )?
+            .query_row([name], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?))
+            })
+            .optional()?;
+        let Some((name, kind, without_rowid)) = found else { return Ok(None) };
+        let mut columns = Vec::new();
+        let mut primary: Vec<(i64, usize)> = Vec::new();
+        let mut only_integer = false;
+        let mut statement = connection.prepare_cached(
+            "SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(?1)",
+        )?;
+        let mut rows = statement.query([&name])?;
+        while let Some(row) = rows.next()? {
+            let hidden: i64 = row.get(4)?;
+            if hidden == 1 {
+                continue; // an argument of a virtual table, not a column of its rows
+            }
+            let declared: String = row.get(1)?;
+            let position: i64 = row.get(3)?;
+            if position > 0 {
+                primary.push((position, columns.len()));
+                only_integer = declared.eq_ignore_ascii_case("integer");
+            }
+            columns.push(ColumnInfo {
+                name: row.get(0)?,
+                kind: kind_of(&declared),
+                affinity: affinity_of(&declared),
+                generated: hidden > 1,
+                readonly: false,
+                default: row.get(2)?,
+            });
+        }
+        primary.sort_unstable();
+        let rowid = if without_rowid || kind == "view" { None } else { rowid_name(&columns) };
+        let key = match (primary.as_slice(), rowid) {
+            ([(_, column)], _) => Key::Column(columns[*column].clone()),
+            (_, Some(name)) => Key::Rowid(name),
+            (_, None) => Key::None,
+        };
+        let order = match (&key, rowid) {
+            (Key::Column(column), _) if only_integer => vec![quoted(&column.name)],
+            (_, Some(name)) => vec![name.to_string()],
+            _ => primary.iter().map(|(_, column)| quoted(&columns[*column].name)).collect(),
+        };
+        // An integer that is the row number itself needs no index as a primary key; one that was
+        // declared `INTEGER PRIMARY KEY DESC` is not (<https://sqlite.org/lang_createtable.html>,
+        // section 5).
+        let indexed: bool = connection
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk')",
+            )?
+            .query_row([&name], |row| row.get(0))?;
+        let by_row_number = rowid.is_some() && !(only_integer && primary.len() == 1 && indexed);
+        let view = kind == "view";
+        Ok(Some(TableInfo { name, columns, key, view, order, by_row_number }))
+    }
+
+    /// The tables and views that a program may use, by name.
+    pub(crate) fn names(connection: &Connection) -> Result<Vec<String>, Fault> {
+        let mut statement = connection.prepare_cached(
+            "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type <> 'shadow' \
+             AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
+        )?;
+        let names = statement.query_map([], |row| row.get(0))?;
+        Ok(names.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The position of a column, by its name as SQLite compares names.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the key is an integer that is the row number itself.
+    pub(crate) fn is_number(&self, key: &ColumnInfo) -> bool {
+        self.by_row_number && self.order == [quoted(&key.name)]
+    }
+
+    /// How the values of the key are shown.
+    /// The name of the key that the table gives out by itself.
+    pub(crate) fn generated_key(&self) -> Option<&str> {
+        match &self.key {
+            Key::Column(key) if self.is_number(key) => Some(&key.name),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn key_shown(&self) -> Shown {
+        match &self.key {
+            Key::Column(column) => shown_as(column.kind),
+            Key::Rowid(_) | Key::None => Shown::Plain,
+        }
+    }
+
+    /// The key, which stands in the statement as given, as it is written in a reference.
+    pub(crate) fn key_text(&self, key: &str) -> String {
+        match self.key_shown() {
+            Shown::Moment => format!("replace({key}, '+00:00', 'Z')"),
+            Shown::Plain | Shown::Boolean => format!("CAST({key} AS TEXT)"),
+        }
+    }
+
+    /// The name of the key as it stands in a statement.
+    pub(crate) fn key_sql(&self) -> Option<String> {
+        match &self.key {
+            Key::Column(column) => Some(quoted(&column.name)),
+            Key::Rowid(name) => Some(name.to_string()),
+            Key::None => None,
+        }
+    }
+}
+
+/// A name in double quotes. The only way by which names reach a statement.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn rowid_name(columns: &[ColumnInfo]) -> Option<&'static str> {
+    let hidden = |name: &str| columns.iter().any(|one| one.name.eq_ignore_ascii_case(name));
+    ["rowid", "_rowid_", "oid"].into_iter().find(|name| !hidden(name))
+}
+
+/// Exact decimal numbers are declared so: by the word `TEXT` SQLite keeps them as they are.
+pub(crate) const DECIMAL: &str = "DECIMAL TEXT";
+
+/// Moments are declared so.
+pub(crate) const DATE: &str = "DATE TEXT";
+
+/// What a column is declared to hold. A declaration that says nothing definite, such as `NUMERIC`
+/// or `DATE`, holds anything.
+pub(crate) fn kind_of(declared: &str) -> FieldType {
+    let declared = declared.to_ascii_uppercase();
+    let has = |part: &str| declared.contains(part);
+    if is_boolean(&declared) {
+        FieldType::Bool
+    } else if declared == DECIMAL {
+        FieldType::Decimal
+    } else if declared == DATE {
+        FieldType::Date
+    } else if has("INT") {
+        FieldType::Int
+    } else if has("CHAR") || has("CLOB") || has("TEXT") {
+        FieldType::Text
+    } else if has("BLOB") {
+        FieldType::Bytes
+    } else if has("REAL") || has("FLOA") || has("DOUB") {
+        FieldType::Float
+    } else {
+        FieldType::Any
+    }
+}
+
+/// How values of a declared type are shown.
+pub(crate) fn shown(declared: &str) -> Shown {
+    match declared.is_empty() {
+        true => Shown::Plain,
+        false => shown_as(kind_of(declared)),
+    }
+}
+
+/// How values of a kind are shown.
+pub(crate) fn shown_as(kind: FieldType) -> Shown {
+    match kind {
+        FieldType::Bool => Shown::Boolean,
+        FieldType::Date => Shown::Moment,
+        _ => Shown::Plain,
+    }
+}
+
+/// Whether a declared type is the one that booleans are declared with.
+fn is_boolean(declared: &str) -> bool {
+    declared.eq_ignore_ascii_case("boolean") || declared.eq_ignore_ascii_case("bool")
+}
+
+fn affinity_of(declared: &str) -> Affinity {
+    match kind_of(declared) {
+        FieldType::Text | FieldType::Decimal | FieldType::Date => Affinity::Text,
+        FieldType::Bytes => Affinity::None,
+        FieldType::Float => Affinity::Real,
+        FieldType::Any if declared.trim().is_empty() => Affinity::None,
+        _ => Affinity::Number,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn info(sql: &str, name: &str) -> TableInfo {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(sql).unwrap();
+        TableInfo::read(&connection, name).unwrap().unwrap()
+    }
+
+    #[test]
+    fn columns_and_key_of_a_usual_table() {
+        let tasks = info(
+            "create table Tasks(id integer primary key, done BOOLEAN, \
+             title varchar(80) default 'x', \
+             big generated always as (id * 2))",
+            "tasks",
+        );
+        assert_eq!(tasks.name, "Tasks");
+        assert_eq!(tasks.key, Key::Column(tasks.columns[0].clone()));
+        assert_eq!(tasks.order, ["\"id\""]);
+        let kinds: Vec<FieldType> = tasks.columns.iter().map(|column| column.kind).collect();
+        assert_eq!(kinds, [FieldType::Int, FieldType::Bool, FieldType::Text, FieldType::Any]);
+        assert!(tasks.columns[3].generated);
+        assert_eq!(tasks.columns[2].default.as_deref(), Some("'x'"));
+        assert_eq!(tasks.position("TITLE"), Some(2));
+    }
+
+    #[test]
+    fn keys_of_unusual_tables() {
+        assert_eq!(info("create table t(a, rowid)", "t").key, Key::Rowid("_rowid_"));
+        let text = info("create table t(a text primary key) without rowid", "t");
+        assert_eq!((text.key_sql(), text.order), (Some("\"a\"".into()), vec!["\"a\"".to_string()]));
+        let pair = info("create table t(b, a, primary key (a, b)) without rowid", "t");
+        assert_eq!((pair.key, pair.order), (Key::None, vec!["\"a\"".into(), "\"b\"".into()]));
+        let pair = info("create table t(b, a, primary key (a, b))", "t");
+        assert_eq!(pair.key, Key::Rowid("rowid"));
+        let view = info("create table t(a); create view v as select a from t", "v");
+        assert_eq!((view.key, view.order, view.view), (Key::None, vec![], true));
+    }
+
+    #[test]
+    fn names_are_quoted() {
+        assert_eq!(quoted("a\"; drop table t; --"), "\"a\"\"; drop table t; --\"");
+    }
+}

@@ -1,0 +1,317 @@
+//! From the shape of a class to its table: made when it is missing, extended when the class has
+//! grown, refused when the two contradict each other.
+
+pub(crate) use crate::shape::table_name;
+use crate::shape::{is_key, is_text_key, word};
+use crate::sqlite::fault::Fault;
+use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
+use runnel_store::{Field, FieldType, Index, Kind, Shape};
+use rusqlite::Connection;
+
+/// Checks that a shape can be a table of SQLite at all.
+pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
+    if name.to_ascii_lowercase().starts_with("sqlite_") {
+        return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
+    }
+    crate::shape::check(name, shape)?;
+    for index in &shape.indexes {
+        let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
+        if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {
+            let class = &shape.name;
+            let message = format!("the class {class} has no field {unknown} to index");
+            return Err(Fault::invalid(message));
+        }
+        if index.fields.is_empty() {
+            return Err(Fault::invalid("an index needs a field"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes the table, or what it lacks.
+pub(crate) fn make(connection: &Connection, name: &str, shape: &Shape) -> Result<(), Fault> {
+    for statement in lacking(connection, name, shape)? {
+        connection.execute(&statement, []).map_err(|error| {
+            let fault = Fault::from(error);
+            Fault { message: format!("{}: {}", shape.name, fault.message), ..fault }
+        })?;
+    }
+    Ok(())
+}
+
+/// The statements that make what is lacking. Only additions are made; what would change something
+/// that is there is a conflict.
+pub(crate) fn lacking(
+    connection: &Connection,
+    name: &str,
+    shape: &Shape,
+) -> Result<Vec<String>, Fault> {
+    let mut statements = Vec::new();
+    let table = TableInfo::read(connection, name)?;
+    let name = table.as_ref().map_or(name, |table| &table.name);
+    match &table {
+        None => {
+            let columns: Vec<String> = shape.fields.iter().map(declaration).collect();
+            statements.push(format!("CREATE TABLE {} ({})", quoted(name), columns.join(", ")));
+        }
+        Some(table) => {
+            for field in missing(table, shape)? {
+                let column = declaration(field);
+                statements.push(format!("ALTER TABLE {} ADD COLUMN {column}", quoted(name)));
+            }
+            references(connection, table, shape)?;
+            if table.view {
+                return Ok(statements);
+            }
+        }
+    }
+    for index in &shape.indexes {
+        statements.extend(index_statement(connection, name, index)?);
+    }
+    Ok(statements)
+}
+
+/// The statement that makes an index, where there is none such.
+fn index_statement(
+    connection: &Connection,
+    table: &str,
+    index: &Index,
+) -> Result<Option<String>, Fault> {
+    let mut known = connection.prepare_cached(
+        "SELECT l.name, l.\"unique\", l.partial, (SELECT group_concat(coalesce(i.name, ''), char(0)) \
+         FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i) \
+         FROM pragma_index_list(?1) l",
+    )?;
+    let wanted = index.fields.join("\0").to_ascii_lowercase();
+    let kind = if index.unique { "key" } else { "idx" };
+    let name = format!("{table}_{}_{kind}", index.fields.join("_"));
+    let mut rows = known.query([table])?;
+    while let Some(row) = rows.next()? {
+        let (known, unique, partial): (String, bool, bool) =
+            (row.get(0)?, row.get(1)?, row.get(2)?);
+        let columns: Option<String> = row.get(3)?;
+        let same = columns.is_some_and(|columns| columns.to_ascii_lowercase() == wanted);
+        // A unique one serves where any is wanted.
+        if same && !partial && (unique || !index.unique) {
+            return Ok(None);
+        }
+        if known.eq_ignore_ascii_case(&name) {
+            let message = format!(
+                "the index {known} of {table} is over other columns than the class says; drop it \
+                 in a migration"
+            );
+            return Err(Fault::new(Kind::Conflict, message));
+        }
+    }
+    let columns: Vec<String> = index.fields.iter().map(|field| quoted(field)).collect();
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let (name, table, columns) = (quoted(&name), quoted(table), columns.join(", "));
+    Ok(Some(format!("CREATE {unique}INDEX {name} ON {table} ({columns})")))
+}
+
+/// Checks that the columns that are there refer to what the class says: SQLite cannot add a
+/// reference to a column.
+fn references(connection: &Connection, table: &TableInfo, shape: &Shape) -> Result<(), Fault> {
+    let mut known =
+        connection.prepare_cached("SELECT \"from\", \"table\" FROM pragma_foreign_key_list(?1)")?;
+    let known = known.query_map([&table.name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let known = known.collect::<rusqlite::Result<Vec<(String, String)>>>()?;
+    for field in &shape.fields {
+        let Some(class) = &field.references else { continue };
+        if table.position(&field.name).is_none() || table.view {
+            continue;
+        }
+        let parent = table_name(class);
+        let there = known.iter().any(|(from, to)| {
+            from.eq_ignore_ascii_case(&field.name) && to.eq_ignore_ascii_case(&parent)
+        });
+        if !there {
+            return Err(Fault::new(
+                Kind::Conflict,
+                format!(
+                    "{} says that {} refers to {parent}, but the column of the table {} does not; \
+                     make the table anew in a migration: create one with the reference, copy the \
+                     rows, drop the old one and rename",
+                    shape.name, field.name, table.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The fields that an existing table has no column for. Contradictions are conflicts.
+pub(crate) fn missing<'a>(
+    table: &TableInfo,
+    shape: &'a Shape,
+) -> Result<Vec<&'a runnel_store::Field>, Fault> {
+    let conflict = |message: String| Err(Fault::new(Kind::Conflict, message));
+    let (class, name) = (&shape.name, &table.name);
+    let mut missing = Vec::new();
+    for field in &shape.fields {
+        let Some(position) = table.position(&field.name) else {
+            if table.view {
+                return conflict(format!("{name} is a view and has no column {}", field.name));
+            }
+            if is_key(&field.name, field.kind) || is_text_key(&field.name, field.kind) {
+                return conflict(format!(
+                    "the table {name} is there without the column {}, and a primary key cannot \
+                     be added; name another table for {class}",
+                    field.name
+                ));
+            }
+            missing.push(field);
+            continue;
+        };
+        let column = &table.columns[position];
+        if !compatible(field.kind, column) {
+            return conflict(format!(
+                "{class} declares {} as {}, but the column {} of the table {name} holds {}; write the \
+                 change as a migration",
+                field.name,
+                word(field.kind),
+                column.name,
+                word(column.kind)
+            ));
+        }
+        let keyed = matches!(&table.key, Key::Column(key) if key.name == column.name);
+        if is_key(&field.name, field.kind) && !keyed && !table.view {
+            return conflict(format!(
+                "the column {} of the table {name} is not its primary key",
+                column.name
+            ));
+        }
+    }
+    Ok(missing)
+}
+
+/// The table as a class sees it: its own fields in its own order, with its types.
+pub(crate) fn seen_by(table: &TableInfo, shape: &Shape) -> Result<TableInfo, Fault> {
+    let lacking = missing(table, shape)?;
+    if let Some(field) = lacking.first() {
+        let message = format!("the table {} has lost its column {}", table.name, field.name);
+        return Err(Fault::new(Kind::Conflict, message));
+    }
+    let column = |field: &runnel_store::Field| {
+        let column = table.columns[table.position(&field.name)?].clone();
+        let kind = if field.kind == FieldType::Any { column.kind } else { field.kind };
+        let readonly = field.readonly;
+        Some(ColumnInfo { name: field.name.clone(), kind, readonly, ..column })
+    };
+    let columns = shape.fields.iter().filter_map(column).collect();
+    Ok(TableInfo { columns, ..table.clone() })
+}
+
+fn declaration(field: &Field) -> String {
+    if is_key(&field.name, field.kind) {
+        return format!("{} INTEGER PRIMARY KEY", quoted(&field.name));
+    }
+    let declared = match field.kind {
+        FieldType::Any => "",
+        FieldType::Int => "INTEGER",
+        FieldType::Float => "REAL",
+        FieldType::Bool => "BOOLEAN",
+        FieldType::Text => "TEXT",
+        FieldType::Bytes => "BLOB",
+        FieldType::Decimal => DECIMAL,
+        FieldType::Date => DATE,
+    };
+    let mut column = format!("{} {declared}", quoted(&field.name)).trim_end().to_string();
+    if is_text_key(&field.name, field.kind) {
+        column.push_str(" PRIMARY KEY NOT NULL");
+    }
+    if let Some(class) = &field.references {
+        column = format!("{column} REFERENCES {}", quoted(&table_name(class)));
+    }
+    column
+}
+
+/// Whether values of a declared type come back from the column as they were.
+fn compatible(wanted: FieldType, column: &ColumnInfo) -> bool {
+    let integers = |kind| matches!(kind, FieldType::Int | FieldType::Bool);
+    wanted == FieldType::Any
+        || wanted == column.kind
+        || (integers(wanted) && integers(column.kind))
+        || (matches!(wanted, FieldType::Decimal | FieldType::Date)
+            && column.kind == FieldType::Text)
+        || (column.kind == FieldType::Any && column.affinity == Affinity::None)
+        || (column.kind == FieldType::Any && wanted != FieldType::Text)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use runnel_store::Field;
+
+    fn shape(fields: &[(&str, FieldType)]) -> Shape {
+        let field = |(name, kind): &(&str, FieldType)| Field::new(*name, *kind);
+        Shape::new("Task", fields.iter().map(field).collect())
+    }
+
+    #[test]
+    fn a_table_grows_with_its_class() {
+        let connection = Connection::open_in_memory().unwrap();
+        let small = shape(&[("id", FieldType::Int), ("done", FieldType::Bool)]);
+        make(&connection, "tasks", &small).unwrap();
+        let large = shape(&[
+            ("id", FieldType::Int),
+            ("title", FieldType::Text),
+            ("done", FieldType::Bool),
+            ("odd \"name\"", FieldType::Any),
+        ]);
+        make(&connection, "tasks", &large).unwrap();
+        make(&connection, "TASKS", &large).unwrap();
+        let table = TableInfo::read(&connection, "tasks").unwrap().unwrap();
+        let seen = seen_by(&table, &large).unwrap();
+        let names: Vec<&str> = seen.columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["id", "title", "done", "odd \"name\""]);
+        assert_eq!(seen.columns[2].kind, FieldType::Bool);
+        assert_eq!(seen.key_sql().unwrap(), "\"id\"");
+    }
+
+    #[test]
+    fn contradictions_are_conflicts() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "create table a(id integer primary key, n integer, d date); \
+                 create table b(id integer); create table c(x)",
+            )
+            .unwrap();
+        let refuse = |table: &str, fields: &[(&str, FieldType)]| {
+            let fault = make(&connection, table, &shape(fields)).unwrap_err();
+            assert_eq!(fault.kind, Kind::Conflict, "{fault:?}");
+            fault.message
+        };
+        let message = refuse("a", &[("n", FieldType::Text)]);
+        assert_eq!(
+            message,
+            "Task declares n as text, but the column n of the table a holds an integer; write the \
+             change as a migration"
+        );
+        refuse("a", &[("d", FieldType::Text)]);
+        refuse("b", &[("id", FieldType::Int)]);
+        refuse("c", &[("id", FieldType::Int)]);
+        let over_integers = shape(&[("id", FieldType::Int), ("n", FieldType::Bool)]);
+        make(&connection, "a", &over_integers).unwrap();
+        let table = TableInfo::read(&connection, "a").unwrap().unwrap();
+        assert_eq!(seen_by(&table, &over_integers).unwrap().columns[1].kind, FieldType::Bool);
+    }
+
+    #[test]
+    fn shapes_that_are_no_tables() {
+        let good = [("a", FieldType::Any)];
+        for (name, fields) in [
+            ("", &good[..]),
+            ("a/b", &good),
+            ("sqlite_x", &good),
+            ("t", &[]),
+            ("t", &[("a", FieldType::Any), ("A", FieldType::Int)]),
+            ("t", &[("", FieldType::Any)]),
+            ("t", &[("a\0", FieldType::Any)]),
+        ] {
+            assert_eq!(check(name, &shape(fields)).unwrap_err().kind, Kind::Invalid, "{name}");
+        }
+    }
+}

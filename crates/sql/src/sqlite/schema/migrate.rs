@@ -1,0 +1,149 @@
+//! Migrations: steps that are applied once, in order, each as a whole.
+
+use crate::sqlite::connection::authorizer::Guard;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::write::shared::Shared;
+use crate::sqlite::write::transaction;
+use crate::sqlite::write::writer::{Alone, Session, Task};
+use runnel_store::{Answer, Context, Kind};
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::{Batch, Connection, OptionalExtension};
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The table that remembers which steps were applied.
+const TABLE: &str = "runnel_migrations";
+
+/// Applies the steps that were not applied before; answers their names.
+pub(crate) fn migrate(
+    shared: &Arc<Shared>,
+    steps: Vec<(String, String)>,
+    context: &Context,
+) -> Answer<Vec<String>> {
+    if transaction::of(shared, context).is_some() {
+        let message = "migrations are transactions themselves; run them outside of one";
+        return Answer::Ready(Err(Fault::new(Kind::NotAllowed, message).into()));
+    }
+    if let Err(fault) = shared.writable() {
+        return Answer::Ready(Err(fault.into()));
+    }
+    let (sender, receiver) = oneshot::channel();
+    let guard = shared.writer.guard.clone();
+    let migration = Migration { steps, guard, sender, deadline: context.deadline };
+    shared.writer.queue(Task::Alone(Box::new(migration)), receiver, context.deadline)
+}
+
+struct Migration {
+    steps: Vec<(String, String)>,
+    guard: Guard,
+    sender: oneshot::Sender<Result<Vec<String>, Fault>>,
+    deadline: Option<Instant>,
+}
+
+impl Alone for Migration {
+    fn run(self: Box<Self>, session: &Session) {
+        if self.sender.is_closed() {
+            return;
+        }
+        // Changing a table's form means making it anew, which references to it must not see:
+        // <https://sqlite.org/lang_altertable.html>, section 7. They are checked before the commit.
+        let off = session.connection.pragma_update(None, "foreign_keys", false);
+        let done = match off {
+            Ok(()) => session.until(self.deadline, || self.apply(session)),
+            Err(error) => Err(error.into()),
+        };
+        session.roll_back();
+        let on = session.connection.pragma_update(None, "foreign_keys", true);
+        let _ = self.sender.send(done.and_then(|names| Ok(on.map(|()| names)?)));
+    }
+}
+
+impl Migration {
+    fn apply(&self, session: &Session) -> Result<Vec<String>, Fault> {
+        let mut applied = Vec::new();
+        for (name, statements) in &self.steps {
+            // Another program may be migrating at the same time: the lock comes first.
+            session.begin()?;
+            let about =
+                |fault: Fault| Fault { message: format!("{name}: {}", fault.message), ..fault };
+            if self.step(&session.connection, name, statements).map_err(about)? {
+                session.commit().map_err(about)?;
+                applied.push(name.clone());
+            } else {
+                session.roll_back();
+            }
+        }
+        Ok(applied)
+    }
+
+    /// Applies one step, unless it was applied before.
+    fn step(&self, connection: &Connection, name: &str, statements: &str) -> Result<bool, Fault> {
+        connection.execute_batch(&format!(
+            "CREATE TABLE IF NOT EXISTS {TABLE} (name TEXT PRIMARY KEY, checksum TEXT NOT NULL, \
+             applied TEXT NOT NULL) WITHOUT ROWID"
+        ))?;
+        let checksum = checksum(statements);
+        let known: Option<String> = connection
+            .prepare_cached(&format!("SELECT checksum FROM {TABLE} WHERE name = ?1"))?
+            .query_row([name], |row| row.get(0))
+            .optional()?;
+        match known {
+            Some(known) if known == checksum => return Ok(false),
+            Some(_) => {
+                let message = "was applied before with other statements; write a new step instead";
+                return Err(Fault::new(Kind::Conflict, message));
+            }
+            None => {}
+        }
+        self.guard.during(|| run(connection, statements))?;
+        broken_references(connection)?;
+        let sql = format!(
+            "INSERT INTO {TABLE} (name, checksum, applied) \
+             VALUES (?1, ?2, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))"
+        );
+        connection.execute(&sql, [name, &checksum])?;
+        Ok(true)
+    }
+}
+
+/// Runs statements one after the other; an error says which one it was.
+fn run(connection: &Connection, statements: &str) -> Result<(), Fault> {
+    let mut batch = Batch::new(connection, statements);
+    let mut number = 0;
+    loop {
+        number += 1;
+        let about = |error: rusqlite::Error| {
+            let fault = Fault::from(error);
+            Fault { message: format!("statement {number}: {}", fault.message), ..fault }
+        };
+        let next = batch.next().map_err(about)?;
+        let Some(mut statement) = next else { return Ok(()) };
+        let mut rows = statement.query([]).map_err(about)?;
+        while rows.next().map_err(about)?.is_some() {}
+    }
+}
+
+fn broken_references(connection: &Connection) -> Result<(), Fault> {
+    let mut check =
+        connection.prepare("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1")?;
+    let broken =
+        check.query_row([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
+    match broken.optional()? {
+        None => Ok(()),
+        Some((child, parent)) => Err(Fault::new(
+            Kind::Conflict,
+            format!("rows of {child} would refer to rows of {parent} that are not there"),
+        )),
+    }
+}
+
+/// Tells whether a step is the same: FNV-1a with 128 bits, as hexadecimal digits. It guards
+/// against mistakes, not against forgery (<https://datatracker.ietf.org/doc/html/rfc9923>).
+fn checksum(text: &str) -> String {
+    let offset = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128;
+    let prime = 0x0000_0000_0100_0000_0000_0000_0000_013b_u128;
+    let hash =
+        text.bytes().fold(offset, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(prime));
+    format!("{hash:032x}")
+}

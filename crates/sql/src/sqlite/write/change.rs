@@ -1,0 +1,361 @@
+//! Inserting, replacing, changing and deleting rows: what the writer runs for the verbs.
+//!
+//! The values are checked on the worker, where a mistake costs the writer nothing; the statements
+//! run on the writer's connection.
+
+use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
+use crate::sqlite::connection::cell::{Cell, date, for_column, read};
+use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::read::encode::record;
+use crate::sqlite::read::select::{Columns, column, list};
+use crate::sqlite::schema::catalog::{ColumnInfo, Key, TableInfo, quoted};
+use runnel_store::{FieldType, Kind, Value};
+use rusqlite::{Connection, params_from_iter};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A table as writing sees it.
+pub(crate) struct Target {
+    pub(crate) info: TableInfo,
+    pub(crate) columns: Arc<Columns>,
+    /// The statement that reads one row, where rows have a key.
+    pub(crate) one: Option<String>,
+    /// The statement that inserted the last row, and the columns that it was for: the rows that
+    /// come usually have the same.
+    inserting: Mutex<(Vec<usize>, Arc<str>)>,
+}
+
+impl Target {
+    pub(crate) fn new(info: TableInfo) -> Self {
+        let shown: Vec<_> = info.columns.iter().collect();
+        let columns = Arc::new(Columns::of(shown.iter().copied()));
+        let (names, table) = (list(&shown), quoted(&info.name));
+        let one = info.key_sql().map(|key| format!("SELECT {names} FROM {table} WHERE {key} = ?1"));
+        Target { info, columns, one, inserting: Mutex::new((Vec::new(), "".into())) }
+    }
+}
+
+/// One row for some of the columns.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Positions of columns, in the order of the values.
+    columns: Vec<usize>,
+    cells: Vec<Cell>,
+}
+
+/// Many rows, as the records that came: making cells of them first would cost as much as storing
+/// them.
+pub(crate) struct Batch {
+    records: Vec<Value>,
+    /// Records with the same columns one after the other: the positions of the columns, and how
+    /// many there are.
+    groups: Vec<(Vec<usize>, usize)>,
+}
+
+/// A row that was inserted: the key, where the table has one, and what the row holds now.
+pub(crate) struct Inserted {
+    pub(crate) key: Option<Value>,
+    pub(crate) row: Value,
+}
+
+impl Row {
+    /// Checks a record against the columns of a table.
+    pub(crate) fn of(table: &TableInfo, value: Value) -> Result<Self, Fault> {
+        let Value::Record(fields) = value else { return Err(no_record(&value)) };
+        let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()))?;
+        let cells = columns
+            .iter()
+            .zip(fields)
+            .map(|(position, (_, value))| Cell::for_column(&table.columns[*position], value))
+            .collect::<Result<_, _>>()?;
+        Ok(Row { columns, cells })
+    }
+
+    /// Takes the key out, which has to be the one of the reference when it is there.
+    fn without_key(mut self, table: &TableInfo, key: &Cell) -> Result<Self, Fault> {
+        let Key::Column(column) = &table.key else { return Ok(self) };
+        let place =
+            self.columns.iter().position(|position| table.columns[*position].name == column.name);
+        let Some(place) = place else { return Ok(self) };
+        if self.cells[place] != *key && self.cells[place] != Cell::Null {
+            let name = &column.name;
+            let message = format!(
+                "the {name} of the record is not that of the reference; a row keeps its {name}"
+            );
+            return Err(Fault::invalid(message).of_field(name, "is not that of the path"));
+        }
+        self.columns.remove(place);
+        self.cells.remove(place);
+        Ok(self)
+    }
+}
+
+impl Batch {
+    /// Checks a list of records. What is wrong is said with the position in the list, from 1.
+    pub(crate) fn of(table: &TableInfo, records: Vec<Value>) -> Result<Self, Fault> {
+        let mut groups: Vec<(Vec<usize>, usize)> = Vec::new();
+        let mut names: &[(String, Value)] = &[];
+        for (index, value) in records.iter().enumerate() {
+            let place = |fault: Fault| Fault {
+                message: format!("record {}: {}", index + 1, fault.message),
+                ..fault
+            };
+            let fields = value.as_record().ok_or_else(|| place(no_record(value)))?;
+            if fields.is_empty() {
+                return Err(place(Fault::invalid("an empty record in a list of them")));
+            }
+            // Records of one kind come together: looking the columns up once is enough.
+            let same = fields.len() == names.len()
+                && fields.iter().zip(names).all(|(field, known)| field.0 == known.0);
+            if !same {
+                let columns = positions(table, fields.iter().map(|(name, _)| name.as_str()));
+                groups.push((columns.map_err(place)?, 0));
+                names = fields;
+            }
+            let Some((columns, count)) = groups.last_mut() else { continue };
+            *count += 1;
+            for (position, (_, value)) in columns.iter().zip(fields) {
+                for_column(&table.columns[*position], value).map_err(place)?;
+            }
+        }
+        Ok(Batch { records, groups })
+    }
+}
+
+fn no_record(value: &Value) -> Fault {
+    let message = format!("a row is made of a record, and this is {}", value.kind_name());
+    Fault::new(Kind::Unsupported, message)
+}
+
+/// The columns of names, each once and none that is computed.
+pub(crate) fn positions<'a>(
+    table: &TableInfo,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Vec<usize>, Fault> {
+    let mut positions = Vec::new();
+    for name in names {
+        let found = column(table, name).map_err(|fault| fault.of_field(name, UNKNOWN_FIELD))?;
+        if found.generated {
+            let message = format!("{name} is computed from other columns and cannot be stored");
+            return Err(Fault::invalid(message).of_field(name, COMPUTED_FIELD));
+        }
+        let position = table.position(name).unwrap_or_default();
+        if positions.contains(&position) {
+            return Err(Fault::invalid(format!("{name} comes twice in the record")));
+        }
+        positions.push(position);
+    }
+    Ok(positions)
+}
+
+/// The key that the last part of a reference names; `None` when no row can have it.
+pub(crate) fn key_cell(table: &TableInfo, text: &str) -> Option<Cell> {
+    // Only the usual writing: `007` and `+7` do not name row 7.
+    let integer = || text.parse::<i64>().ok().filter(|number| number.to_string() == text);
+    match &table.key {
+        Key::None => None,
+        Key::Rowid(_) => integer().map(Cell::Integer),
+        Key::Column(column) => match column.kind {
+            FieldType::Int | FieldType::Bool => integer().map(Cell::Integer),
+            FieldType::Float => text.parse().ok().map(Cell::Real),
+            FieldType::Text | FieldType::Decimal => Some(Cell::Text(text.to_string())),
+            FieldType::Date => date(text).map(Cell::Text),
+            FieldType::Bytes => None,
+            FieldType::Any => {
+                Some(integer().map_or_else(|| Cell::Text(text.to_string()), Cell::Integer))
+            }
+        },
+    }
+}
+
+impl Target {
+    /// Inserts a row; what it does not name gets the column's default or NULL.
+    pub(crate) fn insert(&self, connection: &Connection, row: &Row) -> Result<Inserted, Fault> {
+        let sql = self.insert_and_return(&row.columns);
+        let mut statement = connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(params_from_iter(&row.cells))?;
+        let inserted = match rows.next()? {
+            Some(found) => Inserted {
+                row: record(&self.columns, found, &mut 0)?,
+                key: match self.info.key {
+                    Key::None => None,
+                    _ => {
+                        let key = found.get_ref(self.info.columns.len())?;
+                        Some(read(key, self.info.key_shown()))
+                    }
+                },
+            },
+            // A trigger that ignores the row.
+            None => Inserted { key: None, row: Value::Nil },
+        };
+        // The statement ends only when it has been stepped to its end.
+        while rows.next()?.is_some() {}
+        Ok(inserted)
+    }
+
+    /// The statement that inserts a row and answers it, and its key where rows have one.
+    fn insert_and_return(&self, columns: &[usize]) -> Arc<str> {
+        let mut known = self.inserting.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != columns || known.1.is_empty() {
+            let shown: Vec<&ColumnInfo> = self.info.columns.iter().collect();
+            let insert = self.insert_sql(columns);
+            let returned = list(&shown);
+            let sql = match self.info.key_sql() {
+                Some(key) => format!("{insert} RETURNING {returned}, {key}"),
+                None => format!("{insert} RETURNING {returned}"),
+            };
+            *known = (columns.to_vec(), sql.into());
+        }
+        known.1.clone()
+    }
+
+    /// Names the tables of a reference that does not hold: SQLite itself names neither.
+    pub(crate) fn explain(&self, connection: &Connection, fault: Fault) -> Fault {
+        let about = fault.detail.as_deref().is_some_and(|text| text.contains("FOREIGN KEY"));
+        if fault.cause != Cause::Constraint || !about {
+            return fault;
+        }
+        let name = &self.info.name;
+        let tables = |sql: &str| -> rusqlite::Result<Vec<String>> {
+            let mut statement = connection.prepare_cached(sql)?;
+            statement.query_map([name], |row| row.get(0))?.collect()
+        };
+        let to = tables("SELECT DISTINCT \"table\" FROM pragma_foreign_key_list(?1)");
+        let from = tables(
+            "SELECT DISTINCT t.name FROM pragma_table_list t, pragma_foreign_key_list(t.name) f \
+             WHERE t.schema = 'main' AND f.\"table\" = ?1 COLLATE NOCASE",
+        );
+        let mut parts = Vec::new();
+        if let Ok(to) = to
+            && !to.is_empty()
+        {
+            parts
+                .push(format!("{name} refers to {}, where there is no such row", to.join(" and ")));
+        }
+        if let Ok(from) = from
+            && !from.is_empty()
+        {
+            parts.push(format!("{} still refers to this row of {name}", from.join(" and ")));
+        }
+        if parts.is_empty() { fault } else { Fault { message: parts.join(", or "), ..fault } }
+    }
+
+    /// Inserts many rows.
+    pub(crate) fn insert_all(&self, connection: &Connection, batch: &Batch) -> Result<(), Fault> {
+        let mut records = batch.records.iter().filter_map(Value::as_record);
+        for (columns, count) in &batch.groups {
+            let mut statement = connection.prepare_cached(&self.insert_sql(columns))?;
+            for fields in records.by_ref().take(*count) {
+                for (index, (position, (_, value))) in columns.iter().zip(fields).enumerate() {
+                    let cell = for_column(&self.info.columns[*position], value)?;
+                    statement.raw_bind_parameter(index + 1, cell)?;
+                }
+                statement.raw_execute()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces the row of a key as a whole, or inserts it. Answers whether it was inserted.
+    pub(crate) fn put(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+    ) -> Result<bool, Fault> {
+        if self.update(connection, key, row, true)? {
+            return Ok(false);
+        }
+        let (names, places) = self.insert_parts(&row.columns);
+        let name = self.key_name()?;
+        let table = quoted(&self.info.name);
+        let comma = if names.is_empty() { "" } else { ", " };
+        let last = row.columns.len() + 1;
+        let sql =
+            format!("INSERT INTO {table} ({names}{comma}{name}) VALUES ({places}{comma}?{last})");
+        let values = row.cells.iter().chain(std::iter::once(key));
+        connection.prepare_cached(&sql)?.execute(params_from_iter(values))?;
+        Ok(true)
+    }
+
+    /// Changes the columns of a row that the record names. Answers whether there is such a row.
+    pub(crate) fn merge(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+    ) -> Result<bool, Fault> {
+        self.update(connection, key, row, false)
+    }
+
+    /// Deletes the row of a key. Answers whether there was one.
+    pub(crate) fn delete(&self, connection: &Connection, key: &Cell) -> Result<bool, Fault> {
+        let name = self.key_name()?;
+        let sql = format!("DELETE FROM {} WHERE {name} = ?1", quoted(&self.info.name));
+        Ok(connection.prepare_cached(&sql)?.execute([key])? > 0)
+    }
+
+    /// Takes the key out of a record for put and merge.
+    pub(crate) fn keyed(&self, key: &Cell, value: Value) -> Result<Row, Fault> {
+        Row::of(&self.info, value)?.without_key(&self.info, key)
+    }
+
+    /// Sets the columns of the row; with `whole` those that it does not name to their defaults.
+    fn update(
+        &self,
+        connection: &Connection,
+        key: &Cell,
+        row: &Row,
+        whole: bool,
+    ) -> Result<bool, Fault> {
+        let (table, name) = (quoted(&self.info.name), self.key_name()?);
+        let mut parts: Vec<String> = Vec::new();
+        for (index, position) in row.columns.iter().enumerate() {
+            let column = quoted(&self.info.columns[*position].name);
+            parts.push(format!("{column} = ?{}", index + 1));
+        }
+        let missing = self.info.columns.iter().enumerate().filter(|(position, column)| {
+            whole
+                && !column.generated
+                && !column.readonly
+                && !row.columns.contains(position)
+                && quoted(&column.name) != name
+        });
+        for (_, column) in missing {
+            let default = column.default.as_deref().unwrap_or("NULL");
+            parts.push(format!("{} = ({default})", quoted(&column.name)));
+        }
+        let last = row.columns.len() + 1;
+        if parts.is_empty() {
+            let sql = format!("SELECT 1 FROM {table} WHERE {name} = ?1");
+            return Ok(connection.prepare_cached(&sql)?.exists([key])?);
+        }
+        let sql = format!("UPDATE {table} SET {} WHERE {name} = ?{last}", parts.join(", "));
+        let values = row.cells.iter().chain(std::iter::once(key));
+        Ok(connection.prepare_cached(&sql)?.execute(params_from_iter(values))? > 0)
+    }
+
+    fn key_name(&self) -> Result<String, Fault> {
+        self.info.key_sql().ok_or_else(|| no_key(&self.info))
+    }
+
+    pub(crate) fn insert_sql(&self, columns: &[usize]) -> String {
+        let table = quoted(&self.info.name);
+        if columns.is_empty() {
+            return format!("INSERT INTO {table} DEFAULT VALUES");
+        }
+        let (names, places) = self.insert_parts(columns);
+        format!("INSERT INTO {table} ({names}) VALUES ({places})")
+    }
+
+    fn insert_parts(&self, columns: &[usize]) -> (String, String) {
+        let names: Vec<String> =
+            columns.iter().map(|position| quoted(&self.info.columns[*position].name)).collect();
+        let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+        (names.join(", "), places.join(", "))
+    }
+}
+
+pub(crate) fn no_key(table: &TableInfo) -> Fault {
+    let message = format!("the rows of {} have no single key to be addressed by", table.name);
+    Fault::new(Kind::NotAllowed, message)
+}

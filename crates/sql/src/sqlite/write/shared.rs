@@ -1,0 +1,74 @@
+//! What all openings of one database in a process share: its writer and its pool of readers.
+
+use crate::sqlite::connection::database_file::Place;
+use crate::sqlite::fault::Fault;
+use crate::sqlite::options::Options;
+use crate::sqlite::read::pool::Pool;
+use crate::sqlite::write::writer::Writer;
+use runnel_store::{Answer, Counters, Kind};
+use rusqlite::Connection;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Instant;
+
+/// One database in this process. When the last handle goes, the writer runs what waits and closes
+/// the file.
+pub(crate) struct Shared {
+    pub(crate) place: Place,
+    pub(crate) options: Options,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) writer: Writer,
+    pub(crate) counters: Arc<Counters>,
+}
+
+/// The databases that are open, by their place. There are few, and opening is rare.
+static OPEN: Mutex<Vec<(Place, Weak<Shared>)>> = Mutex::new(Vec::new());
+
+impl Shared {
+    /// Finds the database of a place, or opens it.
+    pub(crate) fn open(place: Place, options: Options) -> Result<Arc<Self>, Fault> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(_, shared)| shared.strong_count() > 0);
+        let known = open.iter().find(|(known, _)| *known == place);
+        if let Some(shared) = known.and_then(|(_, shared)| shared.upgrade()) {
+            if shared.options != options {
+                let message = "the database is open with other options; open it with the same";
+                return Err(Fault::new(Kind::Conflict, message));
+            }
+            return Ok(shared);
+        }
+        let counters = Counters::of("sqlite", &place.to_string());
+        let writer = Writer::start(&place, &options, &counters)?;
+        let pool = Arc::new(Pool::new(place.clone(), options.clone(), counters.clone()));
+        let shared = Arc::new(Shared { place: place.clone(), options, pool, writer, counters });
+        open.push((place, Arc::downgrade(&shared)));
+        Ok(shared)
+    }
+
+    /// Queues work for the writer: see [`Writer::write`].
+    pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        match self.writable() {
+            Ok(()) => self.writer.write(deadline, work),
+            Err(fault) => Answer::Ready(Err(fault.into())),
+        }
+    }
+
+    pub(crate) fn writable(&self) -> Result<(), Fault> {
+        match self.options.read_only {
+            true => Err(Fault::new(Kind::Denied, "the database is opened for reading only")),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    /// A number that is another one after every write of this process that was answered.
+    pub(crate) fn generation(&self) -> u64 {
+        self.writer.generation()
+    }
+}

@@ -1,0 +1,159 @@
+//! A table within a transaction: everything runs on the writer's connection, which alone sees what
+//! the transaction has done, also to the tables themselves. Rows are read at once, because nobody
+//! could read them after the transaction.
+
+use crate::parameters;
+use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::read::encode;
+use crate::sqlite::read::keys::{entries, keys_sql};
+use crate::sqlite::read::select::{Select, column, list, translate};
+use crate::sqlite::schema::catalog::{TableInfo, quoted};
+use crate::sqlite::schema::define::seen_by;
+use crate::sqlite::table::{LIST_LIMIT, Table};
+use crate::sqlite::write::change::{Target, key_cell};
+use crate::sqlite::write::change_feed;
+use crate::sqlite::write::transaction::Held;
+use futures_util::StreamExt;
+use runnel_store::{
+    Answer, Changes, Content, Context, Entry, Kind, Query, Reference, Shape, Value,
+};
+use rusqlite::Connection;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Target {
+    /// The table as the transaction sees it.
+    fn read(
+        connection: &Connection,
+        name: &str,
+        shape: Option<&Shape>,
+    ) -> Result<Option<Arc<Target>>, Fault> {
+        let Some(info) = TableInfo::read(connection, name)? else { return Ok(None) };
+        let info = match shape {
+            Some(shape) => seen_by(&info, shape)?,
+            None => info,
+        };
+        Ok(Some(Arc::new(Target::new(info))))
+    }
+}
+
+impl Table {
+    /// Runs work in a transaction, with the table as it is there.
+    pub(crate) fn within<T: Send + 'static>(
+        &self,
+        held: &Rc<Held>,
+        deadline: Option<Instant>,
+        mut work: impl FnMut(&Connection, &Arc<Target>) -> Result<T, Fault> + Send + 'static,
+    ) -> Answer<T> {
+        let (name, shape, known) = (self.0.name.clone(), self.0.shape.clone(), self.0.known());
+        let missing = self.0.missing().with("in a transaction", Cause::Stale);
+        held.run(deadline, move |connection| {
+            let mut version = connection.prepare_cached("PRAGMA schema_version")?;
+            let schema: i64 = version.query_row([], |row| row.get(0))?;
+            let target = match &known {
+                Some((version, target)) if *version == schema => target.clone(),
+                _ => match Target::read(connection, &name, shape.as_ref())? {
+                    Some(target) => target,
+                    None => return Err(missing.clone()),
+                },
+            };
+            work(connection, &target)
+        })
+    }
+
+    pub(crate) fn get_within(
+        &self,
+        held: &Rc<Held>,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        let key = reference.key().into_owned();
+        let query = reference.query().filter(|query| !query.is_empty()).map(String::from);
+        let found = self.within(held, context.deadline, move |connection, target| {
+            if !key.is_empty() {
+                return row(connection, target, &key);
+            }
+            let info = &target.info;
+            let query = match &query {
+                None => Query::default(),
+                Some(text) => parameters::parse(text, |name| Ok(column(info, name)?.kind))?,
+            };
+            let select = translate(info, &query)?;
+            Ok(Some(Value::List(encode::records(connection, &select)?)))
+        });
+        let inner = self.0.clone();
+        Answer::later(async move {
+            match found.await {
+                Ok(found) => Ok(found.map(|value| inner.classed(Content::value(value)))),
+                // No such table.
+                Err(error) if error.kind == Kind::NotFound => Ok(None),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    pub(crate) fn query_within(
+        &self,
+        held: &Rc<Held>,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let (inner, query) = (self.0.clone(), query.clone());
+        let found = self.within(held, context.deadline, move |connection, target| {
+            let select = translate(&target.info, &query)?;
+            Ok(match query.count {
+                true => Value::Int(encode::count(connection, &select)?),
+                false => Value::List(encode::records(connection, &select)?),
+            })
+        });
+        found.map(move |value| match value {
+            Value::Int(_) => Content::value(value),
+            rows => inner.classed(Content::value(rows)),
+        })
+    }
+
+    pub(crate) fn list_within(
+        &self,
+        held: &Rc<Held>,
+        context: &Context,
+    ) -> Answer<Option<Vec<Entry>>> {
+        let names = self.within(held, context.deadline, move |connection, target| {
+            let Some(sql) = keys_sql(&target.info) else { return Ok(Vec::new()) };
+            let mut statement = connection.prepare_cached(&sql)?;
+            let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
+            Ok(names.collect::<rusqlite::Result<Vec<String>>>()?)
+        });
+        names.and_then(entries)
+    }
+
+    /// The changes of the table or of one of its rows, named as the table names them.
+    pub(crate) fn changes(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let name = self.0.name.clone();
+        let path = match &*reference.key() {
+            "" => name.clone(),
+            key => format!("{name}/{key}"),
+        };
+        change_feed::watch(&self.0.reader.shared, &path, context.deadline).map(move |changes| {
+            let within = changes.map(move |change| {
+                let mut change = change?;
+                let path = change.reference.relative_path();
+                let rest = path.strip_prefix(name.as_str()).unwrap_or_default();
+                let rest = rest.trim_start_matches('/').to_string();
+                change.reference = Reference::from_path(rest);
+                Ok(change)
+            });
+            Box::pin(within) as Changes
+        })
+    }
+}
+
+fn row(connection: &Connection, target: &Target, key: &str) -> Result<Option<Value>, Fault> {
+    let info = &target.info;
+    let (Some(name), Some(key)) = (info.key_sql(), key_cell(info, key)) else { return Ok(None) };
+    let shown: Vec<_> = info.columns.iter().collect();
+    let (names, table) = (list(&shown), quoted(&info.name));
+    let sql = format!("SELECT {names} FROM {table} WHERE {name} = ?1");
+    let select = Select::new(sql, vec![key], Some(target.columns.clone()), false);
+    Ok(encode::records(connection, &select)?.pop())
+}

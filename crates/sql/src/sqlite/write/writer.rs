@@ -1,0 +1,600 @@
+//! The one thread that writes to a database, and the group commit.
+//!
+//! Jobs of all workers wait in one bounded queue. The thread takes those that wait, runs them inside
+//! one transaction, commits, and only then answers: each answer is durable, and many of them share
+//! one flush of the disk. A job that fails undoes its own work only: when one does, all run again,
+//! each in a savepoint of its own, which the jobs of usual days are spared. Where a failure takes the
+//! whole transaction with it (a deferred constraint at the commit, a conflict clause `ROLLBACK`), the
+//! jobs run again one by one, so that each has its own fate.
+//!
+//! What needs the writer to itself (a transaction of a program, many rows at once, a migration)
+//! stands in the same queue: what came before it is committed first, what comes after it waits.
+
+use crate::sqlite::connection::authorizer::Guard;
+use crate::sqlite::connection::database_file::{Place, Role};
+use crate::sqlite::connection::statement_counts;
+use crate::sqlite::connection::stop_flag::{Stop, is_over};
+use crate::sqlite::fault::{Cause, Fault};
+use crate::sqlite::options::Options;
+use crate::sqlite::write::change_feed::{OTHERS_INTERVAL, Telling};
+use crate::sqlite::write::queue::{Next, Queue, Refused};
+use crate::sqlite::write::reply::Home;
+use runnel_store::{Answer, Count, Kind, Level, Watchers};
+use rusqlite::Connection;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Writes that wait for the writer of one database. When it is full, the next ones wait for room.
+pub const WRITE_QUEUE: usize = 1024;
+
+/// Writes that wait for room in the queue; more are refused as temporarily unavailable.
+pub const WRITE_WAITING: usize = 4096;
+
+/// The most writes that share one transaction.
+pub const WRITE_GROUP: usize = 1024;
+
+/// How long a transaction takes up further writes before it commits.
+pub const WRITE_GROUP_TIME: Duration = Duration::from_millis(10);
+
+/// Transactions after one in which a job failed whose jobs have savepoints from the start: failures
+/// come together, and running all jobs twice costs more.
+const CAREFUL: u32 = 64;
+
+/// Pages in the write-ahead log from which on it is carried over into the database file, between
+/// two transactions.
+pub(crate) const CHECKPOINT_PAGES: u32 = 1000;
+
+/// The writer of one database. Dropping it runs what is queued, closes the database and ends the
+/// thread.
+pub(crate) struct Writer {
+    queue: Arc<Queue<Task>>,
+    thread: Option<JoinHandle<()>>,
+    counters: Arc<Counters>,
+    line: Arc<Line>,
+    pub(crate) watchers: Watchers,
+    /// Decides about statements of programs on the writer's connection.
+    pub(crate) guard: Guard,
+}
+
+/// What waits for the writer.
+pub(crate) enum Task {
+    /// Shares a transaction with others.
+    Write(Box<dyn Job>),
+    /// Has the writer to itself.
+    Alone(Box<dyn Alone>),
+}
+
+/// Work that has the writer to itself and answers by itself. A transaction that it leaves open is
+/// rolled back.
+pub(crate) trait Alone: Send {
+    fn run(self: Box<Self>, session: &Session);
+}
+
+/// Those who wait for room in the queue.
+struct Line {
+    waiting: AtomicUsize,
+    /// How long each waits at most.
+    patience: Duration,
+    numbers: Arc<runnel_store::Counters>,
+}
+
+/// A place in it, until it is dropped.
+struct Waiting(Arc<Line>);
+
+#[derive(Default)]
+struct Counters {
+    /// Counted by SQLite's commit hook, that is just before a commit is done.
+    commits: AtomicU64,
+    /// Counted when a commit is done and before anybody is told.
+    generation: AtomicU64,
+    log_pages: AtomicI32,
+}
+
+/// A piece of writing, from the queue to its answer. It may run more than once; only what its
+/// last run did is committed and answered.
+pub(crate) trait Job: Send {
+    /// Whether nobody waits for it any more, or nobody will when it is done.
+    fn is_obsolete(&self) -> bool;
+    fn deadline(&self) -> Option<Instant>;
+    /// Runs it and remembers its result; answers whether it went well.
+    fn run(&mut self, connection: &Connection) -> bool;
+    /// Replaces the result by a failure.
+    fn fail(&mut self, fault: Fault);
+    /// Gives the result to whoever waits.
+    fn answer(self: Box<Self>);
+}
+
+struct Write<T, F> {
+    work: F,
+    /// Absent as long as it has not run.
+    result: Option<Result<T, Fault>>,
+    sender: oneshot::Sender<Result<T, Fault>>,
+    deadline: Option<Instant>,
+    /// Where it is to be answered, where not by the writer itself.
+    home: Option<Home>,
+}
+
+/// A job, and where its result will come from.
+pub(crate) fn job<T, F>(
+    deadline: Option<Instant>,
+    home: Option<Home>,
+    work: F,
+) -> (Box<dyn Job>, oneshot::Receiver<Result<T, Fault>>)
+where
+    T: Send + 'static,
+    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+{
+    let (sender, receiver) = oneshot::channel();
+    (Box::new(Write { work, result: None, sender, deadline, home }), receiver)
+}
+
+/// Waits for something until a deadline.
+pub(crate) async fn until<T>(
+    deadline: Option<Instant>,
+    future: impl Future<Output = T>,
+) -> Result<T, Fault> {
+    match deadline {
+        None => Ok(future.await),
+        Some(deadline) => {
+            let waited = tokio::time::timeout_at(deadline.into(), future).await;
+            waited.map_err(|_| Fault::timeout())
+        }
+    }
+}
+
+impl<T, F> Job for Write<T, F>
+where
+    T: Send + 'static,
+    F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+{
+    fn is_obsolete(&self) -> bool {
+        self.sender.is_closed() || is_over(self.deadline)
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn run(&mut self, connection: &Connection) -> bool {
+        // A fault of ours in one write must not take the writer away from all others.
+        let result = catch_unwind(AssertUnwindSafe(|| (self.work)(connection)));
+        let result = result.unwrap_or_else(|_| Err(Fault::new(Kind::Failed, "the write failed")));
+        let is_good = result.is_ok();
+        self.result = Some(result);
+        is_good
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.result = Some(Err(fault));
+    }
+
+    fn answer(mut self: Box<Self>) {
+        match self.home.take() {
+            Some(home) => home.carry(self),
+            // Nobody waits any more: the write happened all the same.
+            None => {
+                let result = self.result.unwrap_or_else(|| Err(Fault::timeout()));
+                drop(self.sender.send(result));
+            }
+        }
+    }
+}
+
+impl Writer {
+    /// Opens the database, on this thread so that errors are answered at once, and starts the
+    /// writer.
+    pub(crate) fn start(
+        place: &Place,
+        options: &Options,
+        numbers: &Arc<runnel_store::Counters>,
+    ) -> Result<Self, Fault> {
+        let mut connection = place.connect(Role::Writer, options)?;
+        let counters = Arc::new(Counters::default());
+        let counted = counters.clone();
+        let count = move || {
+            counted.commits.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        connection.commit_hook(Some(count))?;
+        let logged = counters.clone();
+        let log = move |_: &mut rusqlite::hooks::Wal, pages| {
+            logged.log_pages.store(pages, Ordering::Relaxed);
+            Ok(())
+        };
+        connection.wal_hook(Some(log))?;
+        let stop = Stop::install(&mut connection)?;
+        let guard = Guard::install(&mut connection)?;
+        let queue = Queue::new(WRITE_QUEUE);
+        let (jobs, counts, told) = (queue.clone(), counters.clone(), numbers.clone());
+        let watchers = Watchers::new();
+        let telling = Telling::new(watchers.clone());
+        let thread = std::thread::Builder::new()
+            .name("sqlite writer".into())
+            .spawn(move || {
+                let _closing = Closing(jobs.clone());
+                let (counters, numbers, writes) = (counts, told, Cell::new(0));
+                let careful = Cell::new(0);
+                let session =
+                    Session { connection, stop, jobs, counters, numbers, writes, careful, telling };
+                session.serve();
+            })
+            .map_err(|_| Fault::new(Kind::Unavailable, "no thread for the writer"))?;
+        let (waiting, patience) = (AtomicUsize::new(0), options.wait);
+        let line = Arc::new(Line { waiting, patience, numbers: numbers.clone() });
+        Ok(Writer { queue, thread: Some(thread), counters, line, watchers, guard })
+    }
+
+    /// Runs work in the writer's next transaction (within an event loop as [`Home::here`] needs it).
+    /// It is queued now, in the order of the calls; dropping the answer before it runs takes it
+    /// back. The work may be run more than once, of which only the last counts.
+    pub(crate) fn write<T, F>(&self, deadline: Option<Instant>, work: F) -> Answer<T>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        let (job, receiver) = job(deadline, Some(Home::here()), work);
+        self.queue(Task::Write(job), receiver, deadline)
+    }
+
+    /// Queues a task now; what it sends is the answer.
+    pub(crate) fn queue<T: Send + 'static>(
+        &self,
+        task: Task,
+        receiver: oneshot::Receiver<Result<T, Fault>>,
+        deadline: Option<Instant>,
+    ) -> Answer<T> {
+        let answer =
+            async move { Ok(until(deadline, receiver).await?.map_err(|_| Fault::stopped())??) };
+        let (task, place) = match self.queue.push(task) {
+            Ok(()) => return Answer::later(answer),
+            Err(Refused::Closed) => return Answer::Ready(Err(Fault::stopped().into())),
+            Err(Refused::Full(task)) => match Line::enter(&self.line) {
+                Ok(place) => (task, place),
+                Err(fault) => return Answer::Ready(Err(fault.into())),
+            },
+        };
+        let queue = self.queue.clone();
+        Answer::later(async move {
+            place.wait(deadline, queue.wait(task)).await?;
+            answer.await
+        })
+    }
+
+    /// Transactions committed since the writer was started.
+    pub(crate) fn commits(&self) -> u64 {
+        self.counters.commits.load(Ordering::Relaxed)
+    }
+
+    /// A number that is another one after every write that was answered.
+    pub(crate) fn generation(&self) -> u64 {
+        self.counters.generation.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Line {
+    fn enter(line: &Arc<Line>) -> Result<Waiting, Fault> {
+        let place = Waiting(line.clone());
+        line.numbers.rise(Level::Waiting, 1);
+        if line.waiting.fetch_add(1, Ordering::Relaxed) >= WRITE_WAITING {
+            line.numbers.add(Count::Refused, 1);
+            return Err(Fault::new(Kind::Unavailable, "too many writes wait for the database"));
+        }
+        Ok(place)
+    }
+}
+
+impl Waiting {
+    /// Waits for room, no longer than one may.
+    async fn wait<T>(
+        self,
+        deadline: Option<Instant>,
+        room: impl Future<Output = Result<(), Refused<T>>>,
+    ) -> Result<(), Fault> {
+        let start = Instant::now();
+        let patience = self.0.patience;
+        let found = until(deadline, tokio::time::timeout(patience, room)).await;
+        self.0.numbers.waits.record(start.elapsed());
+        match found {
+            Ok(Ok(found)) => found.map_err(|_| Fault::stopped()),
+            Ok(Err(_)) => {
+                self.0.numbers.add(Count::Late, 1);
+                let seconds = patience.as_secs_f64();
+                let message = format!(
+                    "{WRITE_QUEUE} writes wait for the database, and within {seconds} s there was \
+                     no room for another"
+                );
+                Err(Fault::new(Kind::Unavailable, message))
+            }
+            Err(fault) => {
+                self.0.numbers.add(Count::Late, 1);
+                Err(fault)
+            }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.0.numbers.fall(Level::Waiting, 1);
+    }
+}
+
+/// When the thread ends, for whatever reason, nobody goes on waiting for it.
+struct Closing(Arc<Queue<Task>>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        self.0.close();
+        while self.0.try_next().is_some() {}
+    }
+}
+
+/// The thread's own state.
+pub(crate) struct Session {
+    pub(crate) connection: Connection,
+    stop: Stop,
+    jobs: Arc<Queue<Task>>,
+    counters: Arc<Counters>,
+    numbers: Arc<runnel_store::Counters>,
+    /// Done in the transaction that is open.
+    writes: Cell<u64>,
+    /// How many further transactions give each job a savepoint from the start.
+    careful: Cell<u32>,
+    telling: Telling,
+}
+
+type Jobs = Vec<Box<dyn Job>>;
+
+impl Session {
+    fn serve(mut self) {
+        let mut left = None;
+        while let Some(task) = left.take().or_else(|| self.next()) {
+            self.telling.prepare(&mut self.connection);
+            match task {
+                Task::Write(job) => left = self.round(job),
+                Task::Alone(alone) => self.alone(alone),
+            }
+            self.checkpoint();
+        }
+        self.telling.end(&mut self.connection);
+        if let Err((_, error)) = self.connection.close() {
+            tracing::warn!(%error, "the database was not closed cleanly");
+        }
+    }
+
+    /// The next task. While somebody watches, it is looked from time to time for what other
+    /// programs have written.
+    fn next(&self) -> Option<Task> {
+        loop {
+            if !self.telling.is_watched() {
+                return self.jobs.next();
+            }
+            match self.jobs.next_until(Instant::now() + OTHERS_INTERVAL) {
+                Next::Item(task) => return Some(task),
+                Next::Closed => return None,
+                Next::Late => self.telling.look(&self.connection),
+            }
+        }
+    }
+
+    /// A fault of ours in one task must not take the writer away from all others.
+    fn alone(&self, alone: Box<dyn Alone>) {
+        if catch_unwind(AssertUnwindSafe(|| alone.run(self))).is_err() {
+            tracing::error!("a task of the writer failed");
+        }
+        self.roll_back();
+    }
+
+    /// One transaction with all jobs that wait. A task that wants to be alone ends it and is left.
+    fn round(&self, first: Box<dyn Job>) -> Option<Task> {
+        let mut left = None;
+        let mut waiting = || match self.jobs.try_next()? {
+            Task::Write(job) => Some(job),
+            alone => {
+                left = Some(alone);
+                None
+            }
+        };
+        match self.begin() {
+            Ok(()) => self.group(first, &mut waiting),
+            Err(fault) => {
+                // Whoever waits behind would wait as long again and fail as well.
+                let mut jobs = vec![first];
+                jobs.extend(std::iter::from_fn(waiting));
+                answer_all(jobs, Some(fault));
+            }
+        }
+        left
+    }
+
+    fn group(&self, first: Box<dyn Job>, waiting: &mut dyn FnMut() -> Option<Box<dyn Job>>) {
+        let started = Instant::now();
+        let mut careful = self.is_careful();
+        let mut jobs = Jobs::new();
+        let mut next = Some(first);
+        while let Some(mut job) = next.take() {
+            let kept = match careful {
+                true => self.attempt(job.as_mut(), None),
+                false => self.attempt_bare(job.as_mut()),
+            };
+            jobs.push(job);
+            if !kept && careful {
+                return self.one_by_one(jobs);
+            }
+            if !kept {
+                careful = true;
+                match self.again_with_care(&mut jobs) {
+                    Ok(true) => {}
+                    Ok(false) => return self.one_by_one(jobs),
+                    Err(fault) => return answer_all(jobs, Some(fault)),
+                }
+            }
+            if jobs.len() < WRITE_GROUP && started.elapsed() < WRITE_GROUP_TIME {
+                next = waiting();
+            }
+        }
+        match self.commit() {
+            Ok(()) => answer_all(jobs, None),
+            Err(fault) if fault.cause == Cause::Constraint && jobs.len() > 1 => {
+                self.one_by_one(jobs);
+            }
+            Err(fault) => answer_all(jobs, Some(fault)),
+        }
+    }
+
+    /// Whether each job of this transaction has a savepoint from the start.
+    fn is_careful(&self) -> bool {
+        let left = self.careful.get();
+        self.careful.set(left.saturating_sub(1));
+        left > 0
+    }
+
+    /// Begins once more after the last of the jobs has failed without a savepoint. Answers whether
+    /// the transaction stands.
+    fn again_with_care(&self, jobs: &mut Jobs) -> Result<bool, Fault> {
+        self.roll_back();
+        if jobs.len() > 1 {
+            self.careful.set(CAREFUL);
+        }
+        self.begin()?;
+        Ok(jobs.iter_mut().all(|job| self.attempt(job.as_mut(), None)))
+    }
+
+    /// Each job in a transaction of its own.
+    fn one_by_one(&self, jobs: Jobs) {
+        for mut job in jobs {
+            let done = self.begin().and_then(|()| {
+                if self.attempt(job.as_mut(), None) { self.commit() } else { Ok(()) }
+            });
+            if let Err(fault) = done {
+                job.fail(fault);
+            }
+            job.answer();
+        }
+    }
+
+    /// Runs a job in the transaction as it is. Answers whether it went well; if not, what it did is not
+    /// undone.
+    fn attempt_bare(&self, job: &mut dyn Job) -> bool {
+        if job.is_obsolete() {
+            job.fail(Fault::timeout());
+            return true;
+        }
+        let good = self.stop.during(job.deadline(), || job.run(&self.connection));
+        statement_counts::tell_work(&self.numbers);
+        self.writes.set(self.writes.get() + 1);
+        good && !self.connection.is_autocommit()
+    }
+
+    /// Runs a job in a savepoint, stopped at its deadline or at the given end. Answers whether the
+    /// transaction still stands.
+    pub(crate) fn attempt(&self, job: &mut dyn Job, end: Option<Instant>) -> bool {
+        if job.is_obsolete() {
+            job.fail(Fault::timeout());
+            return true;
+        }
+        if let Err(fault) = self.execute("SAVEPOINT job") {
+            job.fail(fault);
+            return !self.connection.is_autocommit();
+        }
+        let end = job.deadline().into_iter().chain(end).min();
+        let mark = self.telling.mark();
+        let good = self.stop.during(end, || job.run(&self.connection));
+        statement_counts::tell_work(&self.numbers);
+        if self.connection.is_autocommit() {
+            return false;
+        }
+        let undone = match good {
+            true => {
+                self.writes.set(self.writes.get() + 1);
+                Ok(())
+            }
+            false => {
+                self.telling.forget_since(mark);
+                self.execute("ROLLBACK TO job")
+            }
+        };
+        match undone.and_then(|()| self.execute("RELEASE job")) {
+            Ok(()) => true,
+            Err(fault) => {
+                job.fail(fault);
+                self.roll_back();
+                false
+            }
+        }
+    }
+
+    pub(crate) fn begin(&self) -> Result<(), Fault> {
+        self.execute("BEGIN IMMEDIATE")?;
+        self.writes.set(0);
+        self.telling.begin(&self.connection);
+        Ok(())
+    }
+
+    pub(crate) fn commit(&self) -> Result<(), Fault> {
+        let told = self.telling.settle(&self.connection);
+        self.execute("COMMIT").inspect_err(|_| self.roll_back())?;
+        self.counters.generation.fetch_add(1, Ordering::Release);
+        self.numbers.add(Count::Commits, 1);
+        // What has the writer to itself counts as one.
+        self.numbers.add(Count::Writes, self.writes.take().max(1));
+        self.telling.publish(told);
+        Ok(())
+    }
+
+    pub(crate) fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(fault) = self.execute("ROLLBACK")
+        {
+            tracing::error!(?fault, "a transaction could not be rolled back");
+        }
+    }
+
+    /// Runs something that is stopped at a moment.
+    pub(crate) fn until<T>(&self, moment: Option<Instant>, work: impl FnOnce() -> T) -> T {
+        self.stop.during(moment, work)
+    }
+
+    pub(crate) fn execute(&self, sql: &str) -> Result<(), Fault> {
+        self.connection.prepare_cached(sql)?.execute([])?;
+        Ok(())
+    }
+
+    /// Carries a long log over into the file, after the answers, so that none waits for it.
+    /// Readers are not disturbed; what they still need stays in the log.
+    fn checkpoint(&self) {
+        if self.counters.log_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES as i32 {
+            return;
+        }
+        self.counters.log_pages.store(0, Ordering::Relaxed);
+        let done = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = done {
+            tracing::warn!(%error, "the write-ahead log was not carried over");
+        }
+    }
+}
+
+/// Answers jobs after their transaction: with their results, or with what became of them all.
+fn answer_all(jobs: Jobs, fault: Option<Fault>) {
+    for mut job in jobs {
+        if let Some(fault) = &fault {
+            job.fail(fault.clone());
+        }
+        job.answer();
+    }
+}

@@ -1,0 +1,6 @@
+//! The integration tests of the crate.
+#![allow(clippy::unwrap_used)]
+
+mod common;
+mod postgres;
+mod sqlite;

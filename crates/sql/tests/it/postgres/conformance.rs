@@ -1,0 +1,103 @@
+//! The suite that every store has to pass, on a table with one column for the path and one for the
+//! content: what is left of it are the promises about single rows, about being whole, cancelled
+//! and overlapping.
+
+use crate::common::{is_empty, now};
+use crate::postgres::support::{open, with_database};
+use runnel_sql::PostgresTable;
+use runnel_store::conformance::{Abilities, Keeps, Posting, check};
+use runnel_store::{
+    Answer, Body, COLLECT_LIMIT, Changes, Conditions, Content, Context, Entry, Outcome, Query,
+    Reference, Store, Value, Verbs,
+};
+use std::rc::Rc;
+
+/// Content by path, in a table. PostgreSQL has no text with NUL characters, so it is kept as bytes.
+struct Cells(PostgresTable);
+
+impl Store for Cells {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let found = Store::get(&self.0, reference, context);
+        found.and_then(|content| match content {
+            None => Answer::ok(None),
+            Some(content) if is_empty(&content) => Answer::ok(Some(content)),
+            Some(content) => {
+                let entity_tag = content.entity_tag.clone();
+                content.into_value(COLLECT_LIMIT).map(move |row| {
+                    let body = match row.get("content") {
+                        Some(Value::Bytes(bytes)) => Content::bytes(bytes.clone()),
+                        _ => Content::default(),
+                    };
+                    Some(Content { entity_tag, ..body })
+                })
+            }
+        })
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let (table, reference, context) = (self.0.clone(), reference.clone(), context.clone());
+        if matches!(content.body, Body::Value(Value::Nil)) {
+            return Store::put(&table, &reference, content, &context);
+        }
+        content.read(COLLECT_LIMIT).and_then(move |bytes| {
+            let row = Value::record([("content", Value::Bytes(bytes))]);
+            Store::put(&table, &reference, Content::value(row), &context)
+        })
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        Store::post(&self.0, reference, content, context)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        Store::delete(&self.0, reference, context)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        Store::list(&self.0, reference, context)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        Store::query(&self.0, reference, query, context)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        Store::watch(&self.0, reference, context)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        Store::verbs(&self.0, reference)
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        Store::conditions(&self.0, reference)
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        format!("cells of {}", self.0.describe())
+    }
+}
+
+#[test]
+fn rows_are_content_as_in_every_store() {
+    let abilities = Abilities {
+        keeps: Keeps::Text,
+        listing: false,
+        posting: Posting::Other,
+        merge: false,
+        query: false,
+        media_types: false,
+        // The server may have begun.
+        cancels_at_once: false,
+        ..Abilities::ALL
+    };
+    with_database(|url| async move {
+        let database = open(&url);
+        let create = "create table cells(path text primary key, content bytea)";
+        database.run(create, vec![], &now()).await.unwrap();
+        check(Rc::new(Cells(database.table("cells"))), abilities).await;
+        assert_eq!(crate::common::get(&*database, "cells").await.unwrap(), "[]");
+    });
+}

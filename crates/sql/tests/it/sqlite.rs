@@ -1,0 +1,16 @@
+//! SQLite databases in temporary folders.
+
+mod answer_cache;
+mod bulk;
+mod conditions;
+mod conformance;
+mod defining;
+mod durability;
+mod queries;
+mod reading;
+mod transactions;
+mod values;
+mod verbs;
+mod waiting;
+mod watching;
+mod writing;
