@@ -7,7 +7,7 @@ use crate::natives::call::{Arguments, Given, Native, Reply};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) const NATIVES: [(&str, Native); 11] = [
+pub(crate) const NATIVES: [(&str, Native); 12] = [
     ("write", write),
     ("flush", flush),
     ("readLine", read_line),
@@ -18,6 +18,7 @@ pub(crate) const NATIVES: [(&str, Native); 11] = [
     ("exchange", exchange),
     ("respond", respond),
     ("compile", compile),
+    ("standard", standard),
     ("forgetPlans", forget_plans),
 ];
 
