@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_http::{Options, Server, serve};
+use runnel_http::{ServerOptions, HttpServer, serve};
 use runnel_store::{Answer, Content, Context, Outcome, Reference, Store, json};
 use std::rc::Rc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Store for Fields {
 
 struct World {
     runtime: LocalRuntime,
-    server: Server,
+    server: HttpServer,
 }
 
 fn world() -> World {
@@ -64,7 +64,7 @@ fn world() -> World {
         .build_local(tokio::runtime::LocalOptions::default())
         .expect("an event loop");
     let server = runtime.block_on(async {
-        let mut options = Options::default();
+        let mut options = ServerOptions::default();
         options.address.set_port(0);
         serve(Rc::new(Fields), options).await.expect("a server")
     });

@@ -97,7 +97,7 @@ impl Host for Served {
         Answer::ok(None)
     }
 
-    fn interact(&self, _: &Isolate) -> Answer<()> {
+    fn interact(&self) -> Answer<()> {
         Answer::ok(())
     }
 

@@ -54,7 +54,7 @@ impl Host for Nothing {
         Answer::ok(None)
     }
 
-    fn interact(&self, _: &Isolate) -> Answer<()> {
+    fn interact(&self) -> Answer<()> {
         Answer::ok(())
     }
 

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use runnel_http::{Options, Server, serve};
+use runnel_http::{ServerOptions, HttpServer, serve};
 use runnel_store::{Content, Context, Memory, Reference, StaticFiles, StaticOptions, Store};
 use std::rc::Rc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const HEADERS: [&str; 8] = [
 
 struct World {
     runtime: LocalRuntime,
-    server: Server,
+    server: HttpServer,
 }
 
 fn world() -> World {
@@ -45,7 +45,7 @@ fn world() -> World {
             put.await.expect("memory takes what it is given");
         }
         let site = StaticFiles::new(memory, StaticOptions::default()).expect("a site");
-        let mut options = Options::default();
+        let mut options = ServerOptions::default();
         options.address.set_port(0);
         options.limits.header_time = Duration::from_millis(200);
         options.limits.body_idle = Duration::from_millis(200);

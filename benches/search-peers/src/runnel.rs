@@ -4,12 +4,13 @@
 use crate::catalogue::{Book, Catalogue};
 use crate::{Engine, PAGE};
 use runnel_search::{
-    Answer, Category, Document, Index, IndexConfig, Partial, Request, Search, SearchConfig,
+    Category, Document, IndexConfig, Partial, Request, Search, SearchAnswer, SearchConfig,
+    SearchIndex,
 };
 
 pub(crate) struct Runnel {
     search: Search,
-    answer: Answer,
+    answer: SearchAnswer,
     json: Vec<u8>,
     query: String,
 }
@@ -20,13 +21,13 @@ impl Runnel {
         let config = IndexConfig::new("books")
             .category(Category::new("title").partial(parts()))
             .category(Category::new("author").partial(parts()));
-        let mut index = Index::new(config).expect("two categories");
+        let mut index = SearchIndex::new(config).expect("two categories");
         let document = |book: Book| {
             Document::new(book.id).with("title", book.title).with("author", book.author)
         };
         index.load(catalogue.books(books).map(document));
         let search = Search::over(index, SearchConfig::new()).expect("one index");
-        Runnel { search, answer: Answer::new(), json: Vec::new(), query: String::new() }
+        Runnel { search, answer: SearchAnswer::new(), json: Vec::new(), query: String::new() }
     }
 }
 

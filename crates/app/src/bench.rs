@@ -4,8 +4,9 @@ use crate::console::Console;
 use crate::status;
 use clap::Args;
 use runnel_bench::{
-    Body, Control, Expected, Figures, Job, LARGEST_BODY, Length, Load, MOST_ROUNDS, Pace, Rates,
-    Request, Span, Target, Trouble, Trust, compare, latency_svg, run as measure, sweep,
+    Control, Expected, ExpectedBody, ExpectedLength, Figures, LARGEST_BODY, Load, LoadSpan,
+    LoadTarget, MOST_ROUNDS, MeasureError, Measurement, Pace, Rates, Request, Trust, compare,
+    latency_svg, run as measure, sweep,
 };
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -71,7 +72,7 @@ pub(crate) struct Bench {
     status: Option<u16>,
     /// The length of every body: a number of bytes, any, or same as the first.
     #[arg(long, value_parser = length, default_value = "same")]
-    length: Length,
+    length: ExpectedLength,
     /// Compare every body with the first, or with a file.
     #[arg(long, value_name = "FILE", require_equals = true)]
     check_body: Option<Option<PathBuf>>,
@@ -94,11 +95,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number).map_err(|_| "write a number from 0 up".to_owned())
 }
 
-fn length(text: &str) -> Result<Length, String> {
+fn length(text: &str) -> Result<ExpectedLength, String> {
     match text {
-        "same" => Ok(Length::Same),
-        "any" => Ok(Length::Any),
-        _ => text.parse().map(Length::Exactly).map_err(|_| "write a number, any or same".into()),
+        "same" => Ok(ExpectedLength::Same),
+        "any" => Ok(ExpectedLength::Any),
+        _ => text
+            .parse()
+            .map(ExpectedLength::Exactly)
+            .map_err(|_| "write a number, any or same".into()),
     }
 }
 
@@ -127,8 +131,8 @@ pub(crate) fn run(bench: &Bench, json: bool) -> u8 {
         Err(trouble) => {
             Console::error(&format!("error: {trouble}"));
             return match trouble {
-                Trouble::Unreachable(_) => status::UNAVAILABLE,
-                Trouble::FirstAnswer(_) | Trouble::Here(_) => FAILED,
+                MeasureError::Unreachable(_) => status::UNAVAILABLE,
+                MeasureError::FirstAnswer(_) | MeasureError::Here(_) => FAILED,
             };
         }
     };
@@ -165,7 +169,7 @@ fn stop_when_interrupted(stop: Arc<AtomicBool>) {
     });
 }
 
-fn shown(bench: &Bench, jobs: &[Job], control: &Control) -> Result<Shown, Trouble> {
+fn shown(bench: &Bench, jobs: &[Measurement], control: &Control) -> Result<Shown, MeasureError> {
     match (&bench.sweep, jobs) {
         (Some(rates), [job, ..]) => {
             let swept = sweep(job, rates, control)?;
@@ -201,7 +205,7 @@ fn shown(bench: &Bench, jobs: &[Job], control: &Control) -> Result<Shown, Troubl
 }
 
 /// A measurement for each URL, or what is wrong with the command line and the exit status for it.
-fn jobs(bench: &Bench) -> Result<Vec<Job>, (String, u8)> {
+fn jobs(bench: &Bench) -> Result<Vec<Measurement>, (String, u8)> {
     let wrong = |message: String| (message, status::USAGE);
     if bench.sweep.is_some() && bench.urls.len() > 1 {
         return Err(wrong("--sweep measures one URL; run it once for each".to_owned()));
@@ -215,9 +219,9 @@ fn jobs(bench: &Bench) -> Result<Vec<Job>, (String, u8)> {
     let body = bench.body.as_deref().map(contents).transpose()?.unwrap_or_default();
     let request = Request::new(&bench.method, &bench.headers, body).map_err(wrong)?;
     let body = match &bench.check_body {
-        None => Body::Any,
-        Some(None) => Body::Same,
-        Some(Some(file)) => Body::Exactly(contents(file)?),
+        None => ExpectedBody::Any,
+        Some(None) => ExpectedBody::Same,
+        Some(Some(file)) => ExpectedBody::Exactly(contents(file)?),
     };
     let expected = Expected { status: bench.status, length: bench.length, body };
     let trust = match (&bench.cacert, bench.insecure) {
@@ -228,8 +232,8 @@ fn jobs(bench: &Bench) -> Result<Vec<Job>, (String, u8)> {
     let load = load(bench).checked().map_err(wrong)?;
     let mut jobs = Vec::with_capacity(bench.urls.len());
     for (number, url) in bench.urls.iter().enumerate() {
-        jobs.push(Job {
-            target: Target::parse(url).map_err(wrong)?,
+        jobs.push(Measurement {
+            target: LoadTarget::parse(url).map_err(wrong)?,
             request: request.clone(),
             expected: expected.clone(),
             load: load.clone(),
@@ -244,9 +248,9 @@ fn load(bench: &Bench) -> Load {
     let usual = Load::default();
     let sweeps = bench.sweep.is_some();
     let span = match (bench.requests, bench.seconds) {
-        (Some(count), _) => Span::Requests(count),
-        (None, Some(time)) => Span::Time(time),
-        (None, None) if sweeps => Span::Time(SWEEP_TIME),
+        (Some(count), _) => LoadSpan::Requests(count),
+        (None, Some(time)) => LoadSpan::Time(time),
+        (None, None) if sweeps => LoadSpan::Time(SWEEP_TIME),
         (None, None) => usual.span,
     };
     let warm_up = match bench.requests {

@@ -3,7 +3,8 @@
 use crate::option_value::{Wanted, flag, set, texts};
 use crate::workers::Held;
 use runnel_observe::{
-    AdminToken, LogFormat, LogTarget, Observing, Sample, Settings, Surroundings, TraceSettings,
+    AdminToken, LogFormat, LogTarget, ObserveSettings, Observing, Sample, Surroundings,
+    TraceSettings,
 };
 use runnel_store::{Environment, Error, Kind, Store, Value};
 use std::cell::RefCell;
@@ -13,7 +14,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Reads one option into the place where it belongs.
-type Read = fn(&mut Settings, &Value) -> Result<(), Wanted>;
+type Read = fn(&mut ObserveSettings, &Value) -> Result<(), Wanted>;
 
 /// The options of a server that are about watching it.
 pub(crate) const OPTIONS: &[(&str, Read)] = &[
@@ -67,9 +68,9 @@ fn admin(value: &Value) -> Result<Option<SocketAddr>, Wanted> {
 /// Begins to watch a server, where that is wanted: by its options, or by the variables of
 /// OpenTelemetry in the environment.
 pub(crate) async fn begin(
-    mut settings: Settings,
+    mut settings: ObserveSettings,
     environment: &Environment,
-    options: &mut runnel_http::Options,
+    options: &mut runnel_http::ServerOptions,
 ) -> Result<Option<Observing>, Error> {
     settings.traces = traces(&|name| environment.text(name))?;
     if !settings.is_wanted() {
@@ -158,7 +159,7 @@ fn headers(text: &str) -> Vec<(String, String)> {
 
 /// A running HTTP server, and what watches it.
 pub(crate) struct WatchedServer {
-    server: runnel_http::Server,
+    server: runnel_http::HttpServer,
     /// Its place, until it has stopped.
     held: RefCell<Option<Held>>,
     observing: Option<Observing>,
@@ -166,14 +167,14 @@ pub(crate) struct WatchedServer {
 
 impl WatchedServer {
     pub(crate) fn new(
-        server: runnel_http::Server,
+        server: runnel_http::HttpServer,
         held: Held,
         observing: Option<Observing>,
     ) -> Self {
         WatchedServer { server, held: RefCell::new(Some(held)), observing }
     }
 
-    pub(crate) fn server(&self) -> &runnel_http::Server {
+    pub(crate) fn server(&self) -> &runnel_http::HttpServer {
         &self.server
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Schemes {
     environment: Rc<Environment>,
 }
 
-type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::Database>>>>;
+type Databases = Rc<RefCell<HashMap<String, Rc<runnel_sql::SqliteDatabase>>>>;
 
 impl Schemes {
     /// The schemes of a program with this environment.
@@ -152,13 +152,13 @@ fn open_sqlite(
     databases: &Databases,
     path: &str,
     options: &Value,
-) -> Result<Rc<runnel_sql::Database>, Error> {
+) -> Result<Rc<runnel_sql::SqliteDatabase>, Error> {
     if options.is_nil()
         && let Some(database) = databases.borrow().get(path)
     {
         return Ok(database.clone());
     }
-    let database = runnel_sql::Database::open(path, database_options::sqlite(options)?)?;
+    let database = runnel_sql::SqliteDatabase::open(path, database_options::sqlite(options)?)?;
     databases.borrow_mut().insert(path.to_string(), database.clone());
     Ok(database)
 }

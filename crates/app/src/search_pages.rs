@@ -2,8 +2,13 @@
 
 use bytes::Bytes;
 use runnel_search::{
+<<<<<<< HEAD
     Answer as Found, Highlighter, Id, PageFile, PageOptions, PageSource, PageViews, Request,
     SearchPage, SearchStore,
+=======
+    Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchAnswer, SearchPage,
+    SearchStore,
+>>>>>>> main
 };
 use runnel_store::{Answer, Body, Content, Context, Error, Kind, Reference, Store, Value};
 use std::path::PathBuf;
@@ -63,7 +68,7 @@ impl IndexOf {
 }
 
 impl PageSource for IndexOf {
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         if let Some(store) = self.index() {
             store.search_into(query, request, answer);
         }
@@ -73,7 +78,12 @@ impl PageSource for IndexOf {
         self.index()?.document(index, id)
     }
 
-    fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
+    fn highlight(
+        &self,
+        index: usize,
+        answer: &SearchAnswer,
+        look: &mut dyn FnMut(&Highlighter<'_>),
+    ) {
         if let Some(store) = self.index() {
             store.highlight(index, answer, look);
         }

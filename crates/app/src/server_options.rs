@@ -2,15 +2,15 @@
 
 use crate::observing;
 use crate::option_value::{self, Wanted, bytes, count, flag, set, texts};
-use runnel_http::{Certificate, Options, TrustedProxy, UnixAddress};
-use runnel_observe::Settings;
+use runnel_http::{Certificate, ServerOptions, TrustedProxy, UnixAddress};
+use runnel_observe::ObserveSettings;
 use runnel_store::{Error, Kind, Value};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Reads one option into the place where it belongs.
-type Read = fn(&mut Options, &Value) -> Result<(), Wanted>;
+type Read = fn(&mut ServerOptions, &Value) -> Result<(), Wanted>;
 
 /// Every option: its name, and how it is read. Another one is a line here.
 const OPTIONS: &[(&str, Read)] = &[
@@ -126,8 +126,8 @@ const fn names() -> [&'static str; OPTIONS.len() + observing::OPTIONS.len()] {
 ///
 /// # Errors
 /// [`Kind::Invalid`]: the option that is unknown, or what it should have been.
-pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
-    let (mut options, mut settings) = (Options::default(), Settings::default());
+pub(crate) fn read(record: &Value) -> Result<(ServerOptions, ObserveSettings), Error> {
+    let (mut options, mut settings) = (ServerOptions::default(), ObserveSettings::default());
     let Value::Record(fields) = record else { return Ok((options, settings)) };
     for (name, value) in fields {
         let own = OPTIONS.iter().find(|(known, _)| known == name);
@@ -160,7 +160,7 @@ pub(crate) fn read(record: &Value) -> Result<(Options, Settings), Error> {
 }
 
 /// The Unix socket of the options, which its owner and its group may use unless told otherwise.
-fn socket(options: &mut Options) -> &mut UnixAddress {
+fn socket(options: &mut ServerOptions) -> &mut UnixAddress {
     options.socket.get_or_insert(UnixAddress { path: PathBuf::new(), mode: 0o660 })
 }
 

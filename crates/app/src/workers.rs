@@ -12,7 +12,7 @@ pub(crate) mod jobs;
 use crate::console::Console;
 use crate::{handover, signals, status};
 use door::Entrance;
-use runnel_http::{Options, Server};
+use runnel_http::{HttpServer, ServerOptions};
 use runnel_store::{Result, Store};
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -62,8 +62,8 @@ impl Place {
     pub(crate) async fn serve(
         &self,
         store: Rc<dyn Store>,
-        options: Options,
-    ) -> Result<(Server, Held)> {
+        options: ServerOptions,
+    ) -> Result<(HttpServer, Held)> {
         let address = options.address;
         let is_anywhere = address.port() == 0 && options.socket.is_none();
         let again = if is_anywhere { self.anywhere.replace(self.anywhere.get() + 1) } else { 0 };
@@ -80,8 +80,8 @@ impl Place {
         &self,
         name: door::Name,
         store: Rc<dyn Store>,
-        options: Options,
-    ) -> Result<Server> {
+        options: ServerOptions,
+    ) -> Result<HttpServer> {
         let (address, again) = (options.address, name.1);
         let theirs = match &options.socket {
             Some(socket) => handover::unix_listener(socket)?.map(|one| Entrance::Unix(one, None)),

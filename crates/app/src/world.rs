@@ -229,7 +229,7 @@ impl Host for World {
         Answer::later(async move { lines.next().await.transpose() })
     }
 
-    fn interact(&self, isolate: &Isolate) -> Answer<()> {
+    fn interact(&self) -> Answer<()> {
         if self.silent {
             return Answer::ok(());
         }
@@ -239,7 +239,7 @@ impl Host for World {
         }
         handover::ready();
         workers::start();
-        let isolate = isolate.clone();
+        let Some(isolate) = Isolate::current() else { return Answer::ok(()) };
         let (input, console) = (self.input.clone(), self.console.clone());
         Answer::later(async move {
             crate::repl::interact(&isolate, &input, &console).await;

@@ -2,4 +2,4 @@
 
 pub(crate) mod connection;
 pub(crate) mod response;
-pub(crate) mod secure;
+pub(crate) mod tls;

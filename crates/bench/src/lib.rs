@@ -1,6 +1,6 @@
 //! A load generator for HTTP servers that checks every answer.
 //!
-//! - [`Target`], [`Request`] and [`Expected`]: what is asked for, and what has to come back.
+//! - [`LoadTarget`], [`Request`] and [`Expected`]: what is asked for, and what has to come back.
 //! - [`Load`]: how often and for how long.
 //! - [`run`] measures one server, [`sweep`] one server at rising rates, [`compare`] several in turn.
 //! - [`Figures`], [`Swept`] and [`Compared`] are what comes of it, as text, JSON and pictures.
@@ -15,14 +15,14 @@ mod client;
 mod load;
 mod report;
 
-pub use client::secure::Trust;
+pub use client::tls::Trust;
+pub use load::counts::RequestFailure;
 pub use load::plan::{
-    Body, Expected, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Length, Load, MOST_CONNECTIONS,
-    MOST_THREADS, Pace, Request, Span,
+    Expected, ExpectedBody, ExpectedLength, HIGHEST_RATE, LARGEST_BODY, LONGEST_TIME, Load,
+    LoadSpan, MOST_CONNECTIONS, MOST_THREADS, Pace, Request,
 };
-pub use load::run::{Control, Job, Trouble, run};
-pub use load::tally::Failure;
-pub use load::target::Target;
+pub use load::run::{Control, MeasureError, Measurement, run};
+pub use load::target::LoadTarget;
 pub use report::compare::{Compared, MOST_ROUNDS, compare};
 pub use report::curve::latency_svg;
 pub use report::figures::Figures;

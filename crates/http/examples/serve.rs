@@ -4,7 +4,7 @@
 //!
 //! The seconds make it as impatient with slow clients as a test of them wants it.
 
-use runnel_http::{Limits, Options, serve};
+use runnel_http::{Limits, ServerOptions, serve};
 use runnel_store::{
     Answer, Content, Context, Entry, Error, Kind, Memory, Outcome, Reference, Result, Store, Text,
     Verb, Verbs,
@@ -31,7 +31,7 @@ fn main() -> Result<()> {
         let site = Site { pages: Memory::site() };
         let hello = Content::text(Text::from_static("Hello World!"));
         site.pages.put(&Reference::from_path("/hello"), hello, &Context::default()).await?;
-        let options = Options { address, limits, ..Options::default() };
+        let options = ServerOptions { address, limits, ..ServerOptions::default() };
         let server = serve(Rc::new(site), options).await?;
         let _ = tokio::signal::ctrl_c().await;
         server.stop(Duration::from_secs(5)).await;

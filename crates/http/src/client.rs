@@ -7,6 +7,7 @@ pub(crate) mod failure;
 pub(crate) mod fault;
 pub(crate) mod hosts;
 pub(crate) mod incoming;
+pub(crate) mod options;
 pub(crate) mod outgoing;
 pub(crate) mod paced;
 pub(crate) mod store;

@@ -1,8 +1,8 @@
 //! HTTP: any store served, and a client that is a store.
 //!
-//! - [`serve`] answers requests from a store; a [`Server`] can be given another store while it
+//! - [`serve`] answers requests from a store; a [`HttpServer`] can be given another store while it
 //!   runs, and stops gracefully.
-//! - [`Options`] and [`Limits`] say where it listens and what a client may do.
+//! - [`ServerOptions`] and [`Limits`] say where it listens and what a client may do.
 //! - [`client`] is the web as a store: the schemes `http:` and `https:`.
 //! - [`Transport`] sends requests as they are, for stores whose protocol travels over HTTP.
 //!
@@ -15,7 +15,8 @@ mod protocol;
 mod server;
 mod websocket;
 
-pub use client::store::{ClientOptions, client};
+pub use client::options::ClientOptions;
+pub use client::store::client;
 pub use client::transport::{
     Received, Transport, TransportError, TransportFault, TransportOptions,
 };
@@ -25,10 +26,14 @@ pub use protocol::trace_context::TraceContext;
 pub use server::listener::descriptors::{Reserve, is_out_of_descriptors};
 pub use server::listener::incoming::Share;
 pub use server::listener::listen::{AcceptQueue, Handed, bind, close_queue};
-pub use server::observer::{CLIENT_GONE, Called, Observed, Observer, RefusedHead};
-pub use server::options::{DEFAULT_PORT, Limits, Options};
+pub use server::observer::{CLIENT_GONE, ObservedRequest, Observer, OutboundCall, RefusedHead};
+pub use server::options::{DEFAULT_PORT, Limits, ServerOptions};
 pub use server::request::forwarded::TrustedProxy;
+<<<<<<< HEAD
 pub use server::response::page_template::{
     Fields, PageTemplate, ServerPages, Slot, set_server_pages,
 };
 pub use server::serve::{Server, serve, serve_handed, serve_on, serve_on_unix};
+=======
+pub use server::serve::{HttpServer, serve, serve_handed, serve_on, serve_on_unix};
+>>>>>>> main

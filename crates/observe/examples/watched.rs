@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p runnel-observe --example watched -- none|ids|metrics|log|all 8082
 
-use runnel_http::Options;
-use runnel_observe::{LogFormat, LogTarget, Settings, Surroundings, observe};
+use runnel_http::ServerOptions;
+use runnel_observe::{LogFormat, LogTarget, ObserveSettings, Surroundings, observe};
 use runnel_store::{Content, Memory, Reference, Store};
 use std::error::Error;
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use std::rc::Rc;
 /// The file that the log goes to.
 const LOG: &str = "/dev/null";
 
-fn settings(what: &str) -> Settings {
+fn settings(what: &str) -> ObserveSettings {
     let all = what == "all";
-    Settings {
+    ObserveSettings {
         admin: (all || what == "metrics").then(|| ([127, 0, 0, 1], 0).into()),
         access_log: (all || what == "log").then_some(LogFormat::Json),
         log_target: LogTarget::File(LOG.into()),
         request_ids: what == "ids",
-        ..Settings::default()
+        ..ObserveSettings::default()
     }
 }
 
@@ -33,7 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let store = Rc::new(Memory::dictionary());
         let place = Reference::from_path("/hi");
         store.put(&place, Content::text("Hello World!"), &Default::default()).await?;
-        let mut options = Options { address: ([127, 0, 0, 1], port).into(), ..Options::default() };
+        let mut options =
+            ServerOptions { address: ([127, 0, 0, 1], port).into(), ..ServerOptions::default() };
         let settings = settings(&what);
         let watching = match settings.is_wanted() {
             true => {

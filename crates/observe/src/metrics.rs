@@ -9,3 +9,4 @@ pub(crate) mod recorder;
 pub(crate) mod registry;
 pub(crate) mod route_labels;
 pub(crate) mod snapshot;
+pub(crate) mod text_format;

@@ -6,10 +6,10 @@ use crate::log::writer::LogWriter;
 use crate::metrics::loop_lag::{Pulse, probe};
 use crate::metrics::recorder::Recorder;
 use crate::metrics::registry::Registry;
-use crate::settings::{ListenerOf, Settings, WriterOf};
+use crate::server_observer::{RefusalRate, ServerObserver};
+use crate::settings::{ListenerOf, ObserveSettings, Sampler, WriterOf};
 use crate::traces::exporter::Exporter;
-use crate::watcher::{RefusalRate, Watcher};
-use runnel_http::{Observer, Server};
+use runnel_http::{HttpServer, Observer};
 use runnel_store::{Result, Store};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -20,20 +20,6 @@ use tokio::task::JoinHandle;
 
 /// How long the end waits for readers of the admin port.
 const PATIENCE: Duration = Duration::from_secs(1);
-
-/// What the engine of a program says of itself, asked ten times a second at most.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sample {
-    /// Fibers that want to run now.
-    pub fibers_running: u64,
-    /// Fibers that wait for something.
-    pub fibers_waiting: u64,
-    /// Bytes that the program's objects take.
-    pub heap: u64,
-}
-
-/// Takes a [`Sample`].
-pub type Sampler = Rc<dyn Fn() -> Sample>;
 
 /// What the command around a server gives to those who watch it.
 pub struct Surroundings {
@@ -47,10 +33,10 @@ pub struct Surroundings {
 
 /// What watches one server. Dropping it frees the admin port.
 pub struct Observing {
-    watcher: Rc<Watcher>,
+    server_observer: Rc<ServerObserver>,
     registry: Arc<Registry>,
     readiness: Rc<Readiness>,
-    admin: RefCell<Option<Server>>,
+    admin: RefCell<Option<HttpServer>>,
     probe: JoinHandle<()>,
 }
 
@@ -61,7 +47,7 @@ pub struct Observing {
 ///
 /// # Errors
 /// Those of [`runnel_http::serve`] for the admin port, and those of opening a log.
-pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<Observing> {
+pub async fn observe(settings: &ObserveSettings, surroundings: Surroundings) -> Result<Observing> {
     let registry = Registry::of(settings.admin);
     let log = match settings.access_log {
         Some(format) => Some((format, LogWriter::of(&settings.log_target, surroundings.writer)?)),
@@ -88,7 +74,7 @@ pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<
     let numbers = registry.join();
     let exporter = settings.traces.clone().map(|traces| Exporter::start(traces, numbers.clone()));
     let pulse = Rc::new(Pulse::default());
-    let watcher = Rc::new(Watcher {
+    let server_observer = Rc::new(ServerObserver {
         recorder: Recorder::new(numbers.clone()),
         counts: settings.admin.is_some(),
         names: settings.request_ids || log.is_some() || exporter.is_some(),
@@ -99,18 +85,18 @@ pub async fn observe(settings: &Settings, surroundings: Surroundings) -> Result<
         line: RefCell::default(),
     });
     let probe = tokio::task::spawn_local(probe(pulse, numbers, surroundings.sampler));
-    Ok(Observing { watcher, registry, readiness, admin: RefCell::new(admin), probe })
+    Ok(Observing { server_observer, registry, readiness, admin: RefCell::new(admin), probe })
 }
 
 impl Observing {
     /// Whom the server tells.
     pub fn observer(&self) -> Rc<dyn Observer> {
-        self.watcher.clone()
+        self.server_observer.clone()
     }
 
     /// The port of the admin page, where this server serves it.
     pub fn admin_port(&self) -> Option<u16> {
-        self.admin.borrow().as_ref().map(Server::port)
+        self.admin.borrow().as_ref().map(HttpServer::port)
     }
 
     /// Adds a check: `/readyz` says that the program is ready when a get of every one is answered
@@ -129,10 +115,10 @@ impl Observing {
 
     /// The server has stopped: the last spans go out and the admin port is freed.
     pub async fn end(&self) {
-        if let Some(exporter) = self.watcher.exporter.clone() {
+        if let Some(exporter) = self.server_observer.exporter.clone() {
             exporter.end().await;
         }
-        if let Some((_, writer)) = &self.watcher.log {
+        if let Some((_, writer)) = &self.server_observer.log {
             writer.flush();
         }
         let admin = self.admin.take();
@@ -146,7 +132,7 @@ impl Observing {
 impl Drop for Observing {
     fn drop(&mut self) {
         self.probe.abort();
-        self.registry.leave(self.watcher.recorder.numbers());
+        self.registry.leave(self.server_observer.recorder.numbers());
         if self.admin.take().is_some() {
             self.registry.is_served.store(false, Relaxed);
         }

@@ -4,10 +4,11 @@ use crate::admin::token::AdminToken;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// What is wanted. The default is nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct ObserveSettings {
     /// Where health and metrics are served; port 0 takes any free one.
     pub admin: Option<SocketAddr>,
     /// What readers of the admin port have to know. An address that others can reach needs one.
@@ -24,7 +25,7 @@ pub struct Settings {
     pub traces: Option<TraceSettings>,
 }
 
-impl Settings {
+impl ObserveSettings {
     /// Whether a server needs an observer at all.
     pub fn is_wanted(&self) -> bool {
         self.admin.is_some()
@@ -61,6 +62,20 @@ pub type WriterOf = fn(&LogTarget) -> Box<dyn Write + Send>;
 /// A socket for the admin port that somebody else has opened, such as a supervisor; `None` where
 /// nobody has.
 pub type ListenerOf = fn(SocketAddr) -> runnel_store::Result<Option<TcpListener>>;
+
+/// What the engine of a program says of itself, asked ten times a second at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sample {
+    /// Fibers that want to run now.
+    pub fibers_running: u64,
+    /// Fibers that wait for something.
+    pub fibers_waiting: u64,
+    /// Bytes that the program's objects take.
+    pub heap: u64,
+}
+
+/// Takes a [`Sample`].
+pub type Sampler = Rc<dyn Fn() -> Sample>;
 
 /// How traces are exported; named after the variables of OpenTelemetry.
 #[derive(Clone)]

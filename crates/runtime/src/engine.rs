@@ -6,4 +6,5 @@
 pub(crate) mod collector;
 pub(crate) mod memory;
 pub(crate) mod stack;
+pub(crate) mod thread;
 pub(crate) mod watchdog;

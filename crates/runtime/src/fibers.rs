@@ -7,3 +7,5 @@ pub(crate) mod fault;
 pub(crate) mod fiber;
 pub(crate) mod load;
 pub(crate) mod scheduler;
+pub(crate) mod task;
+pub(crate) mod tidying;

@@ -83,7 +83,7 @@ pub trait Host {
     fn read_line(&self) -> Answer<Option<String>>;
     /// Runs the prompt inside the program until it is left. At the end of an input that is no
     /// terminal it answers only when the process is told to stop.
-    fn interact(&self, isolate: &crate::Isolate) -> Answer<()>;
+    fn interact(&self) -> Answer<()>;
     /// Whether this worker is the one that runs a job that only one worker runs: the first that
     /// asks, and another one once that has ended. `None`: the job was ended.
     ///

@@ -3,22 +3,45 @@
 use crate::engine::collector::Collector;
 use crate::engine::memory::Accounts;
 use crate::engine::stack::{Slot, Stack};
-use crate::engine::watchdog::Watchdog;
-use crate::fibers::fiber::Coroutine;
+use crate::engine::thread::EngineThread;
+use crate::engine::watchdog::{self, Watchdog};
 use crate::fibers::scheduler::Scheduler;
+use crate::fibers::task::FiberTask;
 use crate::host::Host;
-use crate::natives::Task;
-use crate::natives::call::{Native, Operation};
 use crate::values::plans::Plans;
-use mlua::{Lua, LuaOptions, StdLib};
+use mlua::Lua;
 use runnel_store::{Content, Context as Call, Transaction};
-use std::cell::{Cell, OnceCell, RefCell, RefMut};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::rc::{Rc, Weak};
+use std::task::{Context, Poll};
 
-/// Places of a trace that are shown from its inner and from its outer end.
-const INNERMOST: usize = 12;
-const OUTERMOST: usize = 8;
+/// Idle coroutines kept for the next fibers.
+const POOL: usize = 1024;
+
+/// What a fiber waits for.
+pub(crate) trait Operation {
+    /// Polls it for the call of its fiber. Once it is ready, two values lie on the isolate's stack:
+    /// `true` and the result, or `false` and the error.
+    fn poll(
+        self: Pin<&mut Self>,
+        isolate: &Isolate,
+        call: &Call,
+        context: &mut Context<'_>,
+    ) -> Poll<()>;
+}
+
+pub(crate) type PendingOperation = Pin<Box<dyn Operation>>;
+
+/// An engine with the kernel loaded, before it becomes an isolate.
+pub(crate) struct Engine {
+    pub(crate) main: Stack,
+    pub(crate) slots: KernelSlots,
+    pub(crate) accounts: Accounts,
+    pub(crate) watchdog: Watchdog,
+    pub(crate) lua: Lua,
+}
 
 /// What an isolate may use.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +58,7 @@ impl Default for Limits {
 
 /// Kept values of the kernel.
 #[derive(Default)]
-pub(crate) struct Slots {
+pub(crate) struct KernelSlots {
     pub(crate) worker: Slot,
     pub(crate) error_methods: Slot,
     pub(crate) array: Slot,
@@ -59,11 +82,11 @@ pub(crate) struct Slots {
     pub(crate) kernel: Slot,
 }
 
-pub(crate) struct Inner {
+pub(crate) struct IsolateState {
     // Dropped first: no signal may come once the engine is gone.
     watchdog: Watchdog,
-    pool: RefCell<Vec<Coroutine>>,
-    pending: RefCell<Option<Operation>>,
+    pool: RefCell<Vec<EngineThread>>,
+    pending: RefCell<Option<PendingOperation>>,
     /// The answer of the fiber that is about to end, where its program does not look at it.
     answer: RefCell<Option<Content>>,
     call: RefCell<Call>,
@@ -71,10 +94,9 @@ pub(crate) struct Inner {
     scheduler: Rc<Scheduler>,
     collector: Collector,
     /// The fibers that the one that runs has started.
-    children: RefCell<Vec<Rc<Task>>>,
-    natives: RefCell<Vec<Native>>,
+    children: RefCell<Vec<Rc<FiberTask>>>,
     plans: Plans,
-    slots: Slots,
+    slots: KernelSlots,
     sources: RefCell<HashMap<String, Rc<str>>>,
     host: Rc<dyn Host>,
     /// Whether a compiled loop can be interrupted; looked at before the first server starts.
@@ -88,61 +110,49 @@ const MANY_CHILDREN: usize = 64;
 
 /// One engine with the kernel loaded. Clones are the same isolate.
 #[derive(Clone)]
-pub struct Isolate(Rc<Inner>);
+pub struct Isolate(Rc<IsolateState>);
 
 thread_local! {
     static CURRENT: RefCell<Option<Isolate>> = const { RefCell::new(None) };
 }
 
 impl Isolate {
-    /// Makes the isolate of this thread. A thread has one at a time.
-    ///
-    /// # Errors
-    /// A sentence that says why the engine could not be set up; among others when it was built
-    /// without the hook that time slices need.
-    pub fn new(host: Rc<dyn Host>, limits: Limits) -> Result<Isolate, String> {
-        let lua = engine();
-        let main = crate::kernel::main_stack(&lua);
-        main.prepare();
-        let (natives, slots) = crate::kernel::load(&lua, main, host.server_options())?;
-        let accounts =
-            Accounts::open(main.0, lua.used_memory(), limits.memory, crate::engine::watchdog::fire);
-        let watchdog = Watchdog::start(main.0).map_err(|error| error.to_string())?;
-        let isolate = Isolate(Rc::new(Inner {
-            watchdog,
+    /// The isolate of an engine with the kernel loaded; from now on that of this thread.
+    pub(crate) fn of_engine(engine: Engine, host: Rc<dyn Host>) -> Isolate {
+        let isolate = Isolate(Rc::new(IsolateState {
+            watchdog: engine.watchdog,
             pool: RefCell::default(),
             pending: RefCell::default(),
             answer: RefCell::default(),
             call: RefCell::default(),
-            running: Cell::new(main),
+            running: Cell::new(engine.main),
             scheduler: Rc::new(Scheduler::new()),
             collector: Collector::default(),
             children: RefCell::default(),
-            natives: RefCell::new(natives),
             plans: Plans::default(),
-            slots,
+            slots: engine.slots,
             sources: RefCell::default(),
             host,
             interruptible: OnceCell::new(),
-            _engine: (accounts, lua),
+            _engine: (engine.accounts, engine.lua),
         }));
         CURRENT.set(Some(isolate.clone()));
-        Ok(isolate)
+        isolate
     }
 
     /// The isolate of this thread.
-    pub(crate) fn current() -> Option<Isolate> {
+    pub fn current() -> Option<Isolate> {
         CURRENT.with_borrow(Clone::clone)
     }
 
     /// For work in idle time, which does not keep the isolate alive.
-    pub(crate) fn downgrade(&self) -> Weak<Inner> {
+    pub(crate) fn downgrade(&self) -> Weak<IsolateState> {
         Rc::downgrade(&self.0)
     }
 
-    /// The isolate that [`Isolate::downgrade`] was asked of.
-    pub(crate) fn of_inner(inner: Rc<Inner>) -> Isolate {
-        Isolate(inner)
+    /// The isolate behind a weak pointer, while it lives.
+    pub(crate) fn upgrade(state: &Weak<IsolateState>) -> Option<Isolate> {
+        state.upgrade().map(Isolate)
     }
 
     pub(crate) fn same(&self, other: &Isolate) -> bool {
@@ -156,35 +166,47 @@ impl Isolate {
 
     /// Whether time slices and deadlines work: without them nothing is served.
     pub(crate) fn is_interruptible(&self) -> bool {
-        *self.0.interruptible.get_or_init(|| crate::engine::watchdog::is_effective(self.stack()))
+        *self.0.interruptible.get_or_init(|| watchdog::is_effective(self.stack()))
     }
 
     pub(crate) fn host(&self) -> &dyn Host {
         &*self.0.host
     }
 
-    pub(crate) fn slots(&self) -> &Slots {
+    pub(crate) fn slots(&self) -> &KernelSlots {
         &self.0.slots
+    }
+
+    /// Pushes a function or table of the kernel; uses one more slot of the stack meanwhile.
+    pub(crate) fn push_of_kernel(&self, stack: Stack, name: &str) {
+        stack.push_kept(self.0.slots.kernel);
+        stack.field(-1, name);
+        stack.remove(-2);
     }
 
     pub(crate) fn plans(&self) -> &Plans {
         &self.0.plans
     }
 
-    pub(crate) fn worker(&self) -> Slot {
-        self.0.slots.worker
+    /// A coroutine of the pool, which runs the kernel's `worker`.
+    pub(crate) fn take_coroutine(&self) -> EngineThread {
+        if let Some(coroutine) = self.0.pool.borrow_mut().pop() {
+            return coroutine;
+        }
+        let coroutine = EngineThread::new(self.stack());
+        coroutine.stack().push_kept(self.slots().worker);
+        coroutine
     }
 
-    pub(crate) fn error_methods(&self) -> Slot {
-        self.0.slots.error_methods
-    }
-
-    pub(crate) fn native(&self, number: usize) -> Option<Native> {
-        self.0.natives.borrow().get(number).copied()
-    }
-
-    pub(crate) fn pool(&self) -> RefMut<'_, Vec<Coroutine>> {
-        self.0.pool.borrow_mut()
+    /// Gives an idle coroutine back to the pool.
+    pub(crate) fn recycle(&self, coroutine: EngineThread) {
+        let mut pool = self.0.pool.borrow_mut();
+        if pool.len() < POOL {
+            pool.push(coroutine);
+        } else {
+            drop(pool);
+            coroutine.release(self.stack());
+        }
     }
 
     pub(crate) fn watchdog(&self) -> &Watchdog {
@@ -205,25 +227,25 @@ impl Isolate {
     }
 
     /// The fiber that runs has started another one.
-    pub(crate) fn add_child(&self, child: Rc<Task>) {
+    pub(crate) fn add_child(&self, child: Rc<FiberTask>) {
         let mut children = self.0.children.borrow_mut();
         // Now and then: looking at all of them each time would cost more than they do.
         if children.len() >= MANY_CHILDREN && children.len().is_power_of_two() {
-            children.retain(|child| !child.is_over());
+            children.retain(|child| !child.has_ended());
         }
         children.push(child);
     }
 
     /// Another fiber runs now, or goes on: its children for those of the one before.
-    pub(crate) fn swap_children(&self, children: &mut Vec<Rc<Task>>) {
+    pub(crate) fn swap_children(&self, children: &mut Vec<Rc<FiberTask>>) {
         std::mem::swap(&mut *self.0.children.borrow_mut(), children);
     }
 
-    pub(crate) fn set_pending(&self, operation: Operation) {
+    pub(crate) fn set_pending(&self, operation: PendingOperation) {
         self.0.pending.replace(Some(operation));
     }
 
-    pub(crate) fn take_pending(&self) -> Option<Operation> {
+    pub(crate) fn take_pending(&self) -> Option<PendingOperation> {
         self.0.pending.take()
     }
 
@@ -271,36 +293,4 @@ impl Isolate {
     pub fn source(&self, name: &str) -> Option<Rc<str>> {
         self.0.sources.borrow().get(name).cloned()
     }
-
-    /// A fault with its chain of source lines, for the log.
-    pub fn explain(&self, fault: &crate::Fault) -> String {
-        let mut text = format!("{}: {}", fault.kind, fault.message);
-        if let Some(hint) = &fault.hint {
-            text.push_str(&format!("\n  hint: {hint}"));
-        }
-        // Of a deep recursion both ends say enough.
-        let left_out = fault.trace.len().saturating_sub(INNERMOST + OUTERMOST);
-        for (number, place) in fault.trace.iter().enumerate() {
-            if left_out > 0 && number == INNERMOST {
-                text.push_str(&format!("\n  … {left_out} more"));
-            }
-            if (INNERMOST..INNERMOST + left_out).contains(&number) {
-                continue;
-            }
-            let source = self.source(&place.source);
-            let line = source
-                .as_deref()
-                .and_then(|source| source.lines().nth(place.line.saturating_sub(1) as usize))
-                .map_or("", str::trim);
-            text.push_str(&format!("\n  {}:{}  {line}", place.source, place.line));
-        }
-        text
-    }
-}
-
-#[allow(unsafe_code)]
-fn engine() -> Lua {
-    // SAFETY: programs never reach Lua's own libraries: the compiler emits only calls of the
-    // kernel. The kernel itself needs `debug` (metatables of basic types, traces) and `jit`.
-    unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::default()) }
 }

@@ -1,11 +1,16 @@
 //! Loading the kernel: the Lua files, the natives, the values that Rust needs at hand.
 #![allow(unsafe_code)]
 
+mod files;
+
 use crate::engine::stack::{Slot, Stack, Type};
-use crate::isolate::Slots;
-use crate::natives::call::{Native, trampoline};
+use crate::engine::watchdog;
+use crate::isolate::KernelSlots;
+use crate::pages::markup::{Escape, escape_into};
 use mlua::Lua;
+use mlua::ffi;
 use runnel_store::Verb;
+<<<<<<< HEAD
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
@@ -77,6 +82,9 @@ const FILES: [(&str, &str); 61] = files![
     "observe.lua",
     "routes.lua",
 ];
+=======
+use std::borrow::Cow;
+>>>>>>> main
 
 /// The engine's own stack.
 pub(crate) fn main_stack(lua: &Lua) -> Stack {
@@ -86,23 +94,34 @@ pub(crate) fn main_stack(lua: &Lua) -> Stack {
     Stack(state)
 }
 
+/// What Rust gives the kernel before it is loaded.
+pub(crate) struct Publication {
+    /// The names of the natives: the position of a name is the native's number.
+    pub(crate) natives: Vec<&'static str>,
+    /// The C function that calls a native by the number in its upvalue.
+    pub(crate) trampoline: ffi::lua_CFunction,
+    /// The names of the options of servers.
+    pub(crate) server_options: &'static [&'static str],
+    /// The seed of `random`.
+    pub(crate) seed: f64,
+}
+
 /// Loads the kernel.
 pub(crate) fn load(
     lua: &Lua,
     stack: Stack,
-    server_options: &[&str],
-) -> Result<(Vec<Native>, Slots), String> {
+    publication: Publication,
+) -> Result<KernelSlots, String> {
     let text = |error: mlua::Error| error.to_string();
     let kernel = lua.create_table().map_err(text)?;
     lua.globals().raw_set("KERNEL", &kernel).map_err(text)?;
-    let natives = crate::natives::all();
-    publish(stack, &natives, server_options);
+    publish(stack, &publication);
     // Nothing of the kernel is garbage yet, and code that runs once is not worth compiling.
     lua.gc_stop();
     let jit = |on: bool| lua.load(if on { "jit.on()" } else { "jit.off()" }).exec().map_err(text);
     jit(false)?;
-    for (name, source) in FILES {
-        lua.load(&*kernel_source(name, source))
+    for (name, source) in sources() {
+        lua.load(&*source)
             .set_name(format!("=kernel/{name}"))
             .call::<()>(&kernel)
             .map_err(|error| format!("kernel/{name}: {error}"))?;
@@ -111,46 +130,57 @@ pub(crate) fn load(
     lua.gc_restart();
     let slots = slots(stack)?;
     lua.globals().raw_remove("KERNEL").map_err(text)?;
-    Ok((natives.into_iter().map(|(_, native)| native).collect(), slots))
+    Ok(slots)
 }
 
-/// The text of a kernel file. A debug build reads it from the folder that `RUNNEL_KERNEL` names, so
-/// that a change of the kernel can be tried without a build.
-fn kernel_source(name: &str, embedded: &'static str) -> std::borrow::Cow<'static, str> {
+/// The files of the kernel in the order of loading.
+fn sources() -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
     #[cfg(debug_assertions)]
     if let Some(folder) = std::env::var_os("RUNNEL_KERNEL")
-        && let Ok(text) = std::fs::read_to_string(std::path::Path::new(&folder).join(name))
+        && let Some(sources) = sources_in(std::path::Path::new(&folder))
     {
-        return text.into();
+        return sources;
     }
-    let _ = name;
-    embedded.into()
+    files::FILES.iter().map(|(name, source)| ((*name).into(), (*source).into())).collect()
 }
 
-/// Puts the natives into the kernel's table `rawNative`, by name, and beside it the names of what
-/// a server can be told, and the seed of `random`.
-fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
+/// The files of the kernel in a folder, in the order that its `files.rs` states: a debug build
+/// tries a change of the kernel without a build.
+#[cfg(debug_assertions)]
+fn sources_in(folder: &std::path::Path) -> Option<Vec<(Cow<'static, str>, Cow<'static, str>)>> {
+    let list = std::fs::read_to_string(folder.join("files.rs")).ok()?;
+    let names = list.lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","));
+    names
+        .map(|name| {
+            let source = std::fs::read_to_string(folder.join(name)).ok()?;
+            Some((name.to_owned().into(), source.into()))
+        })
+        .collect()
+}
+
+/// Fills the kernel's tables `rawNative` and `serverOptions`, `seed` and `escapeMarkup`.
+fn publish(stack: Stack, publication: &Publication) {
     stack.reserve(16);
     push_global(stack);
     let kernel = stack.top();
-    stack.new_table(0, natives.len());
-    for (number, (name, _)) in natives.iter().enumerate() {
-        stack.push_function(trampoline, number);
+    stack.new_table(0, publication.natives.len());
+    for (number, name) in publication.natives.iter().enumerate() {
+        stack.push_function(publication.trampoline, number);
         stack.set_field(kernel + 1, name);
     }
     stack.set_field(kernel, "rawNative");
-    stack.new_table(options.len(), 0);
-    for (number, name) in options.iter().enumerate() {
+    stack.new_table(publication.server_options.len(), 0);
+    for (number, name) in publication.server_options.iter().enumerate() {
         stack.push_bytes(name.as_bytes());
         stack.set_element(kernel + 1, number + 1);
     }
     stack.set_field(kernel, "serverOptions");
-    stack.push_number(crate::natives::seed());
+    stack.push_number(publication.seed);
     stack.set_field(kernel, "seed");
     // SAFETY: only the address is pushed; markup.lua calls it with what markup.rs asks for.
     unsafe {
-        let escape: crate::pages::markup::Escape = crate::pages::markup::escape_into;
-        mlua::ffi::lua_pushlightuserdata(stack.0, escape as *mut std::ffi::c_void);
+        let escape: Escape = escape_into;
+        ffi::lua_pushlightuserdata(stack.0, escape as *mut std::ffi::c_void);
     }
     stack.set_field(kernel, "escapeMarkup");
     stack.pop(1);
@@ -159,11 +189,11 @@ fn publish(stack: Stack, natives: &[(&str, Native)], options: &[&str]) {
 fn push_global(stack: Stack) {
     // SAFETY: a plain look-up in the globals, which holds the kernel while it is loaded.
     unsafe {
-        mlua::ffi::lua_getfield(stack.0, mlua::ffi::LUA_GLOBALSINDEX, c"KERNEL".as_ptr());
+        ffi::lua_getfield(stack.0, ffi::LUA_GLOBALSINDEX, c"KERNEL".as_ptr());
     }
 }
 
-fn slots(stack: Stack) -> Result<Slots, String> {
+fn slots(stack: Stack) -> Result<KernelSlots, String> {
     stack.reserve(16);
     push_global(stack);
     let kernel = stack.top();
@@ -185,7 +215,7 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         stack.pop(2);
         Ok(slot)
     };
-    let slots = Slots {
+    let slots = KernelSlots {
         worker: keep("worker", Type::Function)?,
         error_methods: methods("Error")?,
         array: methods("Array")?,
@@ -214,34 +244,7 @@ fn slots(stack: Stack) -> Result<Slots, String> {
         },
     };
     stack.field(kernel, "deadlineError");
-    crate::engine::watchdog::set_deadline_error(stack.keep());
+    watchdog::set_deadline_error(stack.keep());
     stack.pop(1);
     Ok(slots)
-}
-
-/// Loads generated code; answers the function that takes the kernel, in a slot.
-pub(crate) fn load_chunk(
-    isolate: &crate::isolate::Isolate,
-    lua: &str,
-    name: &str,
-) -> Result<Slot, String> {
-    let stack = isolate.stack();
-    stack.reserve(8);
-    let name = std::ffi::CString::new(format!("@{}", name.replace('\0', "?"))).unwrap_or_default();
-    // SAFETY: the text and the name live during the call; mode "t" refuses bytecode.
-    let status = unsafe {
-        mlua::ffi::luaL_loadbufferx(
-            stack.0,
-            lua.as_ptr().cast(),
-            lua.len(),
-            name.as_ptr(),
-            c"t".as_ptr(),
-        )
-    };
-    if status == mlua::ffi::LUA_OK {
-        return Ok(stack.keep());
-    }
-    let message = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
-    stack.pop(1);
-    Err(message)
 }

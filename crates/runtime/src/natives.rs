@@ -1,4 +1,5 @@
-//! The natives, by the name under which the kernel calls them.
+//! Natives: functions of Rust that the kernel calls by name, one file for each subject.
+#![allow(unsafe_code)]
 
 pub(crate) mod call;
 mod combinators;
@@ -12,30 +13,55 @@ mod tasks;
 mod values;
 mod watch;
 
-pub(crate) use tasks::Task;
 pub(crate) use values::secrets::seed;
 
-use crate::natives::call::Native;
+use crate::engine::memory;
+use crate::engine::stack::Stack;
+use crate::isolate::Isolate;
+use call::Native;
+use mlua::ffi::lua_State;
+use std::os::raw::c_int;
+use std::sync::LazyLock;
 
-/// All natives. Their order is their number.
-pub(crate) fn all() -> Vec<(&'static str, Native)> {
-    let mut all = Vec::new();
-    all.extend(stores::NATIVES);
-    all.extend(combine::NATIVES);
-    all.extend(tables::query::NATIVES);
-    all.extend(tables::define::NATIVES);
-    all.extend(tables::insert::NATIVES);
-    all.extend(tables::transaction::NATIVES);
-    all.extend(serving::servers::NATIVES);
-    all.extend(serving::observe::NATIVES);
-    all.extend(system::NATIVES);
-    all.extend(values::json::NATIVES);
-    all.extend(tasks::NATIVES);
-    all.extend(values::numbers::NATIVES);
-    all.extend(values::secrets::NATIVES);
-    all.extend(values::text::NATIVES);
-    all.extend(watch::NATIVES);
-    all.extend(serving::live::NATIVES);
-    all.extend(copy::NATIVES);
-    all
+/// All natives. The position of a native is its number.
+static NATIVES: LazyLock<Vec<(&str, Native)>> = LazyLock::new(|| {
+    let rooms: [&[(&str, Native)]; 17] = [
+        &stores::NATIVES,
+        &combine::NATIVES,
+        &tables::query::NATIVES,
+        &tables::define::NATIVES,
+        &tables::insert::NATIVES,
+        &tables::transaction::NATIVES,
+        &serving::servers::NATIVES,
+        &serving::observe::NATIVES,
+        &system::NATIVES,
+        &values::json::NATIVES,
+        &tasks::NATIVES,
+        &values::numbers::NATIVES,
+        &values::secrets::NATIVES,
+        &values::text::NATIVES,
+        &watch::NATIVES,
+        &serving::live::NATIVES,
+        &copy::NATIVES,
+    ];
+    rooms.concat()
+});
+
+/// The names of the natives, by their number.
+pub(crate) fn names() -> Vec<&'static str> {
+    NATIVES.iter().map(|(name, _)| *name).collect()
+}
+
+/// What Lua calls: runs the native whose number is the upvalue. Answers `true, value`,
+/// `false, error`, or nothing after the operation was left to the isolate.
+// SAFETY: the engine calls it with its own state; panics of natives do not pass through it.
+pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_int {
+    let stack = Stack(state);
+    let Some((_, native)) = NATIVES.get(stack.upvalue_number()) else { return 0 };
+    let Some(isolate) = Isolate::current() else { return 0 };
+    // No allocation is refused, and so nothing raised, before the last of Rust's values is dropped.
+    let mode = memory::enter_native();
+    let results = call::run(&isolate, *native, stack);
+    memory::leave(mode);
+    results
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod markup;
 pub(crate) mod streamed;
+pub(crate) mod whole;

@@ -3,4 +3,8 @@
 
 pub(crate) mod known;
 pub(crate) mod run;
+<<<<<<< HEAD
 pub(crate) mod standard;
+=======
+pub(crate) mod startup;
+>>>>>>> main

@@ -10,14 +10,17 @@
 //! - [`walk`]: goes through an object of the engine, for JSON ([`json`]) and plain data ([`data`]).
 
 pub(crate) mod build;
+pub(crate) mod content;
 pub(crate) mod data;
 pub(crate) mod json;
 pub(crate) mod walk;
 
-use crate::engine::stack::{Slot, Stack};
+use crate::engine::stack::Stack;
+use crate::engine::thread::EngineThread;
 use crate::engine::watchdog::SLICE;
 use crate::fibers::fault::Fault;
 use crate::fibers::scheduler::{Scheduler, Ticket};
+use crate::fibers::tidying;
 use crate::isolate::Isolate;
 use runnel_store::{Context, Error, Kind};
 use std::rc::Rc;
@@ -83,7 +86,7 @@ pub(crate) async fn run<T>(
         let began = isolate.scheduler().begin();
         let outcome = step(&mut Slice::of(SLICE));
         ran += Scheduler::end(isolate.scheduler(), began);
-        isolate.collector().look(isolate);
+        tidying::after_run(isolate);
         if let Some(value) = outcome? {
             return Ok(value);
         }
@@ -166,25 +169,25 @@ async fn turn(scheduler: &Rc<Scheduler>, ran: Duration) {
 /// A stack of its own, on which no code runs.
 pub(crate) struct Workspace {
     isolate: Isolate,
-    pub(crate) stack: Stack,
-    slot: Slot,
+    thread: EngineThread,
 }
 
 impl Workspace {
     pub(crate) fn new(isolate: &Isolate) -> Workspace {
-        let outer = isolate.stack();
-        outer.reserve(8);
-        let stack = outer.new_thread();
-        Workspace { isolate: isolate.clone(), stack, slot: outer.keep() }
+        Workspace { isolate: isolate.clone(), thread: EngineThread::new(isolate.stack()) }
     }
 
     pub(crate) fn isolate(&self) -> &Isolate {
         &self.isolate
     }
+
+    pub(crate) fn stack(&self) -> Stack {
+        self.thread.stack()
+    }
 }
 
 impl Drop for Workspace {
     fn drop(&mut self) {
-        self.isolate.stack().release(self.slot);
+        self.thread.release(self.isolate.stack());
     }
 }

@@ -5,8 +5,13 @@
 
 pub(crate) mod cells;
 pub(crate) mod columns;
-pub(crate) mod convert;
+pub(crate) mod content;
 pub(crate) mod date;
+pub(crate) mod errors;
+pub(crate) mod handle;
+pub(crate) mod kind;
+pub(crate) mod native;
 pub(crate) mod object;
 pub(crate) mod plans;
+pub(crate) mod push;
 pub(crate) mod records;

@@ -8,7 +8,8 @@ mod catalogue;
 
 use catalogue::{Book, Catalogue};
 use runnel_search::{
-    Category, Collection, Definition, Document, Id, Index, IndexConfig, Partial, Request,
+    Category, Collection, CollectionDefinition, Document, Id, IndexConfig, Partial, Request,
+    SearchIndex,
 };
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,12 +77,15 @@ fn run(phase: &str, count: usize, folder: PathBuf) {
         println!("{what:<28}{:>10.0} bytes", (memory() - before) / count as f64);
     };
     if phase == "index" {
-        let mut index = Index::new(config()).unwrap();
+        let mut index = SearchIndex::new(config()).unwrap();
         index.load(catalogue.books(count as i64).map(document));
         report("index alone", started);
         return each("each document in it");
     }
-    let definition = Definition { folder: Some(folder.clone()), ..Definition::new(config()) };
+    let definition = CollectionDefinition {
+        folder: Some(folder.clone()),
+        ..CollectionDefinition::new(config())
+    };
     let books = Collection::open(definition).unwrap();
     if phase == "open" {
         report("opening", started);

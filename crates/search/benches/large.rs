@@ -9,7 +9,8 @@ mod catalogue;
 
 use catalogue::{Book, Catalogue};
 use runnel_search::{
-    Answer, Category, Document, Index, IndexConfig, Partial, Request, Search, SearchConfig,
+    Category, Document, IndexConfig, Partial, Request, Search, SearchAnswer, SearchConfig,
+    SearchIndex,
 };
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ fn memory() -> usize {
     kilobytes.map_or(0, |number| number.trim().parse::<usize>().unwrap_or(0) * 1024)
 }
 
-fn once(search: &Search, query: &str, answer: &mut Answer, json: &mut Vec<u8>) -> Duration {
+fn once(search: &Search, query: &str, answer: &mut SearchAnswer, json: &mut Vec<u8>) -> Duration {
     let started = cpu_time();
     json.clear();
     search.search_into(query, &Request::new().ids(20), answer);
@@ -75,12 +76,12 @@ fn main() {
     let count = arguments.next().and_then(|count| count.parse().ok()).unwrap_or(100_000);
     let catalogue = Catalogue::new();
     let before = (memory(), cpu_time());
-    let mut index = Index::new(config()).unwrap();
+    let mut index = SearchIndex::new(config()).unwrap();
     index.load(catalogue.books(count).map(document));
     let bytes = (memory() - before.0) as f64 / count as f64;
     println!("{count} books in {:.1?} of CPU time, {bytes:.0} bytes each", cpu_time() - before.1);
     let search = Search::over(index, SearchConfig::new()).unwrap();
-    let (mut answer, mut json) = (Answer::new(), Vec::new());
+    let (mut answer, mut json) = (SearchAnswer::new(), Vec::new());
     if let Some(query) = arguments.next() {
         let times = arguments.next().and_then(|times| times.parse().ok()).unwrap_or(1_000);
         let total: Duration =

@@ -8,7 +8,7 @@
 #[path = "../tests/it/support.rs"]
 mod support;
 
-use runnel_search::{Answer, Request, Search};
+use runnel_search::{Request, Search, SearchAnswer};
 use std::time::{Duration, Instant};
 
 /// Queries and what the original was measured at with them, in queries per second.
@@ -33,7 +33,7 @@ fn main() {
     let only = std::env::args().nth(1).filter(|name| !name.starts_with("--"));
     let times = std::env::args().nth(2).and_then(|times| times.parse().ok());
     if let (Some(query), Some(times)) = (&only, times) {
-        return run(&search, query, times, &mut Answer::new(), &mut Vec::new());
+        return run(&search, query, times, &mut SearchAnswer::new(), &mut Vec::new());
     }
     println!("{:<26}{:>14}{:>10}{:>14}{:>8}", "query", "queries/s", "ns", "original", "ratio");
     for (query, original) in QUERIES {
@@ -46,7 +46,7 @@ fn main() {
     }
 }
 
-fn run(search: &Search, query: &str, times: usize, answer: &mut Answer, json: &mut Vec<u8>) {
+fn run(search: &Search, query: &str, times: usize, answer: &mut SearchAnswer, json: &mut Vec<u8>) {
     let request = Request::new().ids(20);
     for _ in 0..times {
         json.clear();
@@ -57,7 +57,7 @@ fn run(search: &Search, query: &str, times: usize, answer: &mut Answer, json: &m
 }
 
 fn measure(search: &Search, query: &str) -> f64 {
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     let mut json = Vec::new();
     let started = Instant::now();
     let mut queries = 0;

@@ -12,8 +12,8 @@ mod support;
 
 use catalogue::{Book, Catalogue};
 use runnel_search::{
-    Answer, Attribute, AttributeType, Category, Document, Id, Index, IndexConfig, MAX_CATEGORIES,
-    MAX_QUERY_CHARS, MAX_WORK, Partial, Request, Search, SearchConfig, Similarity,
+    Attribute, AttributeType, Category, Document, Id, IndexConfig, MAX_CATEGORIES, MAX_QUERY_CHARS,
+    MAX_WORK, Partial, Request, Search, SearchAnswer, SearchConfig, SearchIndex, Similarity,
 };
 use std::sync::{Arc, RwLock};
 use std::time::{Duration, Instant};
@@ -73,7 +73,7 @@ fn random(count: usize) -> Vec<String> {
 }
 
 /// The index of made-up books with everything that makes queries slow.
-fn books(count: i64, catalogue: &Catalogue) -> Index {
+fn books(count: i64, catalogue: &Catalogue) -> SearchIndex {
     let all = || Partial::substring(1, -1);
     let category = |name: &str, qualifier: &str| {
         Category::new(name).partial(all()).qualifiers([name, qualifier])
@@ -85,7 +85,7 @@ fn books(count: i64, catalogue: &Catalogue) -> Index {
         .category(category("publisher", "p").partial(Partial::Infix { min: 3, max: -1 }))
         .category(category("subjects", "s").similarity(Similarity::Metaphone(3)))
         .attribute(Attribute::new("year", AttributeType::Integer));
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     let document = |book: Book| {
         Document::new(book.id)
             .with("title", book.title)
@@ -99,14 +99,14 @@ fn books(count: i64, catalogue: &Catalogue) -> Index {
 }
 
 /// As many categories as there may be, over few words.
-fn wide(count: i64, catalogue: &Catalogue) -> Index {
+fn wide(count: i64, catalogue: &Catalogue) -> SearchIndex {
     let config = (0..MAX_CATEGORIES).fold(IndexConfig::new("wide"), |config, number| {
         let field = ["title", "author", "subjects"][number % 3];
         config.category(
             Category::new(format!("c{number}")).from(field).partial(Partial::substring(1, -1)),
         )
     });
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     index.load(catalogue.books(count).map(|book| {
         Document::new(book.id)
             .with("title", book.title)
@@ -123,7 +123,7 @@ fn cpu_time() -> Duration {
 }
 
 fn measure(name: &str, search: &Search, request: &Request<'_>) {
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     let mut json = Vec::new();
     for (kind, queries) in [("hostile", hostile()), ("random", random(3_000))] {
         let mut times: Vec<(Duration, String, u64)> = queries

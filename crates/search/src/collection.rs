@@ -8,14 +8,14 @@ pub(crate) mod loader;
 pub(crate) mod pending_write;
 pub(crate) mod record_locations;
 
-use crate::answer::search_answer::Answer;
+use crate::answer::search_answer::SearchAnswer;
 use crate::collection::id::{Id, KeyFormat};
-use crate::collection::loader::Loader;
-use crate::collection::pending_write::Pending;
-use crate::durable::{Folder, Log, Shape, Steps, put};
-use crate::index::search_index::{Index, IndexConfig};
+use crate::collection::pending_write::PendingWrite;
+use crate::durable::{CollectionFolder, CollectionLayout, DiskSteps, WriteLog, put};
+use crate::index::search_index::{IndexConfig, SearchIndex};
 use crate::limits::MAX_DOCUMENTS;
-use crate::search::{Request, Search, SearchConfig, SharedIndex};
+use crate::request::Request;
+use crate::search::{Search, SearchConfig, SharedIndex};
 use bytes::Bytes;
 use runnel_store::{Error, Kind, Reference, Watchers};
 use std::fmt;
@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 /// What a collection is.
 #[derive(Clone, Debug)]
-pub struct Definition {
+pub struct CollectionDefinition {
     /// What is indexed, and how.
     pub index: IndexConfig,
     /// How it is searched.
@@ -38,10 +38,10 @@ pub struct Definition {
     pub folder: Option<PathBuf>,
 }
 
-impl Definition {
+impl CollectionDefinition {
     /// A collection in memory that keeps its documents.
-    pub fn new(index: IndexConfig) -> Definition {
-        Definition { index, search: SearchConfig::new(), stored: true, folder: None }
+    pub fn new(index: IndexConfig) -> CollectionDefinition {
+        CollectionDefinition { index, search: SearchConfig::new(), stored: true, folder: None }
     }
 }
 
@@ -57,7 +57,7 @@ pub struct Collection {
     key_format: KeyFormat,
     stored: bool,
     /// Nothing for a collection in memory.
-    log: Option<Log>,
+    log: Option<WriteLog>,
     /// Held by whoever writes, so that writes happen in one order.
     writing: Mutex<()>,
     version: AtomicU64,
@@ -74,36 +74,36 @@ impl Collection {
     /// [`Kind::Invalid`] for a definition that cannot be, [`Kind::Conflict`] for a folder in use and
     /// for a changed definition whose documents were not kept, [`Kind::Unsupported`] for files of
     /// another version, [`Kind::Failed`] for damaged files. Messages name the file.
-    pub fn open(definition: Definition) -> Result<Arc<Collection>, Error> {
-        Collection::open_with(definition, Steps::default(), None)
+    pub fn open(definition: CollectionDefinition) -> Result<Arc<Collection>, Error> {
+        Collection::open_with(definition, DiskSteps::default(), None)
     }
 
     /// Opens it in a folder again that another process may have had meanwhile. Searches over this
     /// one find what is there now, and those who watch it are told that changes may be lost.
-    pub(crate) fn again(&self, definition: Definition) -> Result<Arc<Collection>, Error> {
-        let again = Collection::open_with(definition, Steps::default(), Some(self))?;
+    pub(crate) fn again(&self, definition: CollectionDefinition) -> Result<Arc<Collection>, Error> {
+        let again = Collection::open_with(definition, DiskSteps::default(), Some(self))?;
         again.watchers.lost(&Reference::default());
         Ok(again)
     }
 
     pub(crate) fn open_with(
-        definition: Definition,
-        steps: Steps,
+        definition: CollectionDefinition,
+        steps: DiskSteps,
         before: Option<&Collection>,
     ) -> Result<Arc<Collection>, Error> {
         let invalid = |error: crate::ConfigError| Error::new(Kind::Invalid, error.message());
-        let Definition { index: config, search, stored, folder } = definition;
+        let CollectionDefinition { index: config, search, stored, folder } = definition;
         let key_format = config.format();
         let (index, log) = match folder {
-            None => (Arc::new(RwLock::new(Index::new(config).map_err(invalid)?)), None),
+            None => (Arc::new(RwLock::new(SearchIndex::new(config).map_err(invalid)?)), None),
             Some(path) => {
                 // A definition that cannot be leaves no folder behind.
-                Index::new(config.clone()).map_err(invalid)?;
-                let folder = Arc::new(Folder::open(&path, steps)?);
+                SearchIndex::new(config.clone()).map_err(invalid)?;
+                let folder = Arc::new(CollectionFolder::open(&path, steps)?);
                 let fingerprint = fingerprint(&config);
-                let shape = Shape { index: config, stored, fingerprint };
+                let shape = CollectionLayout { index: config, stored, fingerprint };
                 let place = before.map(|before| before.index.clone());
-                let (index, log) = Log::open(folder, shape, place)?;
+                let (index, log) = WriteLog::open(folder, shape, place)?;
                 (index, Some(log))
             }
         };
@@ -148,12 +148,12 @@ impl Collection {
 
     /// Puts a document, the text of a JSON object. A new one is shown after the others, one that
     /// takes the place of another before them. Searches see it at once; until the answered
-    /// [`Pending`] is ready, a crash may take it.
+    /// [`PendingWrite`] is ready, a crash may take it.
     ///
     /// # Errors
     /// [`Kind::Invalid`] for what is no JSON object, [`Kind::TooLarge`] for large documents and
     /// full collections.
-    pub fn put(&self, id: Id, record: &[u8]) -> Result<Pending, Error> {
+    pub fn put(&self, id: Id, record: &[u8]) -> Result<PendingWrite, Error> {
         let id = self.key_format.apply(id);
         let document = json_record::document(id.clone(), record)?;
         // Made before anybody has to wait for it.
@@ -180,12 +180,12 @@ impl Collection {
     ///
     /// # Errors
     /// The log could not be written.
-    pub fn remove(&self, id: &Id) -> Result<(bool, Pending), Error> {
+    pub fn remove(&self, id: &Id) -> Result<(bool, PendingWrite), Error> {
         let id = self.key_format.apply(id.clone());
         let _writing = self.write_lock();
         if !read(&self.index).contains(id.clone()) {
             // It may have been removed just now, which is then still to become durable.
-            let last = self.log.as_ref().map_or(0, Log::last);
+            let last = self.log.as_ref().map_or(0, WriteLog::last);
             return Ok((false, self.pending(last)));
         }
         self.check()?;
@@ -261,16 +261,11 @@ impl Collection {
         self.log.as_ref().map_or(Ok(()), |log| Ok(log.check()?))
     }
 
-    fn pending(&self, write: u64) -> Pending {
+    fn pending(&self, write: u64) -> PendingWrite {
         match &self.log {
-            Some(log) => Pending::of(log.progress().clone(), write),
-            None => Pending::ready(),
+            Some(log) => PendingWrite::of(log.progress().clone(), write),
+            None => PendingWrite::ready(),
         }
-    }
-
-    /// Loads many documents.
-    pub fn load(self: &Arc<Self>) -> Loader {
-        Loader::new(self.clone())
     }
 
     /// The document of an identifier, as it was put. Nothing if documents are not kept.
@@ -299,12 +294,12 @@ impl Collection {
     }
 
     /// Searches.
-    pub fn search(&self, query: &str, request: &Request<'_>) -> Answer {
+    pub fn search(&self, query: &str, request: &Request<'_>) -> SearchAnswer {
         self.search.search(query, request)
     }
 
     /// Searches, with the memory of an earlier answer.
-    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
+    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         self.search.search_into(query, request, answer);
     }
 
@@ -370,7 +365,7 @@ mod tests {
     #[test]
     fn what_is_put_is_found_and_what_is_removed_is_not() {
         let index = IndexConfig::new("books").category(Category::new("title"));
-        let books = Collection::open(Definition::new(index)).unwrap();
+        let books = Collection::open(CollectionDefinition::new(index)).unwrap();
         let record = br#"{"title": "Emma", "year": 1815, "tags": ["novel", "comedy"]}"#;
         drop(books.put(Id::from(1), record).unwrap());
         assert_eq!(books.search("emma", &Request::new()).total(), 1);

@@ -8,18 +8,17 @@ mod options;
 mod searching;
 mod tokenizer;
 
-use crate::collection::Definition;
+use crate::collection::CollectionDefinition;
 use crate::collection::id::KeyFormat;
 use crate::index::attributes::{Attribute, AttributeType};
 use crate::index::search_index::{Fidelity, IndexConfig};
 use crate::limits::MAX_CATEGORIES;
-use options::{Options, invalid};
+pub use options::CLASS;
+
+use options::{DefinitionOptions, invalid};
 use runnel_store::{Error, Value};
 use std::path::PathBuf;
-use tokenizer::Use;
-
-/// The field of a record that has the name of its class. No option has this name.
-pub const CLASS: &str = "#";
+use tokenizer::TokenizerUse;
 
 /// The field with the identifier of a record, where nothing else is said.
 const KEY: &str = "id";
@@ -37,7 +36,7 @@ pub struct SearchDefinition {
     /// What becomes of identifiers.
     pub key_format: KeyFormat,
     /// The collection.
-    pub collection: Definition,
+    pub collection: CollectionDefinition,
 }
 
 /// What an index is told besides its categories.
@@ -73,7 +72,7 @@ impl SearchDefinition {
             .cloned()
             .partition(|(name, value)| !known.contains(&name.as_str()) && category::is_one(value));
         let own = Value::Record(own);
-        let options = Options::new(&own, what, &known)?;
+        let options = DefinitionOptions::new(&own, what, &known)?;
         let name = read_name(&options)?;
         let what = format!("the index {name}");
         let options = options.called(&what);
@@ -83,10 +82,12 @@ impl SearchDefinition {
         }
         let key_format = read_key_format(&options)?;
         index = index.key_format(key_format).tokenizer(match options.record("tokenizer")? {
-            Some(value) => {
-                tokenizer::read(value, &format!("the tokenizer of {what}"), Use::Documents)?
-            }
-            None => tokenizer::of(&options, Use::Documents)?,
+            Some(value) => tokenizer::read(
+                value,
+                &format!("the tokenizer of {what}"),
+                TokenizerUse::Documents,
+            )?,
+            None => tokenizer::of(&options, TokenizerUse::Documents)?,
         });
         let fidelity = match options.flag("original")? {
             Some(true) => Fidelity::Original,
@@ -112,7 +113,7 @@ impl SearchDefinition {
             Some(value) => search.tokenizer(tokenizer::read(
                 value,
                 &format!("`searching` of {what}"),
-                Use::Queries,
+                TokenizerUse::Queries,
             )?),
             None => search.tokenizer(tokenizer::for_queries(&options)?),
         };
@@ -125,7 +126,8 @@ impl SearchDefinition {
         }
         let stored = options.flag("stored")?.unwrap_or(true);
         let key = options.text("key")?.unwrap_or(KEY).to_owned();
-        let collection = Definition { search, stored, folder, ..Definition::new(index) };
+        let collection =
+            CollectionDefinition { search, stored, folder, ..CollectionDefinition::new(index) };
         Ok(SearchDefinition { name, key, key_format, collection })
     }
 }
@@ -147,7 +149,7 @@ impl SearchesDefinition {
     pub fn read(value: &Value) -> Result<SearchesDefinition, Error> {
         let own = [CLASS, "name", "searching", "original"];
         let known: Vec<&str> = [&own[..], &searching::OPTIONS, &tokenizer::OPTIONS].concat();
-        let options = Options::new(value, "a Search", &known)?;
+        let options = DefinitionOptions::new(value, "a Search", &known)?;
         let name = match options.text("name")? {
             Some(_) => Some(read_name(&options)?),
             None => None,
@@ -157,15 +159,17 @@ impl SearchesDefinition {
             search = search.fidelity(Fidelity::Original);
         }
         search = search.tokenizer(match options.record("searching")? {
-            Some(value) => tokenizer::read(value, "`searching` of a Search", Use::Queries)?,
-            None => tokenizer::of(&options, Use::Queries)?,
+            Some(value) => {
+                tokenizer::read(value, "`searching` of a Search", TokenizerUse::Queries)?
+            }
+            None => tokenizer::of(&options, TokenizerUse::Queries)?,
         });
         Ok(SearchesDefinition { name, search })
     }
 }
 
 /// The name of an index is a part of paths and of the scheme `search:`.
-fn read_name(options: &Options<'_>) -> Result<String, Error> {
+fn read_name(options: &DefinitionOptions<'_>) -> Result<String, Error> {
     let Some(name) = options.text("name")? else {
         return Err(invalid(format!("{} needs its `name`, such as 'books'", options.what())));
     };
@@ -179,14 +183,14 @@ fn read_name(options: &Options<'_>) -> Result<String, Error> {
     Ok(name.to_owned())
 }
 
-fn read_key_format(options: &Options<'_>) -> Result<KeyFormat, Error> {
+fn read_key_format(options: &DefinitionOptions<'_>) -> Result<KeyFormat, Error> {
     options
         .choice("keyFormat", &[("integer", KeyFormat::Integer), ("text", KeyFormat::Text)])
         .map(Option::unwrap_or_default)
 }
 
 /// `attributes: #{ year: 'integer', price: #Attribute{ type: 'float', from: 'cost' } }`
-fn read_attributes(options: &Options<'_>, what: &str) -> Result<Vec<Attribute>, Error> {
+fn read_attributes(options: &DefinitionOptions<'_>, what: &str) -> Result<Vec<Attribute>, Error> {
     let Some(record) = options.record("attributes")? else { return Ok(Vec::new()) };
     let fields = record.as_record().unwrap_or_default().iter();
     fields
@@ -203,7 +207,7 @@ fn read_attributes(options: &Options<'_>, what: &str) -> Result<Vec<Attribute>, 
                 return Ok(Attribute::new(name, kind(value.as_str())?));
             }
             let what = format!("the attribute {name}");
-            let options = Options::new(value, &what, &[CLASS, "type", "from"])?;
+            let options = DefinitionOptions::new(value, &what, &[CLASS, "type", "from"])?;
             let attribute = Attribute::new(name, kind(options.text("type")?)?);
             Ok(match options.text("from")? {
                 Some(field) => attribute.from(field),

@@ -1,8 +1,8 @@
 //! Keeping a collection in a folder: snapshots of the whole, and a log of what came after.
 //!
 //! The format of the files is described in `docs/design/search-format.md`. A write is appended to
-//! the log ([`Log`]) and acknowledged when it is flushed. When the log has become long, a new part
-//! of it is begun, and a thread ([`renewal`]) makes a snapshot of what is before that part.
+//! the log ([`WriteLog`]) and acknowledged when it is flushed. When the log has become long, a new part
+//! of it is begun, and a thread ([`snapshot_thread`]) makes a snapshot of what is before that part.
 
 mod disk_error;
 mod disk_steps;
@@ -19,11 +19,11 @@ mod snapshot_thread;
 mod tests;
 mod write_log;
 
-pub(crate) use disk_steps::Steps;
-pub(crate) use flush_progress::Progress;
-pub(crate) use folder::Folder;
-pub(crate) use recovery::{Shape, put};
-pub(crate) use section_reader::{Damaged, Input};
-pub(crate) use section_writer::Output;
-pub(crate) use write_log::Log;
+pub(crate) use disk_steps::DiskSteps;
+pub(crate) use flush_progress::FlushProgress;
+pub(crate) use folder::CollectionFolder;
+pub(crate) use recovery::{CollectionLayout, put};
+pub(crate) use section_reader::{DamagedFile, SectionReader};
+pub(crate) use section_writer::SectionWriter;
+pub(crate) use write_log::WriteLog;
 pub use write_log::{MAX_WAITING_BYTES, MIN_LOG_BYTES};

@@ -1,19 +1,21 @@
 //! Combinatorial search: a query is read in every way that the categories of documents allow, and
 //! the answer lists these interpretations with their counts, best first.
 //!
-//! An [`Index`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
+//! An [`SearchIndex`] holds documents by [`Category`]. A [`Search`] over one or more indexes takes a
 //! query apart, finds the categories that know each word, and forms every combination: "alan p" can
 //! be a title word and an author, an author and a title word, two title words. Each interpretation
 //! has a score, the number of its documents, and as many of their identifiers as were asked for. A
 //! [`Collection`] keeps the documents beside their index, a [`SearchStore`] makes it a store.
 //!
 //! ```
-//! use runnel_search::{Category, Document, Index, IndexConfig, Request, Search, SearchConfig};
+//! use runnel_search::{
+//!     Category, Document, IndexConfig, Request, Search, SearchConfig, SearchIndex,
+//! };
 //!
 //! let config = IndexConfig::new("books")
 //!     .category(Category::new("title"))
 //!     .category(Category::new("author"));
-//! let mut index = Index::new(config)?;
+//! let mut index = SearchIndex::new(config)?;
 //! index.add(&Document::new(1).with("title", "Alan Turing").with("author", "Hodges"));
 //! index.add(&Document::new(2).with("title", "Emma").with("author", "Alan Smith"));
 //! let search = Search::over(index, SearchConfig::new())?;
@@ -39,7 +41,7 @@
 //! | `"two words"` | next to each other, where [`SearchConfig::phrases`] says so |
 //!
 //! The last word is partial unless it is marked, the others are exact. There are no parentheses.
-//! A [`Filter`] on the [`Attribute`]s of documents and an [`Order`] come with the [`Request`].
+//! A [`SearchFilter`] on the [`Attribute`]s of documents and an [`DocumentOrder`] come with the [`Request`].
 //!
 //! # Where it follows the original, and where not
 //!
@@ -67,35 +69,37 @@ mod format;
 mod index;
 mod limits;
 mod query;
+mod request;
 mod search;
 mod site;
 mod store;
 mod text;
 
-pub use answer::document_order::Order;
+pub use answer::document_order::DocumentOrder;
 pub use answer::highlight::{Highlighter, Markers};
-pub use answer::search_answer::{Allocation, Answer, Chosen};
-pub use collection::document::{Document, Field};
+pub use answer::search_answer::{Allocation, InterpretedWord, SearchAnswer};
+pub use collection::document::{Document, DocumentField};
 pub use collection::id::{Id, KeyFormat, leading_integer};
-pub use collection::loader::{Loader, Progress};
-pub use collection::pending_write::Pending;
-pub use collection::{Collection, Definition};
+pub use collection::loader::{LoadProgress, Loader};
+pub use collection::pending_write::PendingWrite;
+pub use collection::{Collection, CollectionDefinition};
 pub use definition::{CLASS, SearchDefinition, SearchesDefinition};
 pub use durable::{MAX_WAITING_BYTES, MIN_LOG_BYTES};
 pub use error::{ConfigError, RequestError};
-pub use format::number::Number;
+pub use format::number::Score;
 pub use index::attributes::{Attribute, AttributeType};
 pub use index::category::Category;
 pub use index::grid::Grid;
 pub use index::partial::{PartFunction, Partial};
-pub use index::search_index::{Fidelity, Index, IndexConfig};
+pub use index::search_index::{Fidelity, IndexConfig, SearchIndex};
 pub use index::similarity::Similarity;
 pub use index::weight::{Weight, WeightFunction};
 pub use limits::*;
-pub use query::filter::Filter;
+pub use query::filter::SearchFilter;
 pub use query::preferences::Boost;
 pub use query::synonyms::Synonyms;
-pub use search::{Compare, Request, Search, SearchConfig, SharedIndex};
+pub use request::{Compare, Request};
+pub use search::{Search, SearchConfig, SharedIndex};
 pub use site::*;
 pub use store::*;
 pub use text::language::Language;

@@ -2,8 +2,8 @@
 //!
 //! Documents of an interpretation are collected in [`answer`](crate::answer).
 
-pub(crate) mod combinations;
-pub(crate) mod count_cache;
+pub(crate) mod combination;
+pub(crate) mod combiner;
 pub(crate) mod filter;
 pub(crate) mod interpretations;
 pub(crate) mod parsed_query;
@@ -12,6 +12,7 @@ pub(crate) mod preferences;
 pub(crate) mod query_parts;
 pub(crate) mod restriction;
 pub(crate) mod string_range;
+pub(crate) mod synonym_lookup;
 pub(crate) mod synonyms;
 pub(crate) mod typos;
 pub(crate) mod work_budget;

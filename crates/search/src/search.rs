@@ -1,24 +1,23 @@
 //! Searching one or more indexes.
 
-use crate::answer::document_order::Order;
+use crate::answer::document_order::DocumentOrder;
 use crate::answer::highlight::Markers;
 use crate::answer::pager::Pager;
-use crate::answer::search_answer::{Answer, Identifier};
-use crate::collection::id::Id;
+use crate::answer::search_answer::{IndexIdentifier, SearchAnswer};
 use crate::error::{ConfigError, RequestError};
 use crate::index::posting_list::SeenSlots;
-use crate::index::search_index::{Fidelity, Index};
-use crate::index::slot_bits::Bits;
+use crate::index::search_index::{Fidelity, SearchIndex};
+use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_INDEXES;
-use crate::query::combinations::Combiner;
-use crate::query::filter::Filter;
-use crate::query::parsed_query::Reading;
-use crate::query::preferences::{Boost, Name, Preferences};
+use crate::query::combiner::Combiner;
+use crate::query::filter::SearchFilter;
+use crate::query::parsed_query::QuerySyntax;
+use crate::query::preferences::{Boost, CategoryNameId, Preferences};
 use crate::query::restriction::{self, Restriction};
 use crate::query::synonyms::Synonyms;
-use crate::query::work_budget::Work;
+use crate::query::work_budget::WorkBudget;
+use crate::request::Request;
 use crate::text::tokenizer::Tokenizer;
-use std::cmp::Ordering;
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Instant;
@@ -27,7 +26,7 @@ use std::time::Instant;
 const LISTS_EXPECTED: usize = 8;
 
 /// An index that searches read while others change it.
-pub type SharedIndex = Arc<RwLock<Index>>;
+pub type SharedIndex = Arc<RwLock<SearchIndex>>;
 
 /// The configuration of a search.
 #[derive(Clone, Debug, Default)]
@@ -158,110 +157,13 @@ impl SearchConfig {
         &self.markers
     }
 
-    pub(crate) fn reading(&self, last_partial: bool) -> Reading<'_> {
-        Reading { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
+    pub(crate) fn reading(&self, last_partial: bool) -> QuerySyntax<'_> {
+        QuerySyntax { last_partial, exclusions: &self.exclusions, phrases: self.phrases }
     }
 
     /// Whether to follow the original in its faults.
     pub fn fidelity(mut self, fidelity: Fidelity) -> SearchConfig {
         self.fidelity = fidelity;
-        self
-    }
-}
-
-/// How two documents compare.
-pub type Compare<'a> = &'a dyn Fn(&Id, &Id) -> Ordering;
-
-/// What is asked of a search besides the query.
-#[derive(Clone, Copy)]
-pub struct Request<'a> {
-    pub(crate) ids: i64,
-    pub(crate) offset: i64,
-    pub(crate) unique: bool,
-    pub(crate) separate: bool,
-    pub(crate) sort: Option<Compare<'a>>,
-    pub(crate) filter: Option<&'a Filter>,
-    pub(crate) order: Option<&'a Order>,
-    pub(crate) flat: bool,
-}
-
-impl Default for Request<'_> {
-    fn default() -> Self {
-        Request {
-            ids: 20,
-            offset: 0,
-            unique: false,
-            separate: false,
-            sort: None,
-            filter: None,
-            order: None,
-            flat: false,
-        }
-    }
-}
-
-impl<'a> Request<'a> {
-    /// Whether documents are in another order than that of their index.
-    pub(crate) fn is_sorted(&self) -> bool {
-        self.sort.is_some() || self.order.is_some()
-    }
-
-    /// The first 20 documents.
-    pub fn new() -> Request<'a> {
-        Request::default()
-    }
-
-    /// At most this many documents. None with 0 or less: then the answer has counts only.
-    pub fn ids(mut self, ids: i64) -> Request<'a> {
-        self.ids = ids;
-        self
-    }
-
-    /// Leaves out this many documents before the first. A negative number counts from the end of
-    /// an interpretation.
-    pub fn offset(mut self, offset: i64) -> Request<'a> {
-        self.offset = offset;
-        self
-    }
-
-    /// Shows each document once only, in the best of its interpretations.
-    pub fn unique(mut self, unique: bool) -> Request<'a> {
-        self.unique = unique;
-        self
-    }
-
-    /// Takes documents of different indexes for different ones even if their identifiers are the
-    /// same, where each is shown once. Otherwise an identifier means the same in all indexes.
-    pub fn separate(mut self, separate: bool) -> Request<'a> {
-        self.separate = separate;
-        self
-    }
-
-    /// Sorts documents within each interpretation, instead of keeping the order of the index.
-    pub fn sort_by(mut self, compare: Compare<'a>) -> Request<'a> {
-        self.sort = Some(compare);
-        self
-    }
-
-    /// Finds only documents that pass a filter, which comes from [`Search::filter`]. Counts and
-    /// totals are those of what is left. A query without words then finds all that pass.
-    pub fn filter(mut self, filter: &'a Filter) -> Request<'a> {
-        self.filter = Some(filter);
-        self
-    }
-
-    /// Sorts documents by attributes, in an order that comes from [`Search::order`]: within each
-    /// interpretation, or over all of them with [`flat`](Self::flat).
-    pub fn order(mut self, order: &'a Order) -> Request<'a> {
-        self.order = Some(order);
-        self
-    }
-
-    /// Makes one list of the documents of all interpretations, each there once, instead of one for
-    /// each interpretation: see [`Answer::flat`]. Without an order those of the best interpretation
-    /// come first.
-    pub fn flat(mut self, flat: bool) -> Request<'a> {
-        self.flat = flat;
         self
     }
 }
@@ -274,8 +176,8 @@ pub struct Search {
     preferences: Preferences,
     synonyms: Synonyms,
     /// The names of the categories of each index.
-    names: Vec<Vec<Name>>,
-    identifiers: Arc<[Identifier]>,
+    names: Vec<Vec<CategoryNameId>>,
+    identifiers: Arc<[IndexIdentifier]>,
 }
 
 impl Search {
@@ -311,7 +213,8 @@ impl Search {
             .iter()
             .map(|index| index.category_names().map(|name| preferences.name(name)).collect())
             .collect();
-        let identifiers = guards.iter().map(|index| Identifier::new(index.identifier())).collect();
+        let identifiers =
+            guards.iter().map(|index| IndexIdentifier::new(index.identifier())).collect();
         drop(guards);
         let synonyms = config.synonyms.prepared(&config.tokenizer)?;
         Ok(Search { indexes, config, preferences, synonyms, names, identifiers })
@@ -321,7 +224,7 @@ impl Search {
     ///
     /// # Errors
     /// None at present; see [`new`](Self::new).
-    pub fn over(index: Index, config: SearchConfig) -> Result<Search, ConfigError> {
+    pub fn over(index: SearchIndex, config: SearchConfig) -> Result<Search, ConfigError> {
         Search::new(vec![Arc::new(RwLock::new(index))], config)
     }
 
@@ -333,10 +236,10 @@ impl Search {
     /// Reads a filter and sees that it can be asked of the indexes.
     ///
     /// # Errors
-    /// What [`Filter::parse`] says, an attribute that no index has, a value that is not of the type
+    /// What [`SearchFilter::parse`] says, an attribute that no index has, a value that is not of the type
     /// of its attribute.
-    pub fn filter(&self, text: &str) -> Result<Filter, RequestError> {
-        let filter = Filter::parse(text)?;
+    pub fn filter(&self, text: &str) -> Result<SearchFilter, RequestError> {
+        let filter = SearchFilter::parse(text)?;
         let guards: Vec<_> = self.indexes.iter().map(read).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         restriction::check(&filter, &columns)?;
@@ -346,9 +249,9 @@ impl Search {
     /// Reads an order and sees that the indexes can be sorted so.
     ///
     /// # Errors
-    /// What [`Order::parse`] says, an attribute that no index has.
-    pub fn order(&self, text: &str) -> Result<Order, RequestError> {
-        let order = Order::parse(text)?;
+    /// What [`DocumentOrder::parse`] says, an attribute that no index has.
+    pub fn order(&self, text: &str) -> Result<DocumentOrder, RequestError> {
+        let order = DocumentOrder::parse(text)?;
         let guards: Vec<_> = self.indexes.iter().map(read).collect();
         let columns: Vec<_> = guards.iter().map(|index| index.columns()).collect();
         order.check(&columns)?;
@@ -356,14 +259,14 @@ impl Search {
     }
 
     /// Searches.
-    pub fn search(&self, query: &str, request: &Request<'_>) -> Answer {
-        let mut answer = Answer::new();
+    pub fn search(&self, query: &str, request: &Request<'_>) -> SearchAnswer {
+        let mut answer = SearchAnswer::new();
         self.search_into(query, request, &mut answer);
         answer
     }
 
     /// Searches, with the memory of an earlier answer.
-    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
+    pub fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         answer.query.parse(query, &self.config.tokenizer, self.config.reading(true));
         // One index is the common case and needs no list of guards.
         if let [index] = &self.indexes[..] {
@@ -375,13 +278,13 @@ impl Search {
     }
 
     /// Answers the query that is in `answer`.
-    fn run<I: Deref<Target = Index>>(
+    fn run<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
         request: &Request<'_>,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
     ) {
-        let mut work = Work::new();
+        let mut work = WorkBudget::new();
         self.run_within(indexes, request, answer, &mut work);
         answer.work = work.spent();
         answer.is_incomplete = work.falls_short();
@@ -389,12 +292,12 @@ impl Search {
 
     /// The same within a budget, which may be for more than this. Answers the documents found in
     /// each index if the request is such that each is there once only.
-    pub(crate) fn run_within<I: Deref<Target = Index>>(
+    pub(crate) fn run_within<I: Deref<Target = SearchIndex>>(
         &self,
         indexes: &[I],
         request: &Request<'_>,
-        answer: &mut Answer,
-        work: &mut Work,
+        answer: &mut SearchAnswer,
+        work: &mut WorkBudget,
     ) -> Vec<SeenSlots> {
         answer.clear();
         answer.offset = request.offset;
@@ -445,7 +348,7 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a Index,
+        index: &'a SearchIndex,
         request: &Request<'_>,
         everything: bool,
     ) -> Restriction {
@@ -458,12 +361,12 @@ impl Search {
         &'a self,
         combiner: &mut Combiner<'a, '_>,
         number: usize,
-        index: &'a Index,
-    ) -> Option<Bits> {
+        index: &'a SearchIndex,
+    ) -> Option<SlotBits> {
         if combiner.answer.query.excluded.is_empty() {
             return None;
         }
-        let mut excluded = Bits::default();
+        let mut excluded = SlotBits::default();
         for place in 0..combiner.answer.query.excluded.len() {
             let place = combiner.answer.query.excluded[place];
             combiner.excluded(index, &self.names[number], place, &mut excluded);
@@ -472,7 +375,12 @@ impl Search {
     }
 
     /// Adds the interpretations in one index.
-    fn interpret<'a>(&'a self, combiner: &mut Combiner<'a, '_>, number: usize, index: &'a Index) {
+    fn interpret<'a>(
+        &'a self,
+        combiner: &mut Combiner<'a, '_>,
+        number: usize,
+        index: &'a SearchIndex,
+    ) {
         combiner.answer.interpretations.places.clear();
         let mut bytes = 0;
         for place in 0..combiner.answer.query.places.len() {
@@ -486,20 +394,20 @@ impl Search {
             }
             let end = combiner.answer.combinations.len() as u32;
             combiner.answer.interpretations.places.push(start..end);
-            let length = |combination: &crate::query::combinations::Combination| {
+            let length = |combination: &crate::query::combination::Combination| {
                 combiner.answer.records[combination.record as usize].json.len()
             };
             let new = &combiner.answer.combinations[start as usize..];
             bytes += new.iter().map(length).max().unwrap_or(0);
         }
         let answer = &mut *combiner.answer;
-        let Answer { interpretations, combinations, .. } = answer;
+        let SearchAnswer { interpretations, combinations, .. } = answer;
         interpretations.add(number as u8, combinations, &self.preferences, bytes, combiner.work);
     }
 }
 
 /// Indexes are never left half changed by a panic that matters to readers, so a poisoned lock is
 /// read as any other.
-pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, Index> {
+pub(crate) fn read(index: &SharedIndex) -> RwLockReadGuard<'_, SearchIndex> {
     index.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -7,6 +7,7 @@ mod collection_registry;
 mod content;
 mod document_keys;
 mod document_writes;
+mod folder_takeover;
 mod handover;
 mod marked_documents;
 mod record_reader;
@@ -14,29 +15,30 @@ mod scheme;
 mod search_parameters;
 
 pub use answer_cache::{MAX_KEPT_ANSWERS, MAX_KEPT_BYTES};
-pub use handover::{HANDOVER_TIME, hand_over_among};
+pub use folder_takeover::{HANDOVER_TIME, hand_over_among};
 pub use record_reader::MAX_COLUMNS;
 pub use scheme::{MAX_SEARCHES, SearchScheme};
 pub use search_parameters::{MAX_IDS, MAX_SEARCH_PARAMETERS};
 
 use crate::answer::highlight::Highlighter;
 use crate::answer::highlight::Markers;
-use crate::answer::search_answer::Answer as Found;
+use crate::answer::search_answer::SearchAnswer;
 use crate::collection::Collection;
 use crate::collection::id::Id;
 use crate::definition::{SearchDefinition, SearchesDefinition};
-use crate::search::{Request, Search};
+use crate::request::Request;
+use crate::search::Search;
 use crate::site::PageSource;
-use answer_cache::Kept;
+use answer_cache::AnswerCache;
 use bytes::Bytes;
-use collection_registry::Shared;
+use collection_registry::CollectionHandle;
 use content::{document, tag_of};
-use document_keys::Keys;
+use document_keys::DocumentKeys;
 use runnel_store::{
     Answer, Body, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query,
     Records, Reference, Result, Store, Tables, Value, Verb, Verbs,
 };
-use search_parameters::Parameters;
+use search_parameters::SearchParameters;
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
@@ -59,7 +61,7 @@ thread_local! {
 ///   `filter`, `sort`, `flat`, `documents`, `highlight`, `positions`, `snippet`, `words`, `facets` and
 ///   `at_least`; names not listed here are
 ///   ignored. `ids` and `offset` are read as the integer they begin with, so `5abc` is 5 and `x` is
-///   0. Without a query the answer is empty. The answer is JSON as [`Found::write_json`] writes it,
+///   0. Without a query the answer is empty. The answer is JSON as [`SearchAnswer::write_json`] writes it,
 ///   and has a weak entity tag, which stays the same until something is written.
 /// - A path is the identifier of a document: get, put, merge, delete. What is put is JSON or plain
 ///   data, and answered when it is durable; searches see it before. Putting nil deletes.
@@ -68,24 +70,24 @@ thread_local! {
 /// - Several indexes together have each of them under its name: `all:books/7`.
 pub struct SearchStore {
     name: String,
-    members: Vec<Member>,
+    members: Vec<SearchMember>,
     /// The search over all of them.
     search: Search,
     /// Whether they were asked to be searched together.
     several: bool,
     /// Memory of an earlier answer. Taken while it is used.
-    spare: RefCell<Found>,
-    kept: RefCell<Kept>,
+    spare: RefCell<SearchAnswer>,
+    kept: RefCell<AnswerCache>,
 }
 
 /// One of the indexes.
 #[derive(Clone)]
-pub(crate) struct Member {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) keys: Rc<Keys>,
+pub(crate) struct SearchMember {
+    pub(crate) shared: Arc<CollectionHandle>,
+    pub(crate) keys: Rc<DocumentKeys>,
 }
 
-impl Member {
+impl SearchMember {
     pub(crate) fn collection(&self) -> Arc<Collection> {
         self.shared.collection()
     }
@@ -100,14 +102,15 @@ impl SearchStore {
     /// use with another one; otherwise what [`Collection::open`] says.
     pub fn open(definition: &Value) -> Result<SearchStore> {
         let read = SearchDefinition::read(definition)?;
-        let keys = Rc::new(Keys::new(&read));
+        let keys = Rc::new(DocumentKeys::new(&read));
         let config = read.collection.search.clone();
-        let shared = Shared::open(read.collection, &read.name, definition)?;
+        handover::start();
+        let shared = CollectionHandle::open(read.collection, &read.name, definition)?;
         let search = Search::new(vec![shared.collection().index().clone()], config)
             .map_err(|error| Error::new(Kind::Invalid, error.message()))?;
         Ok(SearchStore {
             name: read.name,
-            members: vec![Member { shared, keys }],
+            members: vec![SearchMember { shared, keys }],
             search,
             several: false,
             spare: RefCell::default(),
@@ -120,7 +123,7 @@ impl SearchStore {
     /// # Errors
     /// [`Kind::Invalid`] for none, too many, or one that is given twice.
     pub fn together(definition: SearchesDefinition, stores: &[&SearchStore]) -> Result<Self> {
-        let members: Vec<Member> =
+        let members: Vec<SearchMember> =
             stores.iter().flat_map(|store| store.members.iter().cloned()).collect();
         let indexes = members.iter().map(|member| member.collection().index().clone()).collect();
         let search = Search::new(indexes, definition.search)
@@ -185,7 +188,7 @@ impl SearchStore {
         let text = match kept {
             Some(text) => text,
             None => {
-                let parameters = Parameters::read(asked)?;
+                let parameters = SearchParameters::read(asked)?;
                 let mut found = self.spare.take();
                 let text = self.found(&parameters, &mut found).map(Bytes::from);
                 self.spare.replace(found);
@@ -199,7 +202,7 @@ impl SearchStore {
     }
 
     /// The member of a path, and what is left of the path: the identifier of a document.
-    fn place(&self, reference: &Reference) -> Result<Option<(&Member, Reference)>> {
+    fn place(&self, reference: &Reference) -> Result<Option<(&SearchMember, Reference)>> {
         if reference.relative_path().is_empty() {
             return Ok(None);
         }
@@ -215,13 +218,13 @@ impl SearchStore {
     }
 
     /// The member and the identifier that a path names.
-    fn document_at(&self, reference: &Reference) -> Result<Option<(&Member, Id)>> {
+    fn document_at(&self, reference: &Reference) -> Result<Option<(&SearchMember, Id)>> {
         let Some((member, rest)) = self.place(reference)? else { return Ok(None) };
         Ok(member.keys.of_path(&rest.key()).map(|id| (member, id)))
     }
 
     /// The only index, for verbs on all of it.
-    fn collection_at(&self, verb: Verb, reference: &Reference) -> Result<&Member> {
+    fn collection_at(&self, verb: Verb, reference: &Reference) -> Result<&SearchMember> {
         match (self.place(reference), &self.members[..]) {
             (Ok(None), [only]) => Ok(only),
             (Ok(Some((member, rest))), [_, _, ..]) if rest.relative_path().is_empty() => Ok(member),
@@ -247,7 +250,7 @@ impl SearchStore {
         let member = match self.collection_at(Verb::List, reference) {
             Ok(member) => member,
             Err(_) if reference.relative_path().is_empty() => {
-                let name = |member: &Member| Entry {
+                let name = |member: &SearchMember| Entry {
                     name: member.keys.index().to_owned(),
                     collection: true,
                 };
@@ -417,7 +420,7 @@ impl Tables for SearchStore {
 }
 
 impl PageSource for SearchStore {
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Found) {
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         self.search.search_into(query, request, answer);
     }
 
@@ -425,7 +428,12 @@ impl PageSource for SearchStore {
         self.members.get(index)?.collection().document(id)
     }
 
-    fn highlight(&self, index: usize, answer: &Found, look: &mut dyn FnMut(&Highlighter<'_>)) {
+    fn highlight(
+        &self,
+        index: usize,
+        answer: &SearchAnswer,
+        look: &mut dyn FnMut(&Highlighter<'_>),
+    ) {
         if let Some(index) = self.search.indexes().get(index) {
             let index = index.read().unwrap_or_else(PoisonError::into_inner);
             look(&Highlighter::new(&index, answer));

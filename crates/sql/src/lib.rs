@@ -1,37 +1,36 @@
 //! SQLite and PostgreSQL databases and their tables as stores.
 //!
-//! - [`Database`] is a file (or memory): its root lists the tables, it makes the table of a class,
-//!   and it runs statements in SQL.
-//! - [`Table`] is one table: reading answers rows that encode themselves straight from SQLite's
-//!   columns, and the other verbs insert, replace, change and delete rows.
+//! - [`SqlDatabase`] is a database: its root lists the tables, it makes the table of a class, and
+//!   it runs statements in SQL. [`SqliteDatabase`] is a file (or memory), [`PostgresDatabase`] one
+//!   of a server.
+//! - [`SqlTable`] is one table: reading answers rows that encode themselves straight from the
+//!   database's columns, and the other verbs insert, replace, change and delete rows.
+//! - [`PostgresScheme`] is the store of all PostgreSQL databases.
 //!
-//! Reads run on each worker's own connection within a budget; writes go to one thread for each
-//! database, which commits many of them at once and then answers.
+//! With SQLite, reads run on each worker's own connection within a budget; writes go to one thread
+//! for each database, which commits many of them at once and then answers. With PostgreSQL, each
+//! worker has a small pool of connections.
 //!
-//! [`Postgres`] and [`PostgresTable`] are the same for a PostgreSQL server, and [`PostgresScheme`]
-//! is the store of all such databases.
-//!
-//! Reading order: `sqlite`, `postgres`.
+//! Reading order: `database`, `rows`, `sqlite`, `postgres`.
 
-mod admission;
-mod columns;
-mod content;
-mod csv;
+mod database;
 mod fault;
-mod incoming;
-mod parameters;
 mod postgres;
-mod shape;
+mod rows;
 mod sqlite;
 
+pub use database::SqlDatabase;
+pub use database::backend::{DatabaseBackend, InsertedRow, TableBackend};
+pub use database::table::{LIST_LIMIT, SqlTable};
 pub use postgres::{
     POSTGRES_AHEAD, POSTGRES_DATABASES, POSTGRES_NESTING, POSTGRES_TOLD_ROWS, POSTGRES_WAITING,
-    POSTGRES_WATCHERS, Postgres, PostgresOptions, PostgresScheme, PostgresTable,
+    POSTGRES_WATCHERS, PostgresBackend, PostgresDatabase, PostgresOptions, PostgresRows,
+    PostgresScheme, PostgresTable,
 };
 pub use sqlite::{
-    CHUNK, Database, ENCODING_LIMIT, FILTER_DEPTH, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS,
-    KEPT_BYTES, KEPT_LARGEST, LIST_LIMIT, Options, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET,
-    READ_SIZE, RETURNING_LIMIT, STREAM_PATIENCE, Synchronous, TRANSACTION_IDLE,
-    TRANSACTION_NESTING, TRANSACTION_TIME, Table, VALUE_LIMIT, WATCHED_ROWS, WRITE_GROUP,
-    WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING,
+    CHUNK, ENCODING_LIMIT, FILTER_DEPTH, INSERT_PATIENCE, INSERT_TIME, KEPT_ANSWERS, KEPT_BYTES,
+    KEPT_LARGEST, Options, POOL_CONNECTIONS, POOL_WAITING, READ_BUDGET, READ_SIZE, RETURNING_LIMIT,
+    STREAM_PATIENCE, SqliteBackend, SqliteDatabase, SqliteRows, SqliteTable, Synchronous,
+    TRANSACTION_IDLE, TRANSACTION_NESTING, TRANSACTION_TIME, VALUE_LIMIT, WATCHED_ROWS,
+    WRITE_GROUP, WRITE_GROUP_TIME, WRITE_QUEUE, WRITE_WAITING,
 };

@@ -18,9 +18,9 @@ mod write;
 
 pub use connection::pool::POSTGRES_WAITING;
 pub use connection::transaction::POSTGRES_NESTING;
-pub use database::Postgres;
+pub use database::{PostgresBackend, PostgresDatabase};
 pub use options::PostgresOptions;
 pub use query::rows::POSTGRES_AHEAD;
 pub use scheme::{POSTGRES_DATABASES, PostgresScheme};
-pub use table::PostgresTable;
+pub use table::{PostgresRows, PostgresTable};
 pub use watch::{POSTGRES_TOLD_ROWS, POSTGRES_WATCHERS};

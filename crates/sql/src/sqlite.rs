@@ -13,7 +13,7 @@ mod table;
 mod write;
 
 pub use connection::database_file::VALUE_LIMIT;
-pub use database::Database;
+pub use database::{SqliteBackend, SqliteDatabase};
 pub use options::{Options, POOL_CONNECTIONS, Synchronous};
 pub use read::answer_cache::{KEPT_ANSWERS, KEPT_BYTES, KEPT_LARGEST};
 pub use read::encode::ENCODING_LIMIT;
@@ -21,7 +21,7 @@ pub use read::pool::{CHUNK, POOL_WAITING, STREAM_PATIENCE};
 pub use read::reader::{READ_BUDGET, READ_SIZE};
 pub use read::select::FILTER_DEPTH;
 pub use read::statement::RETURNING_LIMIT;
-pub use table::{LIST_LIMIT, Table};
+pub use table::{SqliteRows, SqliteTable};
 pub use write::change_feed::WATCHED_ROWS;
 pub use write::insert::{INSERT_PATIENCE, INSERT_TIME};
 pub use write::transaction::{TRANSACTION_IDLE, TRANSACTION_NESTING, TRANSACTION_TIME};

@@ -1,5 +1,14 @@
 //! What a verb carries: bytes, a value, a stream, or something lazy.
 
+pub(crate) mod coding;
+pub(crate) mod encode;
+pub(crate) mod file_part;
+pub(crate) mod gzip;
+pub(crate) mod media_type;
+pub(crate) mod port;
+pub(crate) mod seekable;
+pub(crate) mod text;
+
 use crate::{Answer, Chunks, Value};
 use bytes::Bytes;
 use std::any::Any;

@@ -1,5 +1,7 @@
 //! Queries as data: what a store runs itself when it can.
 
+pub(crate) mod run;
+
 use crate::Value;
 
 /// A query over the elements of a collection.

@@ -1,5 +1,7 @@
 //! References: `scheme:path?query`.
 
+pub(crate) mod segment;
+
 use crate::Text;
 use std::borrow::Cow;
 use std::fmt;

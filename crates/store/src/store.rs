@@ -1,5 +1,17 @@
 //! The trait that everything hangs on.
 
+pub(crate) mod answer;
+pub(crate) mod change;
+pub(crate) mod condition;
+pub(crate) mod error;
+pub(crate) mod keys;
+pub(crate) mod outcome;
+pub(crate) mod records;
+pub(crate) mod tables;
+pub(crate) mod transaction;
+pub(crate) mod watchers;
+pub(crate) mod without;
+
 use crate::{
     Answer, Changes, Condition, Conditions, Content, EntityTag, Error, KeyPage, KeyRange, Outcome,
     Query, Reference, Tables, Text, Transaction,

@@ -1,5 +1,10 @@
 //! Plain data: what JSON, rows and configuration are made of.
 
+pub(crate) mod compare;
+pub(crate) mod contract;
+pub(crate) mod csv;
+pub(crate) mod table_text;
+
 /// Values within a value beyond which it is large; [`LARGE_TEXT`] bytes of text count as much.
 const LARGE: usize = 4096;
 /// Bytes of text in a large value.

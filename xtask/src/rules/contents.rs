@@ -4,7 +4,7 @@ use crate::rust_source::code_only;
 use crate::{Finding, Tree};
 
 /// The folder of the kernel, and the file that loads it.
-const KERNEL: (&str, &str) = ("crates/runtime/src/kernel", "crates/runtime/src/kernel.rs");
+const KERNEL: (&str, &str) = ("crates/runtime/src/kernel", "crates/runtime/src/kernel/files.rs");
 
 /// Checks both.
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
@@ -17,7 +17,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     }
     if let Some(loader) = tree.file(KERNEL.1) {
         for file in tree.under(KERNEL.0).filter(|file| file.is(".lua")) {
-            let name = file.path.rsplit('/').next().unwrap_or("");
+            let name = file.path[KERNEL.0.len()..].trim_start_matches('/');
             if !loader.text.contains(&format!("\"{name}\"")) {
                 let reason = format!("{} does not load it", KERNEL.1);
                 findings.push(Finding::new(&file.path, 0, "kernel file", reason));
@@ -76,8 +76,8 @@ mod tests {
     #[test]
     fn kernel_files_are_loaded() {
         let tree = Tree::of(&[
-            (KERNEL.1, "files![\"a.lua\"]"),
-            ("crates/runtime/src/kernel/a.lua", ""),
+            (KERNEL.1, "files![\"core/a.lua\"]"),
+            ("crates/runtime/src/kernel/core/a.lua", ""),
             ("crates/runtime/src/kernel/b.lua", ""),
         ]);
         let paths: Vec<_> = check(&tree).into_iter().map(|one| one.path).collect();

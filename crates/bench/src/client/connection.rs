@@ -1,8 +1,8 @@
 //! One connection to the server, and the request that is on it.
 
-use crate::client::response::{Reader, Step};
-use crate::client::secure::{Secure, Stream};
-use crate::load::tally::Failure;
+use crate::client::response::{ReadStep, ResponseReader};
+use crate::client::tls::{Stream, TlsClient};
+use crate::load::counts::RequestFailure;
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum LoadState {
     /// Nothing; it may be open.
     Free,
     /// Nothing, until its time has come.
@@ -23,7 +23,7 @@ pub(crate) enum State {
 
 /// What an event on a connection led to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum ReceiveOutcome {
     /// The answer is not complete.
     More,
     /// It is; the event may have left more to be read.
@@ -35,10 +35,10 @@ pub(crate) enum Heard {
 
 /// A connection, open or not.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub(crate) struct LoadConnection {
     stream: Option<Stream<TcpStream>>,
-    pub(crate) state: State,
-    pub(crate) reader: Reader,
+    pub(crate) state: LoadState,
+    pub(crate) reader: ResponseReader,
     /// Bytes of the request that the system has taken.
     written: usize,
     /// Requests on this connection, with the one under way.
@@ -55,12 +55,12 @@ pub(crate) struct Connection {
     pub(crate) measured: bool,
 }
 
-impl Connection {
+impl LoadConnection {
     pub(crate) fn new(bodiless: bool) -> Self {
-        Connection {
+        LoadConnection {
             stream: None,
-            state: State::Resting,
-            reader: Reader::new(bodiless),
+            state: LoadState::Resting,
+            reader: ResponseReader::new(bodiless),
             written: 0,
             requests: 0,
             last: false,
@@ -79,22 +79,22 @@ impl Connection {
     pub(crate) fn open(
         &mut self,
         address: SocketAddr,
-        secure: Option<&Secure>,
+        tls: Option<&TlsClient>,
         registry: &Registry,
         token: Token,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), RequestFailure> {
         let made = TcpStream::connect(address).and_then(|mut stream| {
             registry.register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
-            Stream::new(stream, secure)
+            Stream::new(stream, tls)
         });
         self.stream = Some(made.map_err(|error| connect_failure(&error))?);
-        self.state = State::Connecting;
+        self.state = LoadState::Connecting;
         self.requests = 0;
         Ok(())
     }
 
     /// Whether the connection is made; `false` when it is not known yet.
-    pub(crate) fn made(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn made(&mut self) -> Result<bool, RequestFailure> {
         let Some(stream) = &self.stream else { return Ok(false) };
         let stream = stream.socket();
         if let Some(error) = stream.take_error().unwrap_or_else(Some) {
@@ -113,7 +113,7 @@ impl Connection {
 
     /// Puts a request on the open connection, which closes after `per_connection` of them.
     pub(crate) fn begin(&mut self, per_connection: Option<u64>) {
-        self.state = State::Busy;
+        self.state = LoadState::Busy;
         self.requests += 1;
         self.last = per_connection.is_some_and(|most| self.requests >= most);
         self.written = 0;
@@ -122,8 +122,8 @@ impl Connection {
     }
 
     /// Sends what the system takes of the request.
-    pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), Failure> {
-        let Some(stream) = &mut self.stream else { return Err(Failure::Closed) };
+    pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), RequestFailure> {
+        let Some(stream) = &mut self.stream else { return Err(RequestFailure::Closed) };
         while self.written < request.len() {
             match stream.write(&request[self.written..]) {
                 Ok(count) => self.written += count,
@@ -159,17 +159,19 @@ impl Connection {
         expected: Option<&[u8]>,
         closed: bool,
         received: &mut u64,
-    ) -> Result<Heard, Failure> {
-        let Some(stream) = &mut self.stream else { return Ok(Heard::More) };
+    ) -> Result<ReceiveOutcome, RequestFailure> {
+        let Some(stream) = &mut self.stream else { return Ok(ReceiveOutcome::More) };
         // TLS hands out no more than a record at a time.
-        let secure = stream.is_secure();
+        let tls = stream.is_secure();
         loop {
             let count = match stream.read(buffer) {
-                Ok(0) if self.reader.ended() => return Ok(Heard::Answer { more: false }),
-                Ok(0) if self.reader.started() => return Err(Failure::Short),
-                Ok(0) => return Err(Failure::Closed),
+                Ok(0) if self.reader.ended() => return Ok(ReceiveOutcome::Answer { more: false }),
+                Ok(0) if self.reader.started() => return Err(RequestFailure::Short),
+                Ok(0) => return Err(RequestFailure::Closed),
                 Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(Heard::More),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Ok(ReceiveOutcome::More);
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(self.broken(&error)),
             };
@@ -185,15 +187,15 @@ impl Connection {
             });
             self.matches = matches;
             match step {
-                Ok(Step::More) if count < buffer.len() && !closed && !secure => {
-                    return Ok(Heard::More);
+                Ok(ReadStep::More) if count < buffer.len() && !closed && !tls => {
+                    return Ok(ReceiveOutcome::More);
                 }
-                Ok(Step::More) => {}
-                Ok(Step::Done(taken)) if taken == count => {
-                    return Ok(Heard::Answer { more: secure || count == buffer.len() });
+                Ok(ReadStep::More) => {}
+                Ok(ReadStep::Done(taken)) if taken == count => {
+                    return Ok(ReceiveOutcome::Answer { more: tls || count == buffer.len() });
                 }
                 // Nobody asked for what follows.
-                Ok(Step::Done(_)) | Err(_) => return Err(Failure::Malformed),
+                Ok(ReadStep::Done(_)) | Err(_) => return Err(RequestFailure::Malformed),
             }
         }
     }
@@ -218,19 +220,19 @@ impl Connection {
         self.stream = None;
     }
 
-    fn broken(&self, error: &io::Error) -> Failure {
+    fn broken(&self, error: &io::Error) -> RequestFailure {
         match error.kind() {
-            ErrorKind::TimedOut => Failure::Timeout,
-            _ => Failure::Reset,
+            ErrorKind::TimedOut => RequestFailure::Timeout,
+            _ => RequestFailure::Reset,
         }
     }
 }
 
-fn connect_failure(error: &io::Error) -> Failure {
+fn connect_failure(error: &io::Error) -> RequestFailure {
     match error.kind() {
-        ErrorKind::ConnectionRefused => Failure::Refused,
-        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => Failure::Reset,
-        ErrorKind::TimedOut => Failure::ConnectTimeout,
-        _ => Failure::Connect,
+        ErrorKind::ConnectionRefused => RequestFailure::Refused,
+        ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted => RequestFailure::Reset,
+        ErrorKind::TimedOut => RequestFailure::ConnectTimeout,
+        _ => RequestFailure::Connect,
     }
 }

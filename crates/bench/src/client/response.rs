@@ -4,10 +4,10 @@
 //! Bytes are given as they come; nothing is copied while a head arrives in one piece, which it
 //! nearly always does.
 
-use memchr::memchr;
-
 /// The longest head, and the longest section of trailers, in bytes.
-pub(crate) const LONGEST_HEAD: usize = 32 * 1024;
+const MAX_HEAD_SIZE: usize = 32 * 1024;
+/// The most header fields of a head.
+const MAX_HEADERS: usize = 100;
 
 /// What the server wrote is no HTTP/1.1 response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(crate) struct Malformed;
 
 /// How far a response has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ReadStep {
     /// More is to come.
     More,
     /// It is complete, with this many of the bytes that were given.
@@ -23,7 +23,7 @@ pub(crate) enum Step {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ReadStage {
     Head,
     /// Bytes of the body that are to come.
     Sized(u64),
@@ -41,7 +41,7 @@ enum Stage {
 
 /// How the end of a body is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
+enum BodyFraming {
     Length(u64),
     Chunked,
     UntilClose,
@@ -53,15 +53,15 @@ struct Head {
     /// Its bytes, with the empty line.
     size: usize,
     status: u16,
-    framing: Framing,
+    framing: BodyFraming,
     /// The server keeps the connection.
     keeps: bool,
 }
 
 /// Reads one response after the other.
 #[derive(Debug)]
-pub(crate) struct Reader {
-    stage: Stage,
+pub(crate) struct ResponseReader {
+    stage: ReadStage,
     /// A head that came in pieces.
     kept: Vec<u8>,
     /// The answer to HEAD has no body, whatever its head says.
@@ -72,11 +72,11 @@ pub(crate) struct Reader {
     keeps: bool,
 }
 
-impl Reader {
+impl ResponseReader {
     /// `bodiless`: the requests are HEAD requests.
     pub(crate) fn new(bodiless: bool) -> Self {
-        Reader {
-            stage: Stage::Head,
+        ResponseReader {
+            stage: ReadStage::Head,
             kept: Vec::new(),
             bodiless,
             started: false,
@@ -88,7 +88,7 @@ impl Reader {
 
     /// The next bytes belong to a new response.
     pub(crate) fn restart(&mut self) {
-        self.stage = Stage::Head;
+        self.stage = ReadStage::Head;
         self.kept.clear();
         self.started = false;
         self.length = 0;
@@ -117,7 +117,7 @@ impl Reader {
 
     /// The connection ended: whether the response is complete by that.
     pub(crate) fn ended(&self) -> bool {
-        self.stage == Stage::UntilClose
+        self.stage == ReadStage::UntilClose
     }
 
     /// Takes what came; gives the parts of the body to `body`.
@@ -128,58 +128,59 @@ impl Reader {
         &mut self,
         bytes: &[u8],
         mut body: impl FnMut(&[u8]),
-    ) -> Result<Step, Malformed> {
+    ) -> Result<ReadStep, Malformed> {
         self.started |= !bytes.is_empty();
         let mut at = 0;
         loop {
-            if self.stage == Stage::Sized(0) {
-                return Ok(Step::Done(at));
+            if self.stage == ReadStage::Sized(0) {
+                return Ok(ReadStep::Done(at));
             }
             let rest = bytes.get(at..).unwrap_or_default();
             let Some(&first) = rest.first() else {
-                return Ok(Step::More);
+                return Ok(ReadStep::More);
             };
             match self.stage {
-                Stage::Head => match self.head(rest)? {
-                    None => return Ok(Step::More),
+                ReadStage::Head => match self.head(rest)? {
+                    None => return Ok(ReadStep::More),
                     Some(taken) => at += taken,
                 },
-                Stage::Sized(left) => {
+                ReadStage::Sized(left) => {
                     let taken = self.part(rest, left, &mut body);
-                    self.stage = Stage::Sized(left - taken as u64);
+                    self.stage = ReadStage::Sized(left - taken as u64);
                     at += taken;
                 }
-                Stage::Chunk(left) => {
+                ReadStage::Chunk(left) => {
                     let taken = self.part(rest, left, &mut body);
                     let left = left - taken as u64;
-                    self.stage = if left == 0 { Stage::ChunkEnd } else { Stage::Chunk(left) };
+                    self.stage =
+                        if left == 0 { ReadStage::ChunkEnd } else { ReadStage::Chunk(left) };
                     at += taken;
                 }
-                Stage::ChunkSize(size, digits, ended) => {
+                ReadStage::ChunkSize(size, digits, ended) => {
                     self.stage = chunk_size(size, digits, ended, first)?;
                     at += 1;
                 }
-                Stage::ChunkEnd => {
+                ReadStage::ChunkEnd => {
                     self.stage = match first {
-                        b'\r' => Stage::ChunkEnd,
-                        b'\n' => Stage::ChunkSize(0, 0, false),
+                        b'\r' => ReadStage::ChunkEnd,
+                        b'\n' => ReadStage::ChunkSize(0, 0, false),
                         _ => return Err(Malformed),
                     };
                     at += 1;
                 }
-                Stage::Trailers(line, all) => {
+                ReadStage::Trailers(line, all) => {
                     at += 1;
                     self.stage = match first {
-                        b'\n' if line == 0 => return Ok(Step::Done(at)),
-                        b'\n' => Stage::Trailers(0, all + 1),
-                        b'\r' => Stage::Trailers(line, all + 1),
-                        _ if all >= LONGEST_HEAD => return Err(Malformed),
-                        _ => Stage::Trailers(line + 1, all + 1),
+                        b'\n' if line == 0 => return Ok(ReadStep::Done(at)),
+                        b'\n' => ReadStage::Trailers(0, all + 1),
+                        b'\r' => ReadStage::Trailers(line, all + 1),
+                        _ if all >= MAX_HEAD_SIZE => return Err(Malformed),
+                        _ => ReadStage::Trailers(line + 1, all + 1),
                     };
                 }
-                Stage::UntilClose => {
+                ReadStage::UntilClose => {
                     self.part(rest, u64::MAX, &mut body);
-                    return Ok(Step::More);
+                    return Ok(ReadStep::More);
                 }
             }
         }
@@ -201,12 +202,12 @@ impl Reader {
             parse_head(rest)?
         } else {
             // The end of a head is among the first bytes, however much of a body follows.
-            let room = LONGEST_HEAD.saturating_sub(before).min(rest.len());
+            let room = MAX_HEAD_SIZE.saturating_sub(before).min(rest.len());
             self.kept.extend_from_slice(&rest[..room]);
             parse_head(&self.kept)?
         };
         let Some(head) = found else {
-            if before + rest.len() > LONGEST_HEAD {
+            if before + rest.len() > MAX_HEAD_SIZE {
                 return Err(Malformed);
             }
             if before == 0 {
@@ -223,116 +224,75 @@ impl Reader {
         self.keeps = head.keeps;
         let bodiless = self.bodiless || head.status == 204 || head.status == 304;
         self.stage = match head.framing {
-            _ if bodiless => Stage::Sized(0),
-            Framing::Length(length) => Stage::Sized(length),
-            Framing::Chunked => Stage::ChunkSize(0, 0, false),
-            Framing::UntilClose => {
+            _ if bodiless => ReadStage::Sized(0),
+            BodyFraming::Length(length) => ReadStage::Sized(length),
+            BodyFraming::Chunked => ReadStage::ChunkSize(0, 0, false),
+            BodyFraming::UntilClose => {
                 self.keeps = false;
-                Stage::UntilClose
+                ReadStage::UntilClose
             }
         };
         Ok(Some(head.size - before))
     }
 }
 
-fn chunk_size(size: u64, digits: u8, ended: bool, byte: u8) -> Result<Stage, Malformed> {
+fn chunk_size(size: u64, digits: u8, ended: bool, byte: u8) -> Result<ReadStage, Malformed> {
     let digit = char::from(byte).to_digit(16).map(u64::from);
     match (byte, digit) {
         (b'\n', _) if digits == 0 => Err(Malformed),
-        (b'\n', _) if size == 0 => Ok(Stage::Trailers(0, 0)),
-        (b'\n', _) => Ok(Stage::Chunk(size)),
+        (b'\n', _) if size == 0 => Ok(ReadStage::Trailers(0, 0)),
+        (b'\n', _) => Ok(ReadStage::Chunk(size)),
         (_, Some(digit)) if !ended => match digits {
             15.. => Err(Malformed),
-            _ => Ok(Stage::ChunkSize(size * 16 + digit, digits + 1, false)),
+            _ => Ok(ReadStage::ChunkSize(size * 16 + digit, digits + 1, false)),
         },
         _ if digits == 0 => Err(Malformed),
-        _ => Ok(Stage::ChunkSize(size, digits, true)),
+        _ => Ok(ReadStage::ChunkSize(size, digits, true)),
     }
 }
 
-/// The head at the beginning of `bytes`; `None` while its end is not there.
+/// The head at the beginning of `bytes`; `None` while it is incomplete.
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>, Malformed> {
-    let Some((line, mut at)) = line_at(bytes, 0) else {
-        let begins = bytes.iter().zip(b"HTTP/1.").all(|(a, b)| a == b);
-        return if begins { Ok(None) } else { Err(Malformed) };
+    let mut fields = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut response = httparse::Response::new(&mut fields);
+    let size = match response.parse(bytes).map_err(|_| Malformed)? {
+        httparse::Status::Complete(size) => size,
+        httparse::Status::Partial => return Ok(None),
     };
-    let (status, mut keeps) = status_line(line)?;
+    let status = response.code.filter(|code| *code >= 100).ok_or(Malformed)?;
+    let mut keeps = response.version == Some(1);
     let (mut length, mut chunked, mut coded) = (None, false, false);
-    loop {
-        let Some((line, next)) = line_at(bytes, at) else { return Ok(None) };
-        at = next;
-        match line.first() {
-            None => break,
-            Some(b'C' | b'c') => {
-                if let Some(value) = field(line, b"content-length") {
-                    let this = decimal(value)?;
-                    if length.is_some_and(|length| length != this) {
-                        return Err(Malformed);
-                    }
-                    length = Some(this);
-                } else if let Some(value) = field(line, b"connection") {
-                    for word in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
-                        keeps &= !word.eq_ignore_ascii_case(b"close");
-                        keeps |= word.eq_ignore_ascii_case(b"keep-alive");
-                    }
-                }
+    for field in response.headers.iter() {
+        let words = || field.value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        if field.name.eq_ignore_ascii_case("content-length") {
+            let this = decimal(field.value.trim_ascii())?;
+            if length.is_some_and(|length| length != this) {
+                return Err(Malformed);
             }
-            Some(b'T' | b't') => {
-                if let Some(value) = field(line, b"transfer-encoding") {
-                    coded = true;
-                    let last = value.rsplit(|byte| *byte == b',').next().unwrap_or_default();
-                    chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
-                }
+            length = Some(this);
+        } else if field.name.eq_ignore_ascii_case("connection") {
+            for word in words() {
+                keeps &= !word.eq_ignore_ascii_case(b"close");
+                keeps |= word.eq_ignore_ascii_case(b"keep-alive");
             }
-            Some(_) => {}
+        } else if field.name.eq_ignore_ascii_case("transfer-encoding") {
+            coded = true;
+            chunked = words().next_back().is_some_and(|last| last.eq_ignore_ascii_case(b"chunked"));
         }
     }
     let framing = match (coded, chunked, length) {
-        (true, true, _) => Framing::Chunked,
-        (false, _, Some(length)) => Framing::Length(length),
-        _ => Framing::UntilClose,
+        (true, true, _) => BodyFraming::Chunked,
+        (false, _, Some(length)) => BodyFraming::Length(length),
+        _ => BodyFraming::UntilClose,
     };
-    Ok(Some(Head { size: at, status, framing, keeps }))
-}
-
-/// The line that begins at `at`, without its end, and where the next one begins.
-fn line_at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let rest = bytes.get(at..)?;
-    let end = memchr(b'\n', rest)?;
-    let line = &rest[..end];
-    Some((line.strip_suffix(b"\r").unwrap_or(line), at + end + 1))
-}
-
-/// The status, and whether this version of HTTP keeps connections.
-fn status_line(line: &[u8]) -> Result<(u16, bool), Malformed> {
-    let (version, rest) = line.split_at_checked(9).ok_or(Malformed)?;
-    let keeps = match version {
-        b"HTTP/1.1 " => true,
-        b"HTTP/1.0 " => false,
-        _ => return Err(Malformed),
-    };
-    let (digits, phrase) = rest.split_at_checked(3).ok_or(Malformed)?;
-    if !digits.iter().all(u8::is_ascii_digit) || !matches!(phrase.first(), None | Some(b' ')) {
-        return Err(Malformed);
-    }
-    let status = digits.iter().fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
-    if status < 100 { Err(Malformed) } else { Ok((status, keeps)) }
-}
-
-/// The value of a header line when it has this name.
-fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    let (first, rest) = line.split_at_checked(name.len())?;
-    if !first.eq_ignore_ascii_case(name) {
-        return None;
-    }
-    Some(rest.strip_prefix(b":")?.trim_ascii())
+    Ok(Some(Head { size, status, framing, keeps }))
 }
 
 fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
-    if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
+    if !digits.iter().all(u8::is_ascii_digit) {
         return Err(Malformed);
     }
-    Ok(digits.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0')))
+    std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok()).ok_or(Malformed)
 }
 
 #[allow(clippy::unwrap_used)]
@@ -347,29 +307,29 @@ mod tests {
     /// Feeds a text in pieces of this size: status, body, whether the connection stays, and how
     /// many bytes were left over.
     fn read(text: &[u8], piece: usize, bodiless: bool) -> Option<(u16, Vec<u8>, bool, usize)> {
-        let mut reader = Reader::new(bodiless);
+        let mut reader = ResponseReader::new(bodiless);
         let mut body = Vec::new();
         let mut at = 0;
         for part in text.chunks(piece) {
             match reader.feed(part, |part| body.extend_from_slice(part)).ok()? {
-                Step::More => at += part.len(),
-                Step::Done(taken) => {
+                ReadStep::More => at += part.len(),
+                ReadStep::Done(taken) => {
                     let left = text.len() - at - taken;
                     return Some((reader.status(), body, reader.keeps(), left));
                 }
             }
         }
-        let done = reader.feed(b"", |_| ()).ok()? == Step::Done(0) || reader.ended();
+        let done = reader.feed(b"", |_| ()).ok()? == ReadStep::Done(0) || reader.ended();
         done.then(|| (reader.status(), body, reader.keeps(), 0))
     }
 
     #[test]
     fn every_framing_is_understood_in_pieces_of_every_size() {
         let cases: [Case; 9] = [
-            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 2\r\n\r\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 200 OK\ncontent-length:2\n\nhi", false, (200, "hi", true, 0)),
             ("HTTP/1.1 204 No Content\r\n\r\n", false, (204, "", true, 0)),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", true, (200, "", true, 0)),
+            ("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 9\r\n\r\n", true, (200, "", true, 0)),
             (
                 "HTTP/1.1 404 \r\nTransfer-Encoding: chunked\r\n\r\n2;a=1\r\nhi\r\n01\r\n!\r\n0\r\nA: b\r\n\r\n",
                 false,
@@ -377,17 +337,17 @@ mod tests {
             ),
             ("HTTP/1.0 200 OK\r\n\r\nhi", false, (200, "hi", false, 0)),
             (
-                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx",
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-ExpectedLength: 1\r\n\r\nx",
                 false,
                 (200, "x", false, 0),
             ),
             (
-                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx",
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx",
                 false,
                 (200, "x", true, 0),
             ),
             (
-                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 0\r\n\r\n",
+                "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-ExpectedLength: 0\r\n\r\n",
                 false,
                 (200, "", true, 0),
             ),
@@ -403,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_follows_a_response_is_told() {
-        let text = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx+++";
+        let text = b"HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\n\r\nx+++";
         assert_eq!(read(text, text.len(), false).unwrap().3, 3);
     }
 
@@ -414,22 +374,22 @@ mod tests {
             "HTTP/2 200\r\n\r\n",
             "HTTP/1.1 20 OK\r\n\r\n",
             "HTTP/1.1 2000\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: -1\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-ExpectedLength: 1\r\nContent-ExpectedLength: 2\r\n\r\nx",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
             "HTTP/1.1 101 Switching\r\n\r\n",
         ] {
-            let mut reader = Reader::new(false);
+            let mut reader = ResponseReader::new(false);
             assert_eq!(reader.feed(text.as_bytes(), |_| ()), Err(Malformed), "{text:?}");
         }
     }
 
     #[test]
     fn a_head_without_end_is_given_up() {
-        let mut reader = Reader::new(false);
+        let mut reader = ResponseReader::new(false);
         let mut outcome = reader.feed(b"HTTP/1.1 200 OK\r\n", |_| ());
-        for _ in 0..=LONGEST_HEAD / 1000 {
+        for _ in 0..=MAX_HEAD_SIZE / 1000 {
             outcome = outcome.and_then(|_| reader.feed(&[b'a'; 1000], |_| ()));
         }
         assert_eq!(outcome, Err(Malformed));

@@ -1,6 +1,6 @@
 //! What is asked for, how often, for how long, and what the answers have to be.
 
-use crate::load::target::Target;
+use crate::load::target::LoadTarget;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub enum Pace {
 
 /// How long it goes on, after warming up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Span {
+pub enum LoadSpan {
     /// For this long.
     Time(Duration),
     /// So many requests.
@@ -41,7 +41,7 @@ pub struct Load {
     /// When requests are sent.
     pub pace: Pace,
     /// How long it goes on.
-    pub span: Span,
+    pub span: LoadSpan,
     /// How long requests are sent before anything is counted.
     pub warm_up: Duration,
     /// Connections at a time; at a rate, the most of them.
@@ -59,7 +59,7 @@ impl Default for Load {
     fn default() -> Self {
         Load {
             pace: Pace::Closed,
-            span: Span::Time(Duration::from_secs(10)),
+            span: LoadSpan::Time(Duration::from_secs(10)),
             warm_up: Duration::from_secs(1),
             connections: 64,
             threads: 1,
@@ -89,8 +89,8 @@ impl Load {
             return Err("time limit of a request: from 0.001 s to a day".to_owned());
         }
         match self.span {
-            Span::Requests(0) => return Err("requests: at least 1".to_owned()),
-            Span::Time(time) if time < second / 10 || time > LONGEST_TIME => {
+            LoadSpan::Requests(0) => return Err("requests: at least 1".to_owned()),
+            LoadSpan::Time(time) if time < second / 10 || time > LONGEST_TIME => {
                 return Err("seconds: from 0.1 to a day".to_owned());
             }
             _ => {}
@@ -120,7 +120,7 @@ pub struct Request {
 
 impl Request {
     /// A request with this method, headers as lines (`Accept: text/html`), and a body, which is
-    /// empty when there is none. `Host` and `Content-Length` are added where they are missing.
+    /// empty when there is none. `Host` and `Content-ExpectedLength` are added where they are missing.
     ///
     /// # Errors
     /// A sentence with what is no method or header, or for a body over [`LARGEST_BODY`].
@@ -144,7 +144,10 @@ impl Request {
                 return Err(format!("the header {name} is not yours to set: leave it out"));
             }
             if name.eq_ignore_ascii_case("content-length") && value != body.len().to_string() {
-                return Err(format!("the body has {} bytes: leave out Content-Length", body.len()));
+                return Err(format!(
+                    "the body has {} bytes: leave out Content-ExpectedLength",
+                    body.len()
+                ));
             }
             read.push((name.to_owned(), value.to_owned()));
         }
@@ -157,7 +160,7 @@ impl Request {
     }
 
     /// The request as it is sent; `last` tells the server to close the connection after it.
-    pub(crate) fn bytes(&self, target: &Target, last: bool) -> Arc<[u8]> {
+    pub(crate) fn bytes(&self, target: &LoadTarget, last: bool) -> Arc<[u8]> {
         let mut text = format!("{} {} HTTP/1.1\r\n", self.method, target.path());
         let has =
             |wanted: &str| self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
@@ -169,10 +172,10 @@ impl Request {
         }
         let expected = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH");
         if !has("content-length") && (expected || !self.body.is_empty()) {
-            text.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+            text.push_str(&format!("Content-ExpectedLength: {}\r\n", self.body.len()));
         }
         if last {
-            text.push_str("Connection: close\r\n");
+            text.push_str("LoadConnection: close\r\n");
         }
         text.push_str("\r\n");
         [text.as_bytes(), &self.body].concat().into()
@@ -191,7 +194,7 @@ fn is_control(byte: u8) -> bool {
 
 /// How long answers have to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Length {
+pub enum ExpectedLength {
     /// As long as the first one.
     #[default]
     Same,
@@ -203,7 +206,7 @@ pub enum Length {
 
 /// What is compared byte by byte.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Body {
+pub enum ExpectedBody {
     /// Nothing.
     #[default]
     Any,
@@ -219,9 +222,9 @@ pub struct Expected {
     /// The status; `None`: any from 200 to 299.
     pub status: Option<u16>,
     /// The length of the body.
-    pub length: Length,
+    pub length: ExpectedLength,
     /// The body.
-    pub body: Body,
+    pub body: ExpectedBody,
 }
 
 #[allow(clippy::unwrap_used)]
@@ -231,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_request_is_written_with_what_it_lacks() {
-        let target = Target::parse("http://h:81/a?b").unwrap();
+        let target = LoadTarget::parse("http://h:81/a?b").unwrap();
         let get = Request::new("GET", &["Accept:text/html".to_owned()], Vec::new()).unwrap();
         let text = get.bytes(&target, true);
         assert_eq!(
@@ -242,13 +245,13 @@ mod tests {
         let text = put.bytes(&target, false);
         assert_eq!(
             String::from_utf8_lossy(&text),
-            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-Length: 3\r\n\r\nabc"
+            "PUT /a?b HTTP/1.1\r\nhost: x\r\nContent-ExpectedLength: 3\r\n\r\nabc"
         );
     }
 
     #[test]
     fn no_header_can_smuggle_another() {
-        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "Connection: close"] {
+        for line in ["A: b\r\nC: d", "no colon", "na me: x", ": x", "LoadConnection: close"] {
             assert!(Request::new("GET", &[line.to_owned()], Vec::new()).is_err(), "{line}");
         }
         assert!(Request::new("GE T", &[], Vec::new()).is_err());
@@ -266,7 +269,7 @@ mod tests {
         assert!(with(|load| load.threads = 65).is_err());
         assert!(with(|load| load.pace = Pace::Rate(f64::NAN)).is_err());
         assert!(with(|load| load.pace = Pace::Rate(0.0)).is_err());
-        assert!(with(|load| load.span = Span::Requests(0)).is_err());
+        assert!(with(|load| load.span = LoadSpan::Requests(0)).is_err());
         assert!(with(|load| load.timeout = Duration::ZERO).is_err());
     }
 }

@@ -1,14 +1,14 @@
 //! One measurement: the first request, the threads, and what they counted together.
 
-use crate::client::secure::{Secure, Trust};
+use crate::client::tls::{TlsClient, Trust};
+use crate::load::counts::LoadCounts;
 use crate::load::cpu;
 use crate::load::files;
-use crate::load::first;
-use crate::load::plan::{Body, Expected, Length, Load, Request, Span};
+use crate::load::first_response;
+use crate::load::plan::{Expected, ExpectedBody, ExpectedLength, Load, LoadSpan, Request};
 use crate::load::schedule::{Schedule, nanoseconds};
-use crate::load::tally::Tally;
-use crate::load::target::Target;
-use crate::load::worker::{Shared, Worked, Worker};
+use crate::load::target::LoadTarget;
+use crate::load::worker::{RunState, Worker, WorkerResult};
 use crate::report::figures::Figures;
 use std::fmt;
 use std::sync::Arc;
@@ -22,9 +22,9 @@ const LOOKS: u32 = 20;
 
 /// What is measured, and how.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct Measurement {
     /// The resource.
-    pub target: Target,
+    pub target: LoadTarget,
     /// What is asked for.
     pub request: Request,
     /// What has to come back.
@@ -40,7 +40,7 @@ pub struct Job {
 
 /// Why nothing was measured. Its text says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum MeasureError {
     /// Nothing takes connections there.
     Unreachable(String),
     /// The first answer is not what was expected: the others would not be either.
@@ -49,14 +49,16 @@ pub enum Trouble {
     Here(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for MeasureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Trouble::Unreachable(text) | Trouble::FirstAnswer(text) | Trouble::Here(text)) = self;
+        let (MeasureError::Unreachable(text)
+        | MeasureError::FirstAnswer(text)
+        | MeasureError::Here(text)) = self;
         out.write_str(text)
     }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for MeasureError {}
 
 /// Stops measurements, and is told how far they are.
 pub struct Control {
@@ -87,40 +89,41 @@ impl fmt::Debug for Control {
 /// long the others have to be. `label` stands before lines of progress.
 ///
 /// # Errors
-/// [`Trouble`], before anything was measured.
-pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble> {
-    let load = job.load.clone().checked().map_err(Trouble::Here)?;
-    files::allow(load.connections).map_err(Trouble::Here)?;
-    let secure = match job.target.is_secure() {
-        true => Some(Secure::new(job.target.host(), &job.trust).map_err(Trouble::Here)?),
+/// [`MeasureError`], before anything was measured.
+pub fn run(job: &Measurement, label: &str, control: &Control) -> Result<Figures, MeasureError> {
+    let load = job.load.clone().checked().map_err(MeasureError::Here)?;
+    files::allow(load.connections).map_err(MeasureError::Here)?;
+    let tls = match job.target.is_secure() {
+        true => Some(TlsClient::new(job.target.host(), &job.trust).map_err(MeasureError::Here)?),
         false => None,
     };
-    let (address, stream) = job.target.reach(load.timeout).map_err(Trouble::Unreachable)?;
+    let (address, stream) = job.target.reach(load.timeout).map_err(MeasureError::Unreachable)?;
     let last_request = job.request.bytes(&job.target, true);
     let bodiless = job.request.bodiless();
-    let keep = job.expected.body == Body::Same;
-    let first = first::ask(stream, secure.as_ref(), &last_request, bodiless, keep, load.timeout)
-        .map_err(|why| Trouble::FirstAnswer(format!("{}: {why}", job.target.url())))?;
+    let keep = job.expected.body == ExpectedBody::Same;
+    let first =
+        first_response::ask(stream, tls.as_ref(), &last_request, bodiless, keep, load.timeout)
+            .map_err(|why| MeasureError::FirstAnswer(format!("{}: {why}", job.target.url())))?;
     accept_first(job, &first)?;
     if let Some(process) = job.process.filter(|process| cpu::of_tree(*process).is_none()) {
-        return Err(Trouble::Here(format!("the time of process {process} is not to be had")));
+        return Err(MeasureError::Here(format!("the time of process {process} is not to be had")));
     }
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(RunState {
         address,
-        secure,
+        tls,
         request: job.request.bytes(&job.target, false),
         last_request,
         bodiless,
         status: job.expected.status,
         length: match job.expected.length {
-            Length::Same => Some(first.length),
-            Length::Exactly(length) => Some(length),
-            Length::Any => None,
+            ExpectedLength::Same => Some(first.length),
+            ExpectedLength::Exactly(length) => Some(length),
+            ExpectedLength::Any => None,
         },
         body: match &job.expected.body {
-            Body::Any => None,
-            Body::Same => Some(first.body),
-            Body::Exactly(body) => Some(body.clone()),
+            ExpectedBody::Any => None,
+            ExpectedBody::Same => Some(first.body),
+            ExpectedBody::Exactly(body) => Some(body.clone()),
         },
         load,
         epoch: Instant::now(),
@@ -133,10 +136,13 @@ pub fn run(job: &Job, label: &str, control: &Control) -> Result<Figures, Trouble
 }
 
 /// Whether the first answer is what is expected of all.
-fn accept_first(job: &Job, first: &first::First) -> Result<(), Trouble> {
+fn accept_first(
+    job: &Measurement,
+    first: &first_response::FirstResponse,
+) -> Result<(), MeasureError> {
     let expected = &job.expected;
     let wrong = |why: String| {
-        Err(Trouble::FirstAnswer(format!("the first answer of {} {why}", job.target.url())))
+        Err(MeasureError::FirstAnswer(format!("the first answer of {} {why}", job.target.url())))
     };
     let status = first.status;
     match expected.status {
@@ -149,10 +155,10 @@ fn accept_first(job: &Job, first: &first::First) -> Result<(), Trouble> {
         _ => {}
     }
     match (&expected.length, &expected.body) {
-        (Length::Exactly(wanted), _) if *wanted != first.length => {
+        (ExpectedLength::Exactly(wanted), _) if *wanted != first.length => {
             wrong(format!("has {} bytes and not {wanted}", first.length))
         }
-        (_, Body::Exactly(body)) if body.len() as u64 != first.length => {
+        (_, ExpectedBody::Exactly(body)) if body.len() as u64 != first.length => {
             wrong(format!("has {} bytes, and the expected body {}", first.length, body.len()))
         }
         _ => Ok(()),
@@ -161,19 +167,19 @@ fn accept_first(job: &Job, first: &first::First) -> Result<(), Trouble> {
 
 /// Times on processors while it was measured.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct CpuTimes {
     own: Duration,
     server: Option<Duration>,
 }
 
-impl Clock {
-    fn now(process: Option<u32>) -> Clock {
-        Clock { own: cpu::own(), server: process.and_then(cpu::of_tree) }
+impl CpuTimes {
+    fn now(process: Option<u32>) -> CpuTimes {
+        CpuTimes { own: cpu::own(), server: process.and_then(cpu::of_tree) }
     }
 
-    fn since(self, before: Clock) -> Clock {
+    fn since(self, before: CpuTimes) -> CpuTimes {
         let server = self.server.zip(before.server);
-        Clock {
+        CpuTimes {
             own: self.own.saturating_sub(before.own),
             server: server.map(|(now, before)| now.saturating_sub(before)),
         }
@@ -182,13 +188,13 @@ impl Clock {
 
 /// Runs the threads to their end.
 fn with_threads(
-    shared: &Arc<Shared>,
+    shared: &Arc<RunState>,
     process: Option<u32>,
     label: &str,
     control: &Control,
-) -> Result<(Vec<Worked>, Clock), Trouble> {
+) -> Result<(Vec<WorkerResult>, CpuTimes), MeasureError> {
     let here = |error: std::io::Error| {
-        Trouble::Here(format!("the system does not let it: {error}; try fewer connections"))
+        MeasureError::Here(format!("the system does not let it: {error}; try fewer connections"))
     };
     let mut threads = Vec::with_capacity(shared.load.threads);
     for number in 0..shared.load.threads {
@@ -200,20 +206,20 @@ fn with_threads(
     let from = nanoseconds(shared.load.warm_up);
     let until = match (Schedule::new(&shared.load, 0), shared.load.span) {
         (Some(schedule), _) => schedule.end(),
-        (None, Span::Time(time)) => from.saturating_add(nanoseconds(time)),
-        (None, Span::Requests(_)) => u64::MAX,
+        (None, LoadSpan::Time(time)) => from.saturating_add(nanoseconds(time)),
+        (None, LoadSpan::Requests(_)) => u64::MAX,
     };
-    let mut begun = Clock::now(process);
+    let mut begun = CpuTimes::now(process);
     let mut ended = None;
     let (mut warm, mut looks) = (from > 0, 0_u32);
     while !threads.iter().all(std::thread::JoinHandle::is_finished) {
         let now = shared.now();
         if warm && now >= from {
-            begun = Clock::now(process);
+            begun = CpuTimes::now(process);
             warm = false;
         }
         if ended.is_none() && now >= until {
-            ended = Some(Clock::now(process));
+            ended = Some(CpuTimes::now(process));
         }
         if looks.is_multiple_of(LOOKS) {
             (control.progress)(&progress(shared, label, now, until));
@@ -222,18 +228,18 @@ fn with_threads(
         let next = [from, until].into_iter().find(|time| *time > now).unwrap_or(u64::MAX);
         std::thread::sleep(LOOK.min(Duration::from_nanos(next - now)));
     }
-    let ended = ended.unwrap_or_else(|| Clock::now(process));
+    let ended = ended.unwrap_or_else(|| CpuTimes::now(process));
     (control.progress)("");
     let mut worked = Vec::with_capacity(threads.len());
     for thread in threads {
-        let lost = || Trouble::Here("a thread of the generator was lost".to_owned());
+        let lost = || MeasureError::Here("a thread of the generator was lost".to_owned());
         worked.push(thread.join().map_err(|_| lost())?.map_err(here)?);
     }
     Ok((worked, ended.since(begun)))
 }
 
 /// A line that says how far it is.
-fn progress(shared: &Shared, label: &str, now: u64, until: u64) -> String {
+fn progress(shared: &RunState, label: &str, now: u64, until: u64) -> String {
     let replies = shared.replies.load(Ordering::Relaxed);
     let failed = shared.failed.load(Ordering::Relaxed);
     let from = nanoseconds(shared.load.warm_up);
@@ -244,7 +250,7 @@ fn progress(shared: &Shared, label: &str, now: u64, until: u64) -> String {
     let elapsed = seconds(now.min(until) - from);
     let rate = if elapsed > 0.0 { replies as f64 / elapsed } else { 0.0 };
     let left = match (shared.load.span, until) {
-        (Span::Requests(all), u64::MAX) => {
+        (LoadSpan::Requests(all), u64::MAX) => {
             format!("{} of {all} requests left", all.saturating_sub(replies + failed))
         }
         _ => format!("{:.0} s left", seconds(until.saturating_sub(now))),
@@ -253,15 +259,15 @@ fn progress(shared: &Shared, label: &str, now: u64, until: u64) -> String {
 }
 
 fn figures(
-    job: &Job,
-    shared: &Shared,
-    worked: &[Worked],
-    clock: Clock,
+    job: &Measurement,
+    shared: &RunState,
+    worked: &[WorkerResult],
+    clock: CpuTimes,
     interrupted: bool,
 ) -> Figures {
-    let mut tally = Tally::new();
+    let mut counts = LoadCounts::new();
     for one in worked {
-        tally.add(&one.tally);
+        counts.add(&one.counts);
     }
     let from = nanoseconds(shared.load.warm_up);
     let end = worked.iter().map(|one| one.end).max().unwrap_or(from);
@@ -269,7 +275,7 @@ fn figures(
         url: job.target.url().to_owned(),
         load: shared.load.clone(),
         elapsed: Duration::from_nanos(end.saturating_sub(from)),
-        tally,
+        counts,
         generator: clock.own,
         server: clock.server,
         interrupted,

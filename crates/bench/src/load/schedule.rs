@@ -1,6 +1,6 @@
 //! When the requests of one thread are to be sent.
 
-use crate::load::plan::{Load, Pace, Span};
+use crate::load::plan::{Load, LoadSpan, Pace};
 use std::time::Duration;
 
 /// Times are nanoseconds since the run began.
@@ -24,8 +24,8 @@ impl Schedule {
         let Pace::Rate(rate) = load.pace else { return None };
         let before = (load.warm_up.as_secs_f64() * rate).ceil() as u64;
         let all = match load.span {
-            Span::Requests(count) => before.saturating_add(count),
-            Span::Time(time) => ((load.warm_up + time).as_secs_f64() * rate).ceil() as u64,
+            LoadSpan::Requests(count) => before.saturating_add(count),
+            LoadSpan::Time(time) => ((load.warm_up + time).as_secs_f64() * rate).ceil() as u64,
         };
         Some(Schedule { distance: 1e9 / rate, next: thread as u64, step: load.threads as u64, all })
     }
@@ -65,7 +65,7 @@ mod tests {
     fn threads_share_a_rate_evenly() {
         let load = Load {
             pace: Pace::Rate(100.0),
-            span: Span::Requests(5),
+            span: LoadSpan::Requests(5),
             warm_up: Duration::ZERO,
             threads: 2,
             ..Load::default()
@@ -78,7 +78,7 @@ mod tests {
     fn warming_up_comes_before_what_is_counted() {
         let load = Load {
             pace: Pace::Rate(10.0),
-            span: Span::Time(Duration::from_secs(1)),
+            span: LoadSpan::Time(Duration::from_secs(1)),
             warm_up: Duration::from_millis(200),
             ..Load::default()
         };

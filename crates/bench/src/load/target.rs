@@ -8,23 +8,23 @@ const LONGEST: usize = 8 * 1024;
 
 /// What is measured: a resource of an HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct LoadTarget {
     url: String,
     authority: String,
     host: String,
     port: u16,
     path: String,
-    secure: bool,
+    tls: bool,
 }
 
-impl Target {
+impl LoadTarget {
     /// Reads a URL such as `http://127.0.0.1:8080/hello?name=you`, or one with `https`. A text
     /// without a scheme is an `http` URL, and a fragment is left out.
     ///
     /// # Errors
     /// A sentence that names what is wrong and what to write instead: for another scheme, and for
     /// what is no URL.
-    pub fn parse(text: &str) -> Result<Target, String> {
+    pub fn parse(text: &str) -> Result<LoadTarget, String> {
         let wrong = |why: &str| Err(format!("{text:.100} is not a URL to measure: {why}"));
         if text.len() > LONGEST {
             return wrong("it is longer than 8 KiB");
@@ -32,7 +32,7 @@ impl Target {
         if text.bytes().any(|byte| byte <= b' ' || byte >= 0x7f) {
             return wrong("write spaces and other than ASCII characters as %20 and the like");
         }
-        let (secure, rest) = match text.split_once("://") {
+        let (tls, rest) = match text.split_once("://") {
             None => (false, text),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
@@ -46,17 +46,17 @@ impl Target {
         if authority.contains('@') {
             return wrong("leave out the name and password, and give them with --header");
         }
-        let Some((host, port)) = host_and_port(authority, if secure { 443 } else { 80 }) else {
+        let Some((host, port)) = host_and_port(authority, if tls { 443 } else { 80 }) else {
             return wrong("it needs a host and maybe a port, as in http://127.0.0.1:8080/");
         };
         let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-        Ok(Target {
-            url: format!("{}://{authority}{path}", if secure { "https" } else { "http" }),
+        Ok(LoadTarget {
+            url: format!("{}://{authority}{path}", if tls { "https" } else { "http" }),
             authority: authority.to_owned(),
             host,
             port,
             path,
-            secure,
+            tls,
         })
     }
 
@@ -67,7 +67,7 @@ impl Target {
 
     /// Whether it is spoken to with TLS.
     pub(crate) fn is_secure(&self) -> bool {
-        self.secure
+        self.tls
     }
 
     /// The host alone.
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_url_is_taken_apart() {
-        let target = Target::parse("http://127.0.0.1:8080/a/b?c=d#e").unwrap();
+        let target = LoadTarget::parse("http://127.0.0.1:8080/a/b?c=d#e").unwrap();
         assert_eq!(target.url(), "http://127.0.0.1:8080/a/b?c=d");
         assert_eq!((target.host.as_str(), target.port), ("127.0.0.1", 8080));
         assert_eq!(target.path(), "/a/b?c=d");
@@ -139,12 +139,12 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_a_default() {
-        let target = Target::parse("localhost").unwrap();
+        let target = LoadTarget::parse("localhost").unwrap();
         assert_eq!((target.port, target.path(), target.authority()), (80, "/", "localhost"));
-        let target = Target::parse("https://h").unwrap();
+        let target = LoadTarget::parse("https://h").unwrap();
         assert_eq!((target.port, target.is_secure(), target.url()), (443, true, "https://h/"));
-        assert_eq!(Target::parse("http://h:81?x").unwrap().path(), "/?x");
-        assert_eq!(Target::parse("http://[::1]:81/").unwrap().host, "::1");
+        assert_eq!(LoadTarget::parse("http://h:81?x").unwrap().path(), "/?x");
+        assert_eq!(LoadTarget::parse("http://[::1]:81/").unwrap().host, "::1");
     }
 
     #[test]
@@ -158,7 +158,7 @@ mod tests {
             ("http://me:secret@h/", "--header"),
             ("http://h/ä", "ASCII"),
         ] {
-            let why = Target::parse(text).unwrap_err();
+            let why = LoadTarget::parse(text).unwrap_err();
             assert!(why.contains(part), "{text}: {why}");
         }
     }

@@ -1,10 +1,10 @@
 //! One thread of the generator: its connections, and what it does with them.
 
-use crate::client::connection::{Connection, Heard, State};
-use crate::client::secure::Secure;
-use crate::load::plan::{Load, Pace, Span};
+use crate::client::connection::{LoadConnection, LoadState, ReceiveOutcome};
+use crate::client::tls::TlsClient;
+use crate::load::counts::{LoadCounts, RequestFailure};
+use crate::load::plan::{Load, LoadSpan, Pace};
 use crate::load::schedule::{Schedule, nanoseconds};
-use crate::load::tally::{Failure, Tally};
 use crate::load::timer::Timer;
 use mio::event::Event;
 use mio::{Events, Poll, Token};
@@ -33,10 +33,10 @@ const TIMER: Token = Token(usize::MAX - 1);
 
 /// What all threads of a run share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct RunState {
     pub(crate) address: SocketAddr,
     /// For connections with TLS.
-    pub(crate) secure: Option<Secure>,
+    pub(crate) tls: Option<TlsClient>,
     pub(crate) load: Load,
     /// The request, and the one that tells the server to close.
     pub(crate) request: Arc<[u8]>,
@@ -54,7 +54,7 @@ pub(crate) struct Shared {
     pub(crate) failed: AtomicU64,
 }
 
-impl Shared {
+impl RunState {
     /// Nanoseconds since the run began.
     pub(crate) fn now(&self) -> u64 {
         nanoseconds(self.epoch.elapsed())
@@ -63,8 +63,8 @@ impl Shared {
 
 /// What a thread did.
 #[derive(Debug)]
-pub(crate) struct Worked {
-    pub(crate) tally: Tally,
+pub(crate) struct WorkerResult {
+    pub(crate) counts: LoadCounts,
     /// When the time that is measured ended, in nanoseconds since the beginning.
     pub(crate) end: u64,
     /// No good answer came any more.
@@ -72,15 +72,15 @@ pub(crate) struct Worked {
 }
 
 pub(crate) struct Worker {
-    shared: Arc<Shared>,
+    shared: Arc<RunState>,
     poll: Poll,
     timer: Timer,
-    connections: Vec<Connection>,
+    connections: Vec<LoadConnection>,
     schedule: Option<Schedule>,
     /// At a rate: open connections without a request, the longest unused first, and closed ones.
     idle: VecDeque<usize>,
     down: VecDeque<usize>,
-    tally: Tally,
+    counts: LoadCounts,
     buffer: Box<[u8]>,
     /// Requests still to be begun, where they are counted.
     left: Option<u64>,
@@ -91,13 +91,13 @@ pub(crate) struct Worker {
     until: u64,
     timeout: u64,
     last_good: u64,
-    /// What of the tally the others were told.
+    /// What of the counts the others were told.
     told: (u64, u64),
 }
 
 impl Worker {
     /// The part of one thread, counted from 0.
-    pub(crate) fn new(shared: Arc<Shared>, thread: usize) -> io::Result<Worker> {
+    pub(crate) fn new(shared: Arc<RunState>, thread: usize) -> io::Result<Worker> {
         let load = &shared.load;
         let poll = Poll::new()?;
         let timer = Timer::new(poll.registry(), TIMER)?;
@@ -110,16 +110,16 @@ impl Worker {
         let from = nanoseconds(load.warm_up);
         let (left, until) = match (&schedule, load.span) {
             (Some(schedule), _) => (None, schedule.end()),
-            (None, Span::Requests(all)) => (Some(share(all)), u64::MAX),
-            (None, Span::Time(time)) => (None, from.saturating_add(nanoseconds(time))),
+            (None, LoadSpan::Requests(all)) => (Some(share(all)), u64::MAX),
+            (None, LoadSpan::Time(time)) => (None, from.saturating_add(nanoseconds(time))),
         };
         Ok(Worker {
-            connections: (0..count).map(|_| Connection::new(shared.bodiless)).collect(),
+            connections: (0..count).map(|_| LoadConnection::new(shared.bodiless)).collect(),
             timeout: nanoseconds(load.timeout),
             schedule,
             idle: VecDeque::new(),
             down: VecDeque::new(),
-            tally: Tally::new(),
+            counts: LoadCounts::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             left,
             busy: 0,
@@ -134,10 +134,10 @@ impl Worker {
     }
 
     /// Sends requests until all is done.
-    pub(crate) fn work(mut self) -> io::Result<Worked> {
+    pub(crate) fn work(mut self) -> io::Result<WorkerResult> {
         if self.schedule.is_some() {
             self.down.extend(0..self.connections.len());
-            self.connections.iter_mut().for_each(|connection| connection.state = State::Free);
+            self.connections.iter_mut().for_each(|connection| connection.state = LoadState::Free);
         }
         let mut events = Events::with_capacity(EVENTS);
         let patience = nanoseconds(PATIENCE.max(self.shared.load.timeout * 2));
@@ -167,7 +167,7 @@ impl Worker {
         };
         self.tell();
         let end = self.shared.now().min(self.until);
-        Ok(Worked { tally: self.tally, end, gave_up })
+        Ok(WorkerResult { counts: self.counts, end, gave_up })
     }
 
     fn is_done(&self, now: u64) -> bool {
@@ -200,20 +200,20 @@ impl Worker {
                 continue;
             }
             match connection.state {
-                State::Connecting => self.fail(index, Failure::ConnectTimeout, now),
-                State::Busy => self.fail(index, Failure::Timeout, now),
-                State::Resting if opened < OPENED => {
+                LoadState::Connecting => self.fail(index, RequestFailure::ConnectTimeout, now),
+                LoadState::Busy => self.fail(index, RequestFailure::Timeout, now),
+                LoadState::Resting if opened < OPENED => {
                     opened += 1;
                     self.next(index, now);
                 }
-                State::Resting | State::Free => {}
+                LoadState::Resting | LoadState::Free => {}
             }
         }
         self.tell();
     }
 
     fn tell(&mut self) {
-        let (replies, failed) = (self.tally.replies, self.tally.failed());
+        let (replies, failed) = (self.counts.replies, self.counts.failed());
         self.shared.replies.fetch_add(replies - self.told.0, Ordering::Relaxed);
         self.shared.failed.fetch_add(failed - self.told.1, Ordering::Relaxed);
         self.told = (replies, failed);
@@ -240,8 +240,8 @@ impl Worker {
             match index {
                 Some(index) => self.assign(index, intended, measured, now),
                 None if measured => {
-                    self.tally.offered += 1;
-                    self.count_failure(Failure::Unsent);
+                    self.counts.offered += 1;
+                    self.count_failure(RequestFailure::Unsent);
                 }
                 None => {}
             }
@@ -252,14 +252,14 @@ impl Worker {
     fn next(&mut self, index: usize, now: u64) {
         if self.schedule.is_some() {
             let open = self.connections[index].is_open();
-            self.connections[index].state = State::Free;
+            self.connections[index].state = LoadState::Free;
             if open { &mut self.idle } else { &mut self.down }.push_back(index);
             return;
         }
         let measured = match &mut self.left {
             Some(_) if now < self.from => false,
             Some(0) => {
-                self.connections[index].state = State::Free;
+                self.connections[index].state = LoadState::Free;
                 return;
             }
             Some(left) => {
@@ -281,8 +281,8 @@ impl Worker {
         let outcome = if connection.is_open() {
             self.send(index)
         } else {
-            let secure = self.shared.secure.as_ref();
-            connection.open(self.shared.address, secure, self.poll.registry(), Token(index))
+            let tls = self.shared.tls.as_ref();
+            connection.open(self.shared.address, tls, self.poll.registry(), Token(index))
         };
         if let Err(failure) = outcome {
             self.fail(index, failure, now);
@@ -290,20 +290,20 @@ impl Worker {
     }
 
     /// Puts the request of a connection on it.
-    fn send(&mut self, index: usize) -> Result<(), Failure> {
+    fn send(&mut self, index: usize) -> Result<(), RequestFailure> {
         let connection = &mut self.connections[index];
         connection.begin(self.shared.load.per_connection);
         self.push(index)
     }
 
     /// Sends what the system takes of a request.
-    fn push(&mut self, index: usize) -> Result<(), Failure> {
+    fn push(&mut self, index: usize) -> Result<(), RequestFailure> {
         let request = self.request(index);
         self.connections[index].send(&request)
     }
 
     fn is_unsent(&self, index: usize) -> bool {
-        self.shared.secure.is_some() && self.connections[index].is_unsent(&self.request(index))
+        self.shared.tls.is_some() && self.connections[index].is_unsent(&self.request(index))
     }
 
     fn request(&self, index: usize) -> Arc<[u8]> {
@@ -318,16 +318,16 @@ impl Worker {
     fn heard(&mut self, event: &Event) {
         let index = event.token().0;
         let outcome = match self.connections.get(index).map(|connection| connection.state) {
-            Some(State::Connecting) => self.connecting(index),
-            Some(State::Busy) => self.answering(index, event),
-            Some(State::Free) => {
+            Some(LoadState::Connecting) => self.connecting(index),
+            Some(LoadState::Busy) => self.answering(index, event),
+            Some(LoadState::Free) => {
                 let connection = &mut self.connections[index];
                 if connection.is_open() && !connection.is_quiet() {
                     connection.close();
                 }
                 Ok(())
             }
-            Some(State::Resting) | None => Ok(()),
+            Some(LoadState::Resting) | None => Ok(()),
         };
         if let Err(failure) = outcome {
             let now = self.shared.now();
@@ -335,17 +335,17 @@ impl Worker {
         }
     }
 
-    fn connecting(&mut self, index: usize) -> Result<(), Failure> {
+    fn connecting(&mut self, index: usize) -> Result<(), RequestFailure> {
         if self.connections[index].made()? {
             if self.is_measured(self.shared.now()) {
-                self.tally.connected += 1;
+                self.counts.connected += 1;
             }
             self.send(index)?;
         }
         Ok(())
     }
 
-    fn answering(&mut self, index: usize, event: &Event) -> Result<(), Failure> {
+    fn answering(&mut self, index: usize, event: &Event) -> Result<(), RequestFailure> {
         if event.is_writable() || self.is_unsent(index) {
             self.push(index)?;
         }
@@ -357,15 +357,15 @@ impl Worker {
             let heard = connection.receive(&mut self.buffer, expected, closed, &mut received);
             let now = self.shared.now();
             if self.is_measured(now) {
-                self.tally.received += received;
+                self.counts.received += received;
             }
-            let Heard::Answer { more } = heard? else {
+            let ReceiveOutcome::Answer { more } = heard? else {
                 // What was read may have been the end of the handshake.
                 return if self.is_unsent(index) { self.push(index) } else { Ok(()) };
             };
             self.answered(index, closed, now);
             // Only the next answer on the same connection can have been announced by this event.
-            let same = !closed && self.connections[index].state == State::Busy;
+            let same = !closed && self.connections[index].state == LoadState::Busy;
             if !(same && more) {
                 return Ok(());
             }
@@ -395,11 +395,11 @@ impl Worker {
             None => (200..300).contains(&status),
         };
         let failure = if !good {
-            Some(Failure::Status)
+            Some(RequestFailure::Status)
         } else if self.shared.length.is_some_and(|wanted| wanted != length) {
-            Some(Failure::Length)
+            Some(RequestFailure::Length)
         } else if !connection.matches(self.shared.body.as_deref()) {
-            Some(Failure::Body)
+            Some(RequestFailure::Body)
         } else {
             None
         };
@@ -408,40 +408,40 @@ impl Worker {
             connection.close();
         }
         if self.is_measured(now) && (counts || self.schedule.is_some()) {
-            *self.tally.statuses.entry(status).or_default() += 1;
-            self.tally.replies += u64::from(failure.is_none());
+            *self.counts.statuses.entry(status).or_default() += 1;
+            self.counts.replies += u64::from(failure.is_none());
         }
         self.last_good = if failure.is_none() { now } else { self.last_good };
         if counts {
-            self.tally.offered += 1;
+            self.counts.offered += 1;
             match failure {
                 Some(failure) => self.count_failure(failure),
-                None => self.tally.latency.saturating_record(time.max(1)),
+                None => self.counts.latency.saturating_record(time.max(1)),
             }
         }
         self.next(index, now);
     }
 
     /// A request has no answer, and its connection is lost.
-    fn fail(&mut self, index: usize, failure: Failure, now: u64) {
+    fn fail(&mut self, index: usize, failure: RequestFailure, now: u64) {
         self.busy -= 1;
         if self.counts(index, now) {
-            self.tally.offered += 1;
+            self.counts.offered += 1;
             self.count_failure(failure);
         }
         let connection = &mut self.connections[index];
         connection.close();
         if self.shared.load.pace == Pace::Closed {
-            connection.state = State::Resting;
+            connection.state = LoadState::Resting;
             connection.due = now + REST;
         } else {
             self.next(index, now);
         }
     }
 
-    fn count_failure(&mut self, failure: Failure) {
-        let place = Failure::ALL.iter().position(|one| *one == failure);
-        if let Some(count) = place.and_then(|place| self.tally.failures.get_mut(place)) {
+    fn count_failure(&mut self, failure: RequestFailure) {
+        let place = RequestFailure::ALL.iter().position(|one| *one == failure);
+        if let Some(count) = place.and_then(|place| self.counts.failures.get_mut(place)) {
             *count += 1;
         }
     }

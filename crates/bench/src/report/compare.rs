@@ -1,7 +1,7 @@
 //! Several servers in turn: A B A B …, so that what changes on the machine in the meantime changes
 //! for all of them.
 
-use crate::load::run::{Control, Job, Trouble, run};
+use crate::load::run::{Control, MeasureError, Measurement, run};
 use crate::report::figures::{Figures, rounded};
 use crate::report::text::grouped;
 use serde_json::{Value, json};
@@ -33,8 +33,12 @@ pub struct Compared {
 /// Measures all jobs in turn, `rounds` times (from 1 to [`MOST_ROUNDS`]).
 ///
 /// # Errors
-/// [`Trouble`] in the first round. In a later one, the comparison ends there and says why.
-pub fn compare(jobs: &[Job], rounds: usize, control: &Control) -> Result<Compared, Trouble> {
+/// [`MeasureError`] in the first round. In a later one, the comparison ends there and says why.
+pub fn compare(
+    jobs: &[Measurement],
+    rounds: usize,
+    control: &Control,
+) -> Result<Compared, MeasureError> {
     let rounds = rounds.clamp(1, MOST_ROUNDS);
     let mut compared = Compared { runs: vec![Vec::new(); jobs.len()], ended: None };
     for round in 0..rounds {

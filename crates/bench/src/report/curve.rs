@@ -30,7 +30,7 @@ pub fn latency_svg(figures: &[&Figures]) -> String {
 }
 
 fn line(one: &Figures, several: bool) -> Series {
-    let count = one.tally.latency.len();
+    let count = one.counts.latency.len();
     let nines = (count.max(1) as f64).log10().min(NINES as f64);
     let steps = (nines * FINENESS as f64) as usize;
     let points = (0..=steps).filter(|_| count > 0).map(|step| {

@@ -1,7 +1,7 @@
 //! What a measurement found.
 
+use crate::load::counts::{LoadCounts, RequestFailure};
 use crate::load::plan::{Load, Pace};
-use crate::load::tally::{Failure, Tally};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub struct Figures {
     pub(crate) load: Load,
     /// How long was measured.
     pub(crate) elapsed: Duration,
-    pub(crate) tally: Tally,
+    pub(crate) counts: LoadCounts,
     /// Time on processors: ours, and the server's.
     pub(crate) generator: Duration,
     pub(crate) server: Option<Duration>,
@@ -27,33 +27,33 @@ pub struct Figures {
 impl Figures {
     /// Good answers a second.
     pub fn rate(&self) -> f64 {
-        per(self.tally.replies, self.elapsed)
+        per(self.counts.replies, self.elapsed)
     }
 
     /// Good answers within the time that was measured.
     pub fn replies(&self) -> u64 {
-        self.tally.replies
+        self.counts.replies
     }
 
     /// Requests that had an outcome, good or not. At a rate, those that were to be sent within the
     /// time that was measured, whenever their answer came.
     pub fn requests(&self) -> u64 {
-        self.tally.offered
+        self.counts.offered
     }
 
     /// Requests without a good answer.
     pub fn failed(&self) -> u64 {
-        self.tally.failed()
+        self.counts.failed()
     }
 
     /// Those of one kind.
-    pub fn failures(&self, kind: Failure) -> u64 {
+    pub fn failures(&self, kind: RequestFailure) -> u64 {
         self.failed_by_kind().find(|(one, _)| *one == kind).map_or(0, |(_, count)| count)
     }
 
     /// Nothing failed, something was answered, and it ran to its end.
     pub fn is_good(&self) -> bool {
-        self.failed() == 0 && self.tally.replies > 0 && !self.gave_up
+        self.failed() == 0 && self.counts.replies > 0 && !self.gave_up
     }
 
     /// It was stopped before its time.
@@ -63,17 +63,17 @@ impl Figures {
 
     /// The response time that this percentage of good answers did not exceed, to 0.1 %.
     pub fn percentile(&self, percent: f64) -> Duration {
-        Duration::from_nanos(self.tally.latency.value_at_percentile(percent))
+        Duration::from_nanos(self.counts.latency.value_at_percentile(percent))
     }
 
     /// The longest response time.
     pub fn slowest(&self) -> Duration {
-        Duration::from_nanos(self.tally.latency.max())
+        Duration::from_nanos(self.counts.latency.max())
     }
 
     /// Connections made within the time that was measured, a second.
     pub fn connection_rate(&self) -> f64 {
-        per(self.tally.connected, self.elapsed)
+        per(self.counts.connected, self.elapsed)
     }
 
     /// The rate that was asked for; `None` in a closed loop.
@@ -86,18 +86,18 @@ impl Figures {
 
     /// Processor time of the server for each good answer, in microseconds.
     pub fn server_time(&self) -> Option<f64> {
-        let answers = self.tally.replies;
+        let answers = self.counts.replies;
         self.server.filter(|_| answers > 0).map(|time| time.as_secs_f64() * 1e6 / answers as f64)
     }
 
     /// Our own, in microseconds.
     pub fn generator_time(&self) -> f64 {
-        self.generator.as_secs_f64() * 1e6 / self.tally.replies.max(1) as f64
+        self.generator.as_secs_f64() * 1e6 / self.counts.replies.max(1) as f64
     }
 
     /// Kinds of failures that occurred.
-    pub(crate) fn failed_by_kind(&self) -> impl Iterator<Item = (Failure, u64)> {
-        Failure::ALL.into_iter().zip(self.tally.failures).filter(|(_, count)| *count > 0)
+    pub(crate) fn failed_by_kind(&self) -> impl Iterator<Item = (RequestFailure, u64)> {
+        RequestFailure::ALL.into_iter().zip(self.counts.failures).filter(|(_, count)| *count > 0)
     }
 
     /// The same as an object of JSON: times in milliseconds, processor times in microseconds for
@@ -108,13 +108,13 @@ impl Figures {
             latency.insert(name.to_owned(), milliseconds(self.percentile(percent)));
         }
         latency.insert("max".to_owned(), milliseconds(self.slowest()));
-        latency.insert("mean".to_owned(), rounded(self.tally.latency.mean() / 1e6));
+        latency.insert("mean".to_owned(), rounded(self.counts.latency.mean() / 1e6));
         let failures: serde_json::Map<String, Value> = self
             .failed_by_kind()
             .map(|(kind, count)| (kind.name().to_owned(), Value::from(count)))
             .collect();
         let statuses: serde_json::Map<String, Value> = self
-            .tally
+            .counts
             .statuses
             .iter()
             .map(|(status, count)| (status.to_string(), Value::from(*count)))
@@ -131,7 +131,7 @@ impl Figures {
             "failed": self.failed(),
             "failures": failures,
             "statuses": statuses,
-            "bytes_received": self.tally.received,
+            "bytes_received": self.counts.received,
             "connections_per_second": rounded(self.connection_rate()),
             "latency_ms": latency,
             "generator_us_per_request": rounded(self.generator_time()),

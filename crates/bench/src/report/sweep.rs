@@ -5,7 +5,7 @@
 //! so the rate at which they are stands beside them.
 
 use crate::load::plan::{HIGHEST_RATE, Pace};
-use crate::load::run::{Control, Job, Trouble, run};
+use crate::load::run::{Control, MeasureError, Measurement, run};
 use crate::report::chart::{Axis, Chart, Panel, Scale, Series};
 use crate::report::figures::{Figures, rounded};
 use crate::report::text::{grouped, time};
@@ -84,8 +84,8 @@ pub struct Swept {
 /// Measures at one rate after the other; the pace of the job does not matter.
 ///
 /// # Errors
-/// [`Trouble`] at the first rate. At a later one, the sweep ends there and says why.
-pub fn sweep(job: &Job, rates: &Rates, control: &Control) -> Result<Swept, Trouble> {
+/// [`MeasureError`] at the first rate. At a later one, the sweep ends there and says why.
+pub fn sweep(job: &Measurement, rates: &Rates, control: &Control) -> Result<Swept, MeasureError> {
     let mut swept = Swept { figures: Vec::new(), ended: None };
     let count = rates.all().len();
     for (index, rate) in rates.all().iter().enumerate() {
@@ -233,8 +233,8 @@ impl fmt::Display for Swept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::load::counts::LoadCounts;
     use crate::load::plan::Load;
-    use crate::load::tally::Tally;
     use std::time::Duration;
 
     #[test]
@@ -249,19 +249,19 @@ mod tests {
     }
 
     fn figures(rate: f64, replies: u64, failed: u64) -> Figures {
-        let mut tally = Tally::new();
-        tally.replies = replies;
-        tally.offered = replies + failed;
-        tally.connected = replies;
-        tally.failures[0] = failed;
+        let mut counts = LoadCounts::new();
+        counts.replies = replies;
+        counts.offered = replies + failed;
+        counts.connected = replies;
+        counts.failures[0] = failed;
         for number in 1..=replies {
-            tally.latency.record(number * 1000).unwrap();
+            counts.latency.record(number * 1000).unwrap();
         }
         Figures {
             url: "http://h/".to_owned(),
             load: Load { pace: Pace::Rate(rate), ..Load::default() },
             elapsed: Duration::from_secs(2),
-            tally,
+            counts,
             generator: Duration::ZERO,
             server: Some(Duration::from_millis(10)),
             interrupted: false,

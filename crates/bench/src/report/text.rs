@@ -25,10 +25,10 @@ impl fmt::Display for Figures {
         )?;
         let count = grouped(self.replies() as f64);
         writeln!(out, "replies      {count}, {}/s", grouped(self.rate().round()))?;
-        let bytes = self.tally.received as f64;
+        let bytes = self.counts.received as f64;
         let seconds = self.elapsed.as_secs_f64().max(1e-9);
         writeln!(out, "received     {}, {}/s", size(bytes), size(bytes / seconds))?;
-        let made = grouped(self.tally.connected as f64);
+        let made = grouped(self.counts.connected as f64);
         writeln!(out, "connections  {made} made, {}/s", grouped(self.connection_rate().round()))?;
         write!(out, "latency     ")?;
         for (name, percent) in SHOWN {
@@ -54,7 +54,7 @@ impl Figures {
 
     fn outcome(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let statuses: Vec<String> = self
-            .tally
+            .counts
             .statuses
             .iter()
             .map(|(status, count)| format!("{} of {status}", grouped(*count as f64)))

@@ -1,8 +1,9 @@
 //! Measurements against a server that does what each test needs: counts, failures, rates and times.
 
 use runnel_bench::{
-    Body, Control, Expected, Failure, Figures, Job, Length, Load, Pace, Rates, Request, Span,
-    Target, Trouble, Trust, compare, latency_svg, run, sweep,
+    Control, Expected, ExpectedBody, ExpectedLength, Figures, Load, LoadSpan, LoadTarget,
+    MeasureError, Measurement, Pace, Rates, Request, RequestFailure, Trust, compare, latency_svg,
+    run, sweep,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,7 +24,7 @@ enum Answer {
 }
 
 fn ok(body: &str) -> Answer {
-    Answer::Text(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+    Answer::Text(format!("HTTP/1.1 200 OK\r\nContent-ExpectedLength: {}\r\n\r\n{body}", body.len()))
 }
 
 struct Server {
@@ -78,7 +79,7 @@ fn converse(
         if !whole {
             continue;
         }
-        let closes = String::from_utf8_lossy(&text).contains("Connection: close");
+        let closes = String::from_utf8_lossy(&text).contains("LoadConnection: close");
         let number = requests.fetch_add(1, Ordering::SeqCst);
         if number == 0 {
             *seen.lock().unwrap() = String::from_utf8_lossy(&text).into_owned();
@@ -96,10 +97,10 @@ fn converse(
     }
 }
 
-fn job(server: &Server, load: Load) -> Job {
-    Job {
+fn job(server: &Server, load: Load) -> Measurement {
+    Measurement {
         trust: Trust::default(),
-        target: Target::parse(&server.url).unwrap(),
+        target: LoadTarget::parse(&server.url).unwrap(),
         request: Request::new("GET", &[], Vec::new()).unwrap(),
         expected: Expected::default(),
         load,
@@ -108,14 +109,19 @@ fn job(server: &Server, load: Load) -> Job {
 }
 
 fn requests(count: u64) -> Load {
-    Load { span: Span::Requests(count), warm_up: Duration::ZERO, connections: 4, ..Load::default() }
+    Load {
+        span: LoadSpan::Requests(count),
+        warm_up: Duration::ZERO,
+        connections: 4,
+        ..Load::default()
+    }
 }
 
 fn control() -> Control {
     Control::new(Arc::new(AtomicBool::new(false)), |_| ())
 }
 
-fn measured(job: &Job) -> Figures {
+fn measured(job: &Measurement) -> Figures {
     run(job, "", &control()).unwrap()
 }
 
@@ -130,7 +136,7 @@ fn as_many_requests_are_sent_as_were_asked_for() {
     assert_eq!(server.requests.load(Ordering::SeqCst), 1001);
     assert_eq!(server.connections.load(Ordering::SeqCst), 5);
     assert_eq!(figures.json()["statuses"]["200"], 1000);
-    let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let head = "HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhello";
     assert_eq!(figures.json()["bytes_received"], 1000 * head.len());
     assert!(figures.percentile(50.0) <= figures.slowest());
 }
@@ -146,7 +152,7 @@ fn a_connection_serves_as_many_requests_as_it_may() {
 
 #[test]
 fn a_server_that_closes_after_its_answer_is_connected_to_again() {
-    let close = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi";
+    let close = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-ExpectedLength: 2\r\n\r\nhi";
     let server = server(move |number| match number % 2 {
         0 => Answer::Last(close.to_owned()),
         _ => Answer::Last("HTTP/1.0 200 OK\r\n\r\nhi".to_owned()),
@@ -162,35 +168,37 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
         // The first one is right.
         0 => ok("hello"),
         _ if number % 2 == 0 => ok("hello"),
-        1 => Answer::Text("HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nhello".to_owned()),
+        1 => Answer::Text("HTTP/1.1 500 No\r\nContent-ExpectedLength: 5\r\n\r\nhello".to_owned()),
         3 => ok("hell"),
         5 => ok("jello"),
-        7 => Answer::Last("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel".to_owned()),
+        7 => Answer::Last("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhel".to_owned()),
         9 => Answer::Nothing,
         11 => Answer::Text("220 mail.example\r\n".to_owned()),
-        13 => Answer::Text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello++".to_owned()),
+        13 => {
+            Answer::Text("HTTP/1.1 200 OK\r\nContent-ExpectedLength: 5\r\n\r\nhello++".to_owned())
+        }
         15 => Answer::Silence,
         _ => ok("hello"),
     });
     let load = Load { timeout: Duration::from_secs(3), ..requests(100) };
     let mut job = job(&server, load);
-    job.expected.body = Body::Same;
+    job.expected.body = ExpectedBody::Same;
     let figures = measured(&job);
-    let found: Vec<u64> = Failure::ALL.iter().map(|kind| figures.failures(*kind)).collect();
+    let found: Vec<u64> = RequestFailure::ALL.iter().map(|kind| figures.failures(*kind)).collect();
     let count = |kind| {
         u64::from(
             [
-                Failure::Closed,
-                Failure::Short,
-                Failure::Timeout,
-                Failure::Status,
-                Failure::Length,
-                Failure::Body,
+                RequestFailure::Closed,
+                RequestFailure::Short,
+                RequestFailure::Timeout,
+                RequestFailure::Status,
+                RequestFailure::Length,
+                RequestFailure::Body,
             ]
             .contains(&kind),
-        ) + 2 * u64::from(kind == Failure::Malformed)
+        ) + 2 * u64::from(kind == RequestFailure::Malformed)
     };
-    let wanted: Vec<u64> = Failure::ALL.iter().map(|kind| count(*kind)).collect();
+    let wanted: Vec<u64> = RequestFailure::ALL.iter().map(|kind| count(*kind)).collect();
     assert_eq!(found, wanted, "{figures}");
     assert_eq!((figures.requests(), figures.replies(), figures.failed()), (100, 92, 8));
     assert!(!figures.is_good());
@@ -201,13 +209,17 @@ fn every_kind_of_wrong_answer_is_found_and_counted() {
 fn other_statuses_lengths_and_bodies_may_be_expected() {
     let server = server(|number| {
         let body = "x".repeat(1 + number as usize % 3);
-        Answer::Text(format!("HTTP/1.1 404 No\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
+        Answer::Text(format!(
+            "HTTP/1.1 404 No\r\nContent-ExpectedLength: {}\r\n\r\n{body}",
+            body.len()
+        ))
     });
     let mut job = job(&server, requests(30));
-    job.expected = Expected { status: Some(404), length: Length::Any, body: Body::Any };
+    job.expected =
+        Expected { status: Some(404), length: ExpectedLength::Any, body: ExpectedBody::Any };
     assert!(measured(&job).is_good());
-    job.expected.body = Body::Exactly(b"wxyz".to_vec());
-    assert!(matches!(run(&job, "", &control()), Err(Trouble::FirstAnswer(_))));
+    job.expected.body = ExpectedBody::Exactly(b"wxyz".to_vec());
+    assert!(matches!(run(&job, "", &control()), Err(MeasureError::FirstAnswer(_))));
 }
 
 #[test]
@@ -220,7 +232,7 @@ fn a_request_has_its_method_headers_and_body() {
     assert_eq!(figures.failed(), 0, "{figures}");
     let seen = server.seen.lock().unwrap().clone();
     assert!(seen.starts_with("POST /x?y HTTP/1.1\r\nHost: 127.0.0.1:"), "{seen}");
-    assert!(seen.contains("\r\nX-Token: abc\r\nContent-Length: 10\r\n"), "{seen}");
+    assert!(seen.contains("\r\nX-Token: abc\r\nContent-ExpectedLength: 10\r\n"), "{seen}");
     assert!(seen.ends_with("\r\n\r\nsome text!"), "{seen}");
 }
 
@@ -235,15 +247,16 @@ fn large_chunked_bodies_are_read_to_their_end() {
         Answer::Text(text)
     });
     let mut job = job(&server, requests(40));
-    job.expected.length = Length::Exactly(370_001);
-    job.expected.body = Body::Exactly(vec![b'z'; 370_001]);
+    job.expected.length = ExpectedLength::Exactly(370_001);
+    job.expected.body = ExpectedBody::Exactly(vec![b'z'; 370_001]);
     let figures = measured(&job);
     assert_eq!((figures.replies(), figures.failed()), (40, 0), "{figures}");
 }
 
 #[test]
 fn a_first_answer_that_is_wrong_ends_it() {
-    let server = server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n".into()));
+    let server =
+        server(|_| Answer::Text("HTTP/1.1 404 No\r\nContent-ExpectedLength: 0\r\n\r\n".into()));
     let trouble = run(&job(&server, requests(10)), "", &control()).unwrap_err();
     assert!(trouble.to_string().contains("--status 404"), "{trouble}");
     assert_eq!(server.requests.load(Ordering::SeqCst), 1);
@@ -259,7 +272,9 @@ fn nothing_that_listens_is_told_before_anything_is_measured() {
         seen: Arc::default(),
     };
     let trouble = run(&job(&server, requests(10)), "", &control()).unwrap_err();
-    assert!(matches!(&trouble, Trouble::Unreachable(why) if why.contains("is the server started")));
+    assert!(
+        matches!(&trouble, MeasureError::Unreachable(why) if why.contains("is the server started"))
+    );
 }
 
 #[test]
@@ -278,10 +293,10 @@ fn a_server_that_goes_away_is_told_by_kind() {
         drop(listener);
     });
     let figures = measured(&job(&gone, requests(12)));
-    let kinds = [Failure::Refused, Failure::Reset, Failure::Closed];
+    let kinds = [RequestFailure::Refused, RequestFailure::Reset, RequestFailure::Closed];
     let told: u64 = kinds.iter().map(|kind| figures.failures(*kind)).sum();
     assert_eq!((figures.requests(), figures.replies(), told), (12, 0, 12), "{figures}");
-    assert!(figures.failures(Failure::Refused) > 0, "{figures}");
+    assert!(figures.failures(RequestFailure::Refused) > 0, "{figures}");
 }
 
 #[test]
@@ -332,7 +347,8 @@ fn requests_that_find_no_connection_in_time_are_failures() {
         ..requests(60)
     };
     let figures = measured(&job(&server, load));
-    let (unsent, late) = (figures.failures(Failure::Unsent), figures.failures(Failure::Timeout));
+    let (unsent, late) =
+        (figures.failures(RequestFailure::Unsent), figures.failures(RequestFailure::Timeout));
     assert_eq!((figures.requests(), unsent + late), (60, 60), "{figures}");
     assert!(unsent > 0 && late > 0, "{figures}");
 }
@@ -359,7 +375,7 @@ fn who_stops_it_gets_what_was_measured_so_far() {
         stopper.store(true, Ordering::SeqCst);
     });
     let load = Load {
-        span: Span::Time(Duration::from_secs(3600)),
+        span: LoadSpan::Time(Duration::from_secs(3600)),
         warm_up: Duration::ZERO,
         connections: 2,
         ..Load::default()
@@ -390,7 +406,7 @@ fn a_sweep_finds_a_rate_with_which_a_server_does_not_keep_up() {
         ok("hello")
     });
     let load = Load {
-        span: Span::Time(Duration::from_millis(1000)),
+        span: LoadSpan::Time(Duration::from_millis(1000)),
         warm_up: Duration::from_millis(200),
         connections: 1,
         timeout: Duration::from_millis(400),
@@ -402,7 +418,7 @@ fn a_sweep_finds_a_rate_with_which_a_server_does_not_keep_up() {
     assert_eq!(swept.figures().len(), 2);
     let [slow, fast] = swept.figures() else { panic!("two rates") };
     assert!(slow.replies() > 0 && slow.connection_rate() > 0.0, "{swept}");
-    assert!(fast.rate() < 110.0 && fast.failures(Failure::Unsent) > 0, "{swept}");
+    assert!(fast.rate() < 110.0 && fast.failures(RequestFailure::Unsent) > 0, "{swept}");
     assert_ne!(swept.max_rate(), Some(400.0), "{swept}");
     assert!(swept.to_string().contains("max rate "), "{swept}");
     let svg = swept.svg();
@@ -452,5 +468,5 @@ fn the_time_of_the_servers_process_is_measured() {
     job.process = Some(std::process::id());
     assert!(measured(&job).server_time().is_some());
     job.process = Some(u32::MAX);
-    assert!(matches!(run(&job, "", &control()), Err(Trouble::Here(_))));
+    assert!(matches!(run(&job, "", &control()), Err(MeasureError::Here(_))));
 }

@@ -1,54 +1,60 @@
 //! One verb on its way: connections, time limits, redirects, and the second attempt.
 
-use crate::client::connection::dial::Dial;
+use crate::client::connection::dial::Connector;
 use crate::client::connection::request_head::RequestHead;
-use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::response_head::ReceivedHead;
 use crate::client::connection::round_trip::RoundTrip;
-use crate::client::failure::Failure;
+use crate::client::failure::RoundTripFailure;
 use crate::client::hosts::{Host, Hosts};
-use crate::client::incoming::Reception;
-use crate::client::outgoing::{Feed, Outgoing, Payload};
-use crate::client::store::ClientOptions;
+use crate::client::options::ClientOptions;
+use crate::client::outgoing::{OutgoingContent, RequestPayload, StreamProgress};
 use crate::client::{address, fault};
+use bytes::{Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri};
 use runnel_store::{Calling, Count, Error, Exchange, Kind, Reference, Result, SlotLimits, Verb};
+use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How much of an answer that nobody wants is read, so that the connection can be used again.
+const DISCARDED: usize = 64 * 1024;
+/// How long that may take.
+const DISCARD_TIME: Duration = Duration::from_secs(1);
 
 /// Headers that only the host for which they were meant may see.
 const SECRET: [HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
 /// The connections of one client.
-pub(crate) struct Wire {
-    dial: Dial,
+pub(crate) struct HttpClient {
+    dial: Connector,
     hosts: Hosts,
     pub(crate) options: ClientOptions,
 }
 
-impl Wire {
+impl HttpClient {
     pub(crate) fn new(options: ClientOptions) -> Self {
-        let dial = Dial::new(options.socket.as_deref(), options.connect_time);
+        let dial = Connector::new(options.socket.as_deref(), options.connect_time);
         let limits =
             SlotLimits { slots: options.connections, waiting: options.waiting, wait: options.wait };
         let hosts = Hosts::new(limits, options.idle_connections, options.socket.as_deref());
-        Wire { dial, hosts, options }
+        HttpClient { dial, hosts, options }
     }
 }
 
 /// What came, and the rest of it.
-type Answered = (AnswerHead, Box<RoundTrip<Payload>>);
+pub(crate) type Answered = (ReceivedHead, Box<RoundTrip<RequestPayload>>);
 
 /// One verb.
-pub(crate) struct Call {
-    pub(crate) wire: Rc<Wire>,
+pub(crate) struct VerbCall {
+    pub(crate) client: Rc<HttpClient>,
     pub(crate) method: Method,
     pub(crate) target: Uri,
     pub(crate) headers: Rc<HeaderMap>,
     /// What goes out; nothing when the answer has come.
-    pub(crate) body: Outgoing,
+    pub(crate) body: OutgoingContent,
     pub(crate) deadline: Option<Instant>,
     /// Whether it has a condition: then doing it twice is not the same as once.
     pub(crate) conditional: bool,
@@ -58,18 +64,15 @@ pub(crate) struct Call {
     pub(crate) reference: Reference,
 }
 
-impl Call {
+impl VerbCall {
     /// Sends the request and follows redirects, up to an answer of another kind.
-    pub(crate) async fn send(mut self: Box<Self>) -> Result<Reception> {
+    pub(crate) async fn send(&mut self) -> Result<Answered> {
         let calling = self.begin_trace();
         let result = self.follow().await;
         if let Some(calling) = calling {
             calling.ended(result.as_ref().map(|(head, _)| head.status.as_u16()));
         }
-        match result {
-            Ok((head, trip)) => Ok(Reception { call: self, head, trip }),
-            Err(error) => Err(error.on(self.verb, &self.reference)),
-        }
+        result.map_err(|error| error.on(self.verb, &self.reference))
     }
 
     /// Tells whoever follows the request of this call, which carries its place in the trace.
@@ -89,12 +92,12 @@ impl Call {
     }
 
     async fn follow(&mut self) -> Result<Answered> {
-        for _ in 0..=self.wire.options.redirects {
+        for _ in 0..=self.client.options.redirects {
             let (head, trip) = self.attempts().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
-            crate::client::incoming::discard(trip).await;
+            discard(trip).await;
             if !address::same_origin(&self.target, &next) {
-                if self.wire.options.socket.is_some() {
+                if self.client.options.socket.is_some() {
                     let message = "the server behind the socket redirects to another host";
                     return Err(Error::new(Kind::Failed, message));
                 }
@@ -106,13 +109,13 @@ impl Call {
         }
         Err(Error::new(
             Kind::Failed,
-            format!("there are more than {} redirects", self.wire.options.redirects),
+            format!("there are more than {} redirects", self.client.options.redirects),
         ))
     }
 
     /// Sends the request, once it is its turn.
     async fn attempts(&mut self) -> Result<Answered> {
-        let Some(host) = self.wire.hosts.of(&self.target) else {
+        let Some(host) = self.client.hosts.of(&self.target) else {
             return Err(Error::new(Kind::Invalid, "the address names no host"));
         };
         let slot = host.slots.take(self.deadline).await.map_err(|none| {
@@ -158,20 +161,20 @@ impl Call {
 
     fn may_repeat(&self) -> bool {
         let idempotent = [Method::GET, Method::PUT, Method::DELETE].contains(&self.method);
-        idempotent && !self.conditional && !matches!(self.body, Outgoing::Spent)
+        idempotent && !self.conditional && !matches!(self.body, OutgoingContent::Spent)
     }
 
     async fn attempt(
         &self,
         host: &Host,
-        payload: Payload,
+        payload: RequestPayload,
         media_type: Option<&HeaderValue>,
-        feed: Option<Rc<Feed>>,
-    ) -> Result<std::result::Result<Answered, Failure>> {
+        feed: Option<Rc<StreamProgress>>,
+    ) -> Result<std::result::Result<Answered, RoundTripFailure>> {
         let (method, target) = (&self.method, &self.target);
         let head = RequestHead { method, target, headers: &self.headers, media_type };
-        let mut answer = pin!(host.send(&self.wire.dial, head, payload));
-        let limit = self.wire.options.answer_time;
+        let mut answer = pin!(host.send(&self.client.dial, head, payload));
+        let limit = self.client.options.answer_time;
         let mut start = Instant::now();
         loop {
             let until = [start.checked_add(limit), self.deadline].into_iter().flatten().min();
@@ -202,7 +205,7 @@ impl Call {
     }
 
     /// Where a redirect leads, with the method that is used there (Fetch standard, section 4.4).
-    fn redirect(&mut self, head: &AnswerHead) -> Result<Option<Uri>> {
+    fn redirect(&mut self, head: &ReceivedHead) -> Result<Option<Uri>> {
         let status = head.status;
         let becomes_get = match status {
             StatusCode::MOVED_PERMANENTLY | StatusCode::FOUND => self.method == Method::POST,
@@ -217,11 +220,33 @@ impl Call {
             .ok_or_else(|| Error::new(Kind::Failed, "the server redirects to no web address"))?;
         if becomes_get {
             self.method = Method::GET;
-            self.body = Outgoing::Nothing;
-        } else if matches!(self.body, Outgoing::Spent) {
+            self.body = OutgoingContent::Nothing;
+        } else if matches!(self.body, OutgoingContent::Spent) {
             let message = "the server redirects, and a stream cannot be sent a second time";
             return Err(Error::new(Kind::Failed, message));
         }
         Ok(Some(next))
     }
+}
+
+/// Reads and forgets a body, within limits. Beyond them the connection is given up.
+pub(crate) async fn discard(mut trip: Box<RoundTrip<RequestPayload>>) {
+    if !trip.is_over() {
+        start_of(&mut trip, DISCARDED).await;
+    }
+}
+
+/// The first bytes of a body, as far as they come in time.
+pub(crate) async fn start_of(trip: &mut RoundTrip<RequestPayload>, most: usize) -> Bytes {
+    let until = Instant::now() + DISCARD_TIME;
+    let mut start = BytesMut::new();
+    while start.len() < most {
+        let next = poll_fn(|context| trip.poll_piece(context));
+        match tokio::time::timeout_at(until.into(), next).await {
+            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
+            _ => break,
+        }
+    }
+    start.truncate(most);
+    start.freeze()
 }

@@ -6,11 +6,11 @@ use std::fmt;
 use std::io;
 
 /// What others fail with.
-pub(crate) type Cause = Box<dyn StdError + Send + Sync>;
+pub(crate) type BoxedError = Box<dyn StdError + Send + Sync>;
 
 /// Why a request got no whole answer.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum RoundTripFailure {
     /// The host's name leads nowhere.
     Name(io::Error),
     /// There was no connection, so nothing was sent.
@@ -22,12 +22,12 @@ pub(crate) enum Failure {
     /// The other side does not speak HTTP.
     Malformed(&'static str),
     /// The content that was to be sent broke off.
-    Content(Cause),
+    Content(BoxedError),
 }
 
 /// What the innermost cause of a failure is about.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Root {
+pub(crate) enum FailureCause {
     Io(io::ErrorKind),
     Tls(String),
     Name,
@@ -36,31 +36,33 @@ pub(crate) enum Root {
     Content,
 }
 
-impl Failure {
+impl RoundTripFailure {
     /// What reading from a connection failed with. Servers that end TLS without saying so are many.
     pub(crate) fn of_reading(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Failure::Closed,
-            _ => Failure::Broken(error),
+            io::ErrorKind::UnexpectedEof => RoundTripFailure::Closed,
+            _ => RoundTripFailure::Broken(error),
         }
     }
 
     /// Whether there was no connection: the server has seen nothing of the request.
     pub(crate) fn is_connect(&self) -> bool {
-        matches!(self, Failure::Name(_) | Failure::Connect(_))
+        matches!(self, RoundTripFailure::Name(_) | RoundTripFailure::Connect(_))
     }
 
     /// What it comes from.
-    pub(crate) fn root(&self) -> Root {
+    pub(crate) fn root(&self) -> FailureCause {
         match self {
-            Failure::Name(_) => Root::Name,
-            Failure::Closed => Root::Closed,
-            Failure::Malformed(_) => Root::Malformed,
-            Failure::Content(_) => Root::Content,
-            Failure::Connect(error) | Failure::Broken(error) => match tls_cause(error) {
-                Some(tls) => Root::Tls(tls.to_string()),
-                None => Root::Io(error.kind()),
-            },
+            RoundTripFailure::Name(_) => FailureCause::Name,
+            RoundTripFailure::Closed => FailureCause::Closed,
+            RoundTripFailure::Malformed(_) => FailureCause::Malformed,
+            RoundTripFailure::Content(_) => FailureCause::Content,
+            RoundTripFailure::Connect(error) | RoundTripFailure::Broken(error) => {
+                match tls_cause(error) {
+                    Some(tls) => FailureCause::Tls(tls.to_string()),
+                    None => FailureCause::Io(error.kind()),
+                }
+            }
         }
     }
 }
@@ -75,22 +77,22 @@ fn tls_cause(error: &io::Error) -> Option<&rustls::Error> {
     }
 }
 
-impl From<Malformed> for Failure {
+impl From<Malformed> for RoundTripFailure {
     fn from(malformed: Malformed) -> Self {
-        Failure::Malformed(malformed.0)
+        RoundTripFailure::Malformed(malformed.0)
     }
 }
 
 /// For the log.
-impl fmt::Display for Failure {
+impl fmt::Display for RoundTripFailure {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Name(error) => write!(out, "the name cannot be found: {error}"),
-            Failure::Connect(error) => write!(out, "connecting: {error}"),
-            Failure::Closed => out.write_str("the connection was closed"),
-            Failure::Broken(error) => write!(out, "the connection: {error}"),
-            Failure::Malformed(what) => write!(out, "the answer: {what}"),
-            Failure::Content(error) => write!(out, "the content: {error}"),
+            RoundTripFailure::Name(error) => write!(out, "the name cannot be found: {error}"),
+            RoundTripFailure::Connect(error) => write!(out, "connecting: {error}"),
+            RoundTripFailure::Closed => out.write_str("the connection was closed"),
+            RoundTripFailure::Broken(error) => write!(out, "the connection: {error}"),
+            RoundTripFailure::Malformed(what) => write!(out, "the answer: {what}"),
+            RoundTripFailure::Content(error) => write!(out, "the content: {error}"),
         }
     }
 }

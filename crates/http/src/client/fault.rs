@@ -1,6 +1,6 @@
 //! What can go wrong on the way to a server and back, in one sentence.
 
-use crate::client::failure::{Failure, Root};
+use crate::client::failure::{FailureCause, RoundTripFailure};
 use hyper::{StatusCode, Uri};
 use runnel_store::{Error, Kind};
 use std::io;
@@ -14,39 +14,43 @@ pub(crate) fn of_status(status: StatusCode) -> Error {
 }
 
 /// The error of a request that got no answer.
-pub(crate) fn of_wire(failure: &Failure, target: &Uri) -> Error {
+pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
-        Root::Io(io::ErrorKind::ConnectionRefused) => {
+        FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
             (Kind::Unavailable, format!("{host} refused the connection"), true)
         }
-        Root::Io(io::ErrorKind::NotFound) => (
+        FailureCause::Io(io::ErrorKind::NotFound) => (
             Kind::Unavailable,
             format!("there is no socket on which {host} is to be reached"),
             true,
         ),
-        Root::Io(io::ErrorKind::PermissionDenied) => {
+        FailureCause::Io(io::ErrorKind::PermissionDenied) => {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
-        Root::Io(io::ErrorKind::TimedOut) => (Kind::Timeout, too_long(target, "connect"), true),
-        Root::Io(
+        FailureCause::Io(io::ErrorKind::TimedOut) => {
+            (Kind::Timeout, too_long(target, "connect"), true)
+        }
+        FailureCause::Io(
             io::ErrorKind::ConnectionReset
             | io::ErrorKind::ConnectionAborted
             | io::ErrorKind::BrokenPipe
             | io::ErrorKind::UnexpectedEof,
         )
-        | Root::Closed => {
+        | FailureCause::Closed => {
             (Kind::Unavailable, format!("{host} closed the connection without an answer"), true)
         }
-        Root::Tls(reason) => {
+        FailureCause::Tls(reason) => {
             (Kind::Denied, format!("{host} has no trustworthy secure connection: {reason}"), false)
         }
-        Root::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
-        Root::Malformed => {
+        FailureCause::Name => (Kind::Unavailable, format!("the host {host} cannot be found"), true),
+        FailureCause::Malformed => {
             (Kind::Failed, format!("{host} answered something else than HTTP"), false)
         }
-        Root::Content => (Kind::Failed, format!("the content for {host} could not be sent"), false),
-        Root::Io(_) => {
+        FailureCause::Content => {
+            (Kind::Failed, format!("the content for {host} could not be sent"), false)
+        }
+        FailureCause::Io(_) => {
             let verb = if failure.is_connect() { "reached" } else { "used" };
             (Kind::Unavailable, format!("{host} cannot be {verb}"), true)
         }
@@ -69,12 +73,12 @@ pub(crate) fn in_doubt(mut error: Error) -> Error {
 }
 
 /// Whether the connection ended without an answer: the server may have seen the request or not.
-pub(crate) fn was_closed(failure: &Failure) -> bool {
+pub(crate) fn was_closed(failure: &RoundTripFailure) -> bool {
     !failure.is_connect()
         && matches!(
             failure.root(),
-            Root::Closed
-                | Root::Io(
+            FailureCause::Closed
+                | FailureCause::Io(
                     io::ErrorKind::ConnectionReset
                         | io::ErrorKind::BrokenPipe
                         | io::ErrorKind::ConnectionAborted

@@ -1,12 +1,12 @@
 //! The hosts that a client talks to: the connections of each, how many it gets, and what is counted
 //! of it.
 
-use crate::client::connection::dial::Dial;
-use crate::client::connection::pool::Pool;
+use crate::client::connection::dial::Connector;
+use crate::client::connection::pool::IdleConnections;
 use crate::client::connection::request_head::RequestHead;
-use crate::client::connection::response_head::AnswerHead;
+use crate::client::connection::response_head::ReceivedHead;
 use crate::client::connection::round_trip::RoundTrip;
-use crate::client::failure::{Cause, Failure};
+use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
 use hyper::Uri;
 use hyper::body::Body;
@@ -40,14 +40,14 @@ pub(crate) struct Hosts {
 pub(crate) struct Host {
     pub(crate) slots: Arc<Slots>,
     pub(crate) counters: Arc<Counters>,
-    pool: Arc<Pool>,
+    pool: Arc<IdleConnections>,
 }
 
 impl Host {
     fn new(limits: SlotLimits, idle: usize, place: &str) -> Arc<Self> {
         let counters = Counters::of(KIND, place);
         let slots = Slots::new(limits, counters.clone());
-        Arc::new(Host { slots, counters, pool: Pool::new(idle) })
+        Arc::new(Host { slots, counters, pool: IdleConnections::new(idle) })
     }
 
     /// Sends a request, on an idle connection where there is one, and answers when the head of the
@@ -58,13 +58,13 @@ impl Host {
     /// There is no answer.
     pub(crate) async fn send<B>(
         &self,
-        dial: &Dial,
+        dial: &Connector,
         head: RequestHead<'_>,
         body: B,
-    ) -> Result<(AnswerHead, Box<RoundTrip<B>>), Failure>
+    ) -> Result<(ReceivedHead, Box<RoundTrip<B>>), RoundTripFailure>
     where
         B: Body<Data = Bytes>,
-        B::Error: Into<Cause>,
+        B::Error: Into<BoxedError>,
     {
         let idle = poll_fn(|context| Poll::Ready(self.pool.take(context))).await;
         let line = match idle {
@@ -116,7 +116,18 @@ fn place(authority: &Authority) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use http_body_util::Full;
+    use hyper::{HeaderMap, Method};
+    use runnel_store::{Count, Level};
+    use rustls::pki_types::PrivateKeyDer;
+    use rustls::{ClientConfig, RootCertStore};
+    use std::net::SocketAddr;
     use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+    use tokio_rustls::TlsConnector;
+
+    const LONG: Duration = Duration::from_secs(20);
 
     const LIMITS: SlotLimits = SlotLimits { slots: 1, waiting: 1, wait: Duration::ZERO };
 
@@ -147,5 +158,77 @@ mod tests {
         }
         assert!(hosts.hosts.lock().unwrap()[0].len() <= REMEMBERED + 1);
         assert!(hosts.of(&at("http://first.example/")).unwrap().slots.is_full());
+    }
+
+    /// A server that answers so many requests of each connection and then ends it in order, and
+    /// what trusts it.
+    async fn secure_server(requests: usize) -> (SocketAddr, TlsConnector) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
+        let certificate = made.cert.der().clone();
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = rustls::ServerConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(server));
+        tokio::task::spawn_local(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let mut stream = acceptor.accept(stream).await.unwrap();
+                for _ in 0..requests {
+                    assert!(stream.read(&mut [0; 4096]).await.unwrap() > 0);
+                    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+                    stream.write_all(answer).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+                stream.shutdown().await.unwrap();
+                // The other side says in order that it is over, too.
+                assert_eq!(stream.read(&mut [0; 4096]).await.unwrap(), 0);
+            }
+        });
+        (address, TlsConnector::from(Arc::new(client)))
+    }
+
+    #[tokio::test]
+    async fn secure_connections_are_used_again_and_end_in_order() {
+        tokio::task::LocalSet::new().run_until(talk_securely()).await;
+    }
+
+    async fn talk_securely() {
+        let (address, tls) = secure_server(3).await;
+        let dial = Connector { tls: Ok(tls), ..Connector::new(None, LONG) };
+        let limits = SlotLimits { slots: 1, waiting: 0, wait: LONG };
+        let hosts = Hosts::new(limits, 1, None);
+        let target: Uri = format!("https://localhost:{}/x", address.port()).parse().unwrap();
+        let host = hosts.of(&target).unwrap();
+        let headers = HeaderMap::new();
+        for count in 0..6 {
+            let (method, media_type) = (&Method::PUT, None);
+            let head = RequestHead { method, target: &target, headers: &headers, media_type };
+            let sent = host.send(&dial, head, Full::new(Bytes::from_static(b"abc")));
+            let (head, mut trip) = tokio::time::timeout(LONG, sent).await.unwrap().unwrap();
+            assert_eq!(head.status.as_u16(), 200, "{count}");
+            let piece = poll_fn(|context| trip.poll_piece(context)).await;
+            assert_eq!(piece.unwrap().unwrap(), "hello");
+            assert!(trip.is_over());
+            if count % 3 == 2 {
+                while host.counters.level(Level::Open) > 0 {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                }
+            }
+        }
+        assert_eq!(host.counters.count(Count::Opened), 2);
     }
 }

@@ -1,11 +1,11 @@
 //! The answer of a server as content.
 
-use crate::client::call::Call;
-use crate::client::connection::response_head::AnswerHead;
+use crate::client::call::{VerbCall, discard, start_of};
+use crate::client::connection::response_head::ReceivedHead;
 use crate::client::connection::round_trip::RoundTrip;
-use crate::client::failure::Failure;
-use crate::client::outgoing::{Outgoing, Payload};
-use crate::client::paced::{Gap, Paced};
+use crate::client::failure::RoundTripFailure;
+use crate::client::outgoing::{OutgoingContent, RequestPayload};
+use crate::client::paced::{BodyFailure, TimedBody};
 use crate::client::{address, fault};
 use crate::protocol::conditions;
 use crate::protocol::media_type;
@@ -14,27 +14,28 @@ use futures_util::{Stream, StreamExt, stream};
 use hyper::StatusCode;
 use hyper::header::{self, HeaderName};
 use runnel_store::{Body, ByteStream, Content, Error, Kind, Outcome, Reference, Result};
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How much of an answer that nobody wants is read, so that the connection can be used again.
-const DISCARDED: usize = 64 * 1024;
-/// How long that may take.
-const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// How much of an error's text is kept for the log.
 const ERROR_TEXT: usize = 2 * 1024;
 
 /// An answer whose head has come.
-pub(crate) struct Reception {
-    pub(crate) call: Box<Call>,
-    pub(crate) head: AnswerHead,
+pub(crate) struct ReceivedResponse {
+    pub(crate) call: Box<VerbCall>,
+    pub(crate) head: ReceivedHead,
     /// The rest of it.
-    pub(crate) trip: Box<RoundTrip<Payload>>,
+    pub(crate) trip: Box<RoundTrip<RequestPayload>>,
 }
 
-impl Reception {
+impl ReceivedResponse {
+    /// Sends a request and waits for the head of its answer.
+    pub(crate) async fn of(mut call: Box<VerbCall>) -> Result<Self> {
+        let (head, trip) = call.send().await?;
+        Ok(ReceivedResponse { call, head, trip })
+    }
+
     pub(crate) fn status(&self) -> StatusCode {
         self.head.status
     }
@@ -102,8 +103,8 @@ impl Reception {
     }
 
     async fn collected(self, length: Option<u64>) -> Result<Collected> {
-        let most = self.call.wire.options.collect;
-        let idle = Some(self.call.wire.options.body_idle);
+        let most = self.call.client.options.collect;
+        let idle = Some(self.call.client.options.body_idle);
         if length.is_some_and(|length| length > most) {
             return Ok(Collected::Stream(self.stream(idle)));
         }
@@ -140,25 +141,25 @@ impl Reception {
         Box::pin(self.pieces(idle))
     }
 
-    fn pieces(mut self, idle: Option<Duration>) -> Pieces {
-        self.call.body = Outgoing::Nothing;
-        Pieces { call: self.call, content: Paced::new(self.trip, idle) }
+    fn pieces(mut self, idle: Option<Duration>) -> ResponsePieces {
+        self.call.body = OutgoingContent::Nothing;
+        ResponsePieces { call: self.call, content: TimedBody::new(self.trip, idle) }
     }
 }
 
 /// The pieces of a body. It ends with its first error.
-struct Pieces {
-    call: Box<Call>,
-    content: Paced<Payload>,
+struct ResponsePieces {
+    call: Box<VerbCall>,
+    content: TimedBody<RequestPayload>,
 }
 
-impl Pieces {
+impl ResponsePieces {
     fn late(&self) -> Error {
         let message = fault::too_long(&self.call.target, "send its answer");
         Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
     }
 
-    fn broken_off(&self, failure: &Failure) -> Error {
+    fn broken_off(&self, failure: &RoundTripFailure) -> Error {
         let host = self.call.target.authority().map_or("the server", |host| host.as_str());
         Error::new(Kind::Unavailable, format!("{host} broke its answer off"))
             .with_detail(failure.to_string())
@@ -166,15 +167,15 @@ impl Pieces {
     }
 }
 
-impl Stream for Pieces {
+impl Stream for ResponsePieces {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let piece = ready!(self.content.poll_piece(context));
         Poll::Ready(piece.map(|piece| {
             piece.map_err(|gap| match gap {
-                Gap::Late => self.late(),
-                Gap::Failed(failure) => self.broken_off(&failure),
+                BodyFailure::Late => self.late(),
+                BodyFailure::Failed(failure) => self.broken_off(&failure),
             })
         }))
     }
@@ -184,26 +185,4 @@ impl Stream for Pieces {
 enum Collected {
     Whole(Bytes),
     Stream(ByteStream),
-}
-
-/// Reads and forgets a body, within limits. Beyond them the connection is given up.
-pub(crate) async fn discard(mut trip: Box<RoundTrip<Payload>>) {
-    if !trip.is_over() {
-        start_of(&mut trip, DISCARDED).await;
-    }
-}
-
-/// The first bytes of a body, as far as they come in time.
-async fn start_of(trip: &mut RoundTrip<Payload>, most: usize) -> Bytes {
-    let until = Instant::now() + DISCARD_TIME;
-    let mut start = BytesMut::new();
-    while start.len() < most {
-        let next = poll_fn(|context| trip.poll_piece(context));
-        match tokio::time::timeout_at(until.into(), next).await {
-            Ok(Some(Ok(piece))) => start.extend_from_slice(&piece),
-            _ => break,
-        }
-    }
-    start.truncate(most);
-    start.freeze()
 }

@@ -13,7 +13,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 /// What goes out with a request.
-pub(crate) enum Outgoing {
+pub(crate) enum OutgoingContent {
     Nothing,
     Content(Content),
     /// Encoded: can be sent again where a redirect asks for it.
@@ -23,49 +23,49 @@ pub(crate) enum Outgoing {
 }
 
 /// A body as it is sent.
-pub(crate) enum Payload {
+pub(crate) enum RequestPayload {
     Whole(Option<Bytes>),
     /// A stream with its length, where that is known: the network's pace is its own.
-    Stream(ByteStream, Option<u64>, Rc<Feed>),
+    Stream(ByteStream, Option<u64>, Rc<StreamProgress>),
 }
 
 /// What is known of a stream while the request is under way.
-pub(crate) struct Feed {
+pub(crate) struct StreamProgress {
     /// When the last piece was taken.
     pub(crate) last: Cell<Instant>,
     /// Why the stream failed, where it did.
     pub(crate) error: RefCell<Option<Error>>,
 }
 
-impl Outgoing {
+impl OutgoingContent {
     /// The payload of the next attempt with its media type; what remains in place is for another
     /// attempt.
     pub(crate) async fn payload(
         &mut self,
-    ) -> Result<(Payload, Option<HeaderValue>, Option<Rc<Feed>>)> {
-        let content = match std::mem::replace(self, Outgoing::Spent) {
-            Outgoing::Content(content) => content,
-            Outgoing::Bytes(bytes, kind) => {
-                *self = Outgoing::Bytes(bytes.clone(), kind.clone());
-                return Ok((Payload::Whole(Some(bytes)), Some(kind), None));
+    ) -> Result<(RequestPayload, Option<HeaderValue>, Option<Rc<StreamProgress>>)> {
+        let content = match std::mem::replace(self, OutgoingContent::Spent) {
+            OutgoingContent::Content(content) => content,
+            OutgoingContent::Bytes(bytes, kind) => {
+                *self = OutgoingContent::Bytes(bytes.clone(), kind.clone());
+                return Ok((RequestPayload::Whole(Some(bytes)), Some(kind), None));
             }
             other => {
                 *self = other;
-                return Ok((Payload::Whole(None), None, None));
+                return Ok((RequestPayload::Whole(None), None, None));
             }
         };
         let given = content.media_type;
         let (bytes, usual, text) = match content.body {
             Body::Empty => {
-                *self = Outgoing::Nothing;
-                return Ok((Payload::Whole(None), None, None));
+                *self = OutgoingContent::Nothing;
+                return Ok((RequestPayload::Whole(None), None, None));
             }
             Body::Stream(stream, length) => {
                 let kind = given.unwrap_or("application/octet-stream".into());
                 let last = Cell::new(Instant::now());
-                let feed = Rc::new(Feed { last, error: RefCell::new(None) });
+                let feed = Rc::new(StreamProgress { last, error: RefCell::new(None) });
                 let kind = crate::protocol::media_type::content_type(kind, false);
-                let payload = Payload::Stream(stream, length, feed.clone());
+                let payload = RequestPayload::Stream(stream, length, feed.clone());
                 return Ok((payload, Some(kind), Some(feed)));
             }
             Body::Bytes(bytes) => (bytes, crate::protocol::media_type::OCTETS, false),
@@ -83,12 +83,12 @@ impl Outgoing {
         };
         let kind =
             given.map_or(usual, |given| crate::protocol::media_type::content_type(given, text));
-        *self = Outgoing::Bytes(bytes.clone(), kind.clone());
-        Ok((Payload::Whole(Some(bytes)), Some(kind), None))
+        *self = OutgoingContent::Bytes(bytes.clone(), kind.clone());
+        Ok((RequestPayload::Whole(Some(bytes)), Some(kind), None))
     }
 }
 
-impl HttpBody for Payload {
+impl HttpBody for RequestPayload {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -97,8 +97,8 @@ impl HttpBody for Payload {
         context: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            Payload::Whole(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
-            Payload::Stream(stream, _, feed) => {
+            RequestPayload::Whole(bytes) => Poll::Ready(bytes.take().map(Frame::data).map(Ok)),
+            RequestPayload::Stream(stream, _, feed) => {
                 let piece = ready!(stream.poll_next_unpin(context));
                 feed.last.set(Instant::now());
                 Poll::Ready(piece.map(|piece| match piece {
@@ -114,18 +114,18 @@ impl HttpBody for Payload {
 
     fn is_end_stream(&self) -> bool {
         match self {
-            Payload::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
-            Payload::Stream(_, length, _) => *length == Some(0),
+            RequestPayload::Whole(bytes) => bytes.as_ref().is_none_or(Bytes::is_empty),
+            RequestPayload::Stream(_, length, _) => *length == Some(0),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match self {
-            Payload::Whole(bytes) => {
+            RequestPayload::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
-            Payload::Stream(_, Some(length), _) => SizeHint::with_exact(*length),
-            Payload::Stream(_, None, _) => SizeHint::default(),
+            RequestPayload::Stream(_, Some(length), _) => SizeHint::with_exact(*length),
+            RequestPayload::Stream(_, None, _) => SizeHint::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The content of an answer as somebody waits for it, with a limit for the time between two pieces.
 
 use crate::client::connection::round_trip::RoundTrip;
-use crate::client::failure::{Cause, Failure};
+use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::Bytes;
 use hyper::body::Body;
 use std::future::Future;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 /// The pieces of an answer. The time counts only while somebody waits for the next one.
-pub(crate) struct Paced<B> {
+pub(crate) struct TimedBody<B> {
     trip: Box<RoundTrip<B>>,
     /// How long the next piece may take.
     idle: Option<Duration>,
@@ -21,19 +21,19 @@ pub(crate) struct Paced<B> {
 }
 
 /// Why the next piece does not come.
-pub(crate) enum Gap {
+pub(crate) enum BodyFailure {
     /// It took too long; the connection is closed.
     Late,
-    Failed(Failure),
+    Failed(RoundTripFailure),
 }
 
-impl<B> Paced<B>
+impl<B> TimedBody<B>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Cause>,
+    B::Error: Into<BoxedError>,
 {
     pub(crate) fn new(trip: Box<RoundTrip<B>>, idle: Option<Duration>) -> Self {
-        Paced { trip, idle, timer: None, is_waiting: false }
+        TimedBody { trip, idle, timer: None, is_waiting: false }
     }
 
     /// Whether nothing more will come.
@@ -45,10 +45,10 @@ where
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Gap>>> {
+    ) -> Poll<Option<Result<Bytes, BodyFailure>>> {
         if let Poll::Ready(piece) = self.trip.poll_piece(context) {
             self.is_waiting = false;
-            return Poll::Ready(piece.map(|piece| piece.map_err(Gap::Failed)));
+            return Poll::Ready(piece.map(|piece| piece.map_err(BodyFailure::Failed)));
         }
         let Some(idle) = self.idle else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(idle)));
@@ -58,6 +58,6 @@ where
         }
         ready!(timer.as_mut().poll(context));
         self.trip.give_up();
-        Poll::Ready(Some(Err(Gap::Late)))
+        Poll::Ready(Some(Err(BodyFailure::Late)))
     }
 }

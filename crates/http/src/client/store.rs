@@ -1,88 +1,17 @@
 //! The web as a store: the schemes `http:` and `https:`.
 
 use crate::client::address;
-use crate::client::call::{Call, Wire};
-use crate::client::outgoing::Outgoing;
+use crate::client::call::{HttpClient, VerbCall};
+use crate::client::incoming::ReceivedResponse;
+use crate::client::options::ClientOptions;
+use crate::client::outgoing::OutgoingContent;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use runnel_store::{
     Answer, Conditions, Content, Context, Error, Kind, Outcome, Reference, Result, Store, Verb,
     Verbs,
 };
-use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Duration;
-
-/// How the client behaves.
-#[derive(Clone)]
-pub struct ClientOptions {
-    /// From the first attempt to a connection. Default 10 s.
-    pub connect_time: Duration,
-    /// From the whole request to the head of the answer, the connection included; a deadline of
-    /// the context counts when it is earlier. Default 30 s.
-    pub answer_time: Duration,
-    /// Between two pieces of an answer, but for streams of events. Default 30 s.
-    pub body_idle: Duration,
-    /// How many redirects are followed. Default 10.
-    pub redirects: usize,
-    /// Answers up to this size are collected, in bytes; larger ones are streams, so that no
-    /// answer is ever held in memory as a whole without the caller asking. Default 1 MiB.
-    pub collect: u64,
-    /// How many idle connections are kept for each host. Default 1,024.
-    pub idle_connections: usize,
-    /// How many connections each host gets, idle ones not counted. One is in use until all of its
-    /// answer has come. Default 1,024.
-    pub connections: usize,
-    /// How many requests to a host wait for one of them; more are refused. Default 4,096.
-    pub waiting: usize,
-    /// How long each of them waits, in the order of asking; a deadline of the context counts when
-    /// it is earlier. Default 5 s.
-    pub wait: Duration,
-    /// A Unix socket that all connections are made to; the host of an address is then only said in
-    /// the request. None by default.
-    pub socket: Option<PathBuf>,
-    /// Headers of every request, such as `Authorization`. One that a redirect to another host
-    /// must not see (`Authorization`, `Cookie`, `Proxy-Authorization`) is left out there.
-    pub headers: Vec<(String, String)>,
-}
-
-impl std::fmt::Debug for ClientOptions {
-    /// Of headers only the names: their values may be secret.
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
-        out.debug_struct("ClientOptions")
-            .field("connect_time", &self.connect_time)
-            .field("answer_time", &self.answer_time)
-            .field("body_idle", &self.body_idle)
-            .field("redirects", &self.redirects)
-            .field("collect", &self.collect)
-            .field("idle_connections", &self.idle_connections)
-            .field("connections", &self.connections)
-            .field("waiting", &self.waiting)
-            .field("wait", &self.wait)
-            .field("socket", &self.socket)
-            .field("headers", &names)
-            .finish()
-    }
-}
-
-impl Default for ClientOptions {
-    fn default() -> Self {
-        ClientOptions {
-            connect_time: Duration::from_secs(10),
-            answer_time: Duration::from_secs(30),
-            body_idle: Duration::from_secs(30),
-            redirects: 10,
-            collect: 1024 * 1024,
-            idle_connections: 1024,
-            connections: 1024,
-            waiting: 4096,
-            wait: Duration::from_secs(5),
-            socket: None,
-            headers: Vec::new(),
-        }
-    }
-}
 
 /// A store of all that HTTP reaches. A reference is a URL: its scheme is `http` or `https`
 /// (`http` when there is none), its path is `//host:port/path`.
@@ -118,11 +47,11 @@ impl Default for ClientOptions {
 /// does not answer in time [`Kind::Timeout`]; both are temporary.
 pub fn client(options: ClientOptions) -> Rc<dyn Store> {
     let headers = request_headers(&options).map(Rc::new);
-    Rc::new(Client { wire: Rc::new(Wire::new(options)), headers })
+    Rc::new(HttpStore { client: Rc::new(HttpClient::new(options)), headers })
 }
 
-struct Client {
-    wire: Rc<Wire>,
+struct HttpStore {
+    client: Rc<HttpClient>,
     /// What every request says; an error when an option cannot stand in a header.
     headers: Result<Rc<HeaderMap>>,
 }
@@ -145,7 +74,7 @@ fn request_headers(options: &ClientOptions) -> Result<HeaderMap> {
 
 const USER_AGENT: &str = concat!("runnel/", env!("CARGO_PKG_VERSION"));
 
-impl Client {
+impl HttpStore {
     /// What is needed for one verb.
     fn call(
         &self,
@@ -154,7 +83,7 @@ impl Client {
         reference: &Reference,
         content: Option<Content>,
         context: &Context,
-    ) -> Result<Box<Call>> {
+    ) -> Result<Box<VerbCall>> {
         let target = address::target(reference).map_err(|error| error.on(verb, reference))?;
         let mut headers = self.headers.clone().map_err(|error| error.on(verb, reference))?;
         if let (true, Some(tag)) = (method == Method::GET, &context.known)
@@ -168,12 +97,12 @@ impl Client {
                 .map_err(|error| error.on(verb, reference))?;
             Rc::make_mut(&mut headers).insert(name, value);
         }
-        Ok(Box::new(Call {
-            wire: self.wire.clone(),
+        Ok(Box::new(VerbCall {
+            client: self.client.clone(),
             method,
             target,
             headers,
-            body: content.map_or(Outgoing::Nothing, Outgoing::Content),
+            body: content.map_or(OutgoingContent::Nothing, OutgoingContent::Content),
             deadline: context.deadline,
             conditional: only_if.is_some(),
             followed: context.exchange.clone(),
@@ -181,14 +110,31 @@ impl Client {
             reference: reference.clone(),
         }))
     }
+
+    /// A put, post or merge.
+    fn write(
+        &self,
+        method: Method,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        match self.call(method, verb, reference, Some(content), context) {
+            Ok(call) => Answer::later(async move {
+                ReceivedResponse::of(call).await?.accepted().await?.outcome().await
+            }),
+            Err(error) => error.into(),
+        }
+    }
 }
 
 #[deny(clippy::missing_trait_methods)]
-impl Store for Client {
+impl Store for HttpStore {
     fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
         match self.call(Method::GET, Verb::Get, reference, None, context) {
             Ok(call) => Answer::later(async move {
-                let response = call.send().await?;
+                let response = ReceivedResponse::of(call).await?;
                 match response.status() {
                     StatusCode::NOT_FOUND | StatusCode::GONE => {
                         response.discard().await;
@@ -202,36 +148,21 @@ impl Store for Client {
     }
 
     fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        match self.call(Method::PUT, Verb::Put, reference, Some(content), context) {
-            Ok(call) => {
-                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
-            }
-            Err(error) => error.into(),
-        }
+        self.write(Method::PUT, Verb::Put, reference, content, context)
     }
 
     fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        match self.call(Method::POST, Verb::Post, reference, Some(content), context) {
-            Ok(call) => {
-                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
-            }
-            Err(error) => error.into(),
-        }
+        self.write(Method::POST, Verb::Post, reference, content, context)
     }
 
     fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        match self.call(Method::PATCH, Verb::Merge, reference, Some(content), context) {
-            Ok(call) => {
-                Answer::later(async move { call.send().await?.accepted().await?.outcome().await })
-            }
-            Err(error) => error.into(),
-        }
+        self.write(Method::PATCH, Verb::Merge, reference, content, context)
     }
 
     fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
         match self.call(Method::DELETE, Verb::Delete, reference, None, context) {
             Ok(call) => Answer::later(async move {
-                let response = call.send().await?;
+                let response = ReceivedResponse::of(call).await?;
                 let missing = matches!(response.status(), StatusCode::NOT_FOUND | StatusCode::GONE);
                 if missing {
                     response.discard().await;

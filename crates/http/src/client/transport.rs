@@ -1,10 +1,10 @@
 //! Requests as they are to somewhere else: for stores whose protocol travels over HTTP.
 
-use crate::client::connection::dial::Dial;
+use crate::client::connection::dial::Connector;
 use crate::client::connection::request_head::RequestHead;
-use crate::client::failure::{Cause, Failure, Root};
+use crate::client::failure::{BoxedError, FailureCause, RoundTripFailure};
 use crate::client::hosts::Hosts;
-use crate::client::paced::{Gap, Paced};
+use crate::client::paced::{BodyFailure, TimedBody};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use http_body_util::combinators::UnsyncBoxBody;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How many requests to a host wait for a connection; more are refused.
 const WAITING: usize = 4096;
 
-type Outgoing = UnsyncBoxBody<Bytes, Cause>;
+type TransportBody = UnsyncBoxBody<Bytes, BoxedError>;
 
 /// How a [`Transport`] behaves.
 #[derive(Clone, Debug)]
@@ -59,7 +59,7 @@ impl Default for TransportOptions {
 /// written ask for that.
 #[derive(Clone)]
 pub struct Transport {
-    dial: Arc<Dial>,
+    dial: Arc<Connector>,
     hosts: Arc<Hosts>,
     body_idle: Duration,
 }
@@ -67,7 +67,7 @@ pub struct Transport {
 impl Transport {
     /// Without a connection yet.
     pub fn new(options: TransportOptions) -> Self {
-        let dial = Arc::new(Dial::new(None, options.connect_time));
+        let dial = Arc::new(Connector::new(None, options.connect_time));
         let limits =
             SlotLimits { slots: options.connections, waiting: WAITING, wait: options.wait };
         let hosts = Arc::new(Hosts::new(limits, options.idle_connections, None));
@@ -87,7 +87,7 @@ impl Transport {
     ) -> Result<Response<Received>, TransportError>
     where
         B: Body<Data = Bytes> + Send + 'static,
-        B::Error: Into<Cause>,
+        B::Error: Into<BoxedError>,
     {
         let place = place_of(request.uri());
         let Some(host) = self.hosts.of(request.uri()) else {
@@ -118,7 +118,7 @@ impl Transport {
         }
         let (head, mut trip) = answer?;
         trip.hold(slot);
-        let content = Paced::new(trip, Some(self.body_idle));
+        let content = TimedBody::new(trip, Some(self.body_idle));
         let mut response = Response::new(Received { content, place });
         *response.status_mut() = head.status;
         *response.version_mut() = head.version;
@@ -140,7 +140,7 @@ fn place_of(target: &Uri) -> String {
 /// The body of an answer. It ends with an error when nothing comes for the time that
 /// [`TransportOptions::body_idle`] says, counted only while somebody waits for it.
 pub struct Received {
-    content: Paced<Outgoing>,
+    content: TimedBody<TransportBody>,
     place: String,
 }
 
@@ -149,8 +149,8 @@ impl Received {
     pub async fn next(&mut self) -> Option<Result<Bytes, TransportError>> {
         let piece = poll_fn(|context| self.content.poll_piece(context)).await?;
         Some(piece.map_err(|gap| match gap {
-            Gap::Late => TransportError::late(&self.place, "go on with its answer"),
-            Gap::Failed(failure) => TransportError {
+            BodyFailure::Late => TransportError::late(&self.place, "go on with its answer"),
+            BodyFailure::Failed(failure) => TransportError {
                 message: format!("{} broke its answer off", self.place),
                 ..TransportError::of(&failure, &self.place)
             },
@@ -201,25 +201,25 @@ impl TransportError {
         }
     }
 
-    fn of(failure: &Failure, host: &str) -> Self {
+    fn of(failure: &RoundTripFailure, host: &str) -> Self {
         let detail = failure.to_string();
         let (fault, message) = match failure.root() {
-            Root::Tls(reason) => {
+            FailureCause::Tls(reason) => {
                 let message = format!("{host} has no trustworthy secure connection: {reason}");
                 (TransportFault::Untrusted, message)
             }
-            Root::Malformed => {
+            FailureCause::Malformed => {
                 let message = format!("{host} answered something else than HTTP");
                 (TransportFault::Malformed, message)
             }
-            Root::Io(io::ErrorKind::ConnectionRefused) => {
+            FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
                 (TransportFault::Connect, format!("{host} refused the connection"))
             }
-            Root::Io(io::ErrorKind::TimedOut) => {
+            FailureCause::Io(io::ErrorKind::TimedOut) => {
                 (TransportFault::Timeout, format!("{host} took too long to connect"))
             }
-            Root::Closed
-            | Root::Io(
+            FailureCause::Closed
+            | FailureCause::Io(
                 io::ErrorKind::ConnectionReset
                 | io::ErrorKind::ConnectionAborted
                 | io::ErrorKind::BrokenPipe

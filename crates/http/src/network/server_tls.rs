@@ -1,7 +1,7 @@
 //! TLS of a server: certificates from files, read again when they change, or one for development.
 
 use crate::network::local_certificate;
-use crate::network::wire::Wire;
+use crate::network::wire::NetworkStream;
 use runnel_store::{Error, Kind, Reference, Result, Verb};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -46,11 +46,11 @@ pub enum Certificate {
 }
 
 /// A client and the server agreeing on TLS.
-pub(crate) type Agreement = Pin<Box<dyn Future<Output = io::Result<Wire>>>>;
+pub(crate) type Agreement = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
 
 /// The files of a certificate.
 #[derive(Clone)]
-struct Files {
+struct CertificateFiles {
     certificate: PathBuf,
     key: PathBuf,
     http2: bool,
@@ -60,20 +60,24 @@ struct Files {
 type Written = Option<(SystemTime, SystemTime)>;
 
 /// What a server needs for TLS.
-pub(crate) struct Tls(Rc<Kept>);
+pub(crate) struct ServerTls(Rc<LoadedCertificate>);
 
-struct Kept {
-    files: Files,
+struct LoadedCertificate {
+    files: CertificateFiles,
     settings: RefCell<Arc<ServerConfig>>,
     written: Cell<Written>,
     looked: Cell<Instant>,
 }
 
-impl Tls {
+impl ServerTls {
     /// # Errors
     /// [`Kind::Invalid`] where a file is none of certificates, or of a key, or both do not belong
     /// together; [`Kind::NotFound`] or [`Kind::Denied`] where it cannot be read.
-    pub(crate) fn new(certificate: &Certificate, http2: bool, address: SocketAddr) -> Result<Tls> {
+    pub(crate) fn new(
+        certificate: &Certificate,
+        http2: bool,
+        address: SocketAddr,
+    ) -> Result<ServerTls> {
         let (certificate, key) = match certificate {
             Certificate::Files { certificate, key } => (certificate.clone(), key.clone()),
             Certificate::Local { .. } if !address.ip().is_loopback() => {
@@ -83,18 +87,20 @@ impl Tls {
             }
             Certificate::Local { folder } => local_certificate::in_folder(folder)?,
         };
-        let files = Files { certificate, key, http2 };
+        let files = CertificateFiles { certificate, key, http2 };
         let written = files.written();
         let settings = RefCell::new(files.read()?);
         let (written, looked) = (Cell::new(written), Cell::new(Instant::now()));
-        Ok(Tls(Rc::new(Kept { files, settings, written, looked })))
+        Ok(ServerTls(Rc::new(LoadedCertificate { files, settings, written, looked })))
     }
 
     /// Agrees with a client.
     pub(crate) fn agree(&self, stream: TcpStream) -> Agreement {
         self.look_again();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
-        Box::pin(async move { Ok(Wire::Secure(Box::new(acceptor.accept(stream).await?.into()))) })
+        Box::pin(async move {
+            Ok(NetworkStream::Secure(Box::new(acceptor.accept(stream).await?.into())))
+        })
     }
 
     /// Reads changed files, beside everything else.
@@ -127,7 +133,7 @@ impl Tls {
     }
 }
 
-impl Files {
+impl CertificateFiles {
     fn written(&self) -> Written {
         let of = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
         Some((of(&self.certificate)?, of(&self.key)?))

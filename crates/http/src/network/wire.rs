@@ -8,51 +8,51 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
 /// The bytes of one connection, with a client or with a server.
-pub(crate) enum Wire {
+pub(crate) enum NetworkStream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
 }
 
-impl Wire {
+impl NetworkStream {
     /// The bare socket.
     pub(crate) fn stream(&self) -> &TcpStream {
         match self {
-            Wire::Plain(stream) => stream,
-            Wire::Secure(stream) => stream.get_ref().0,
+            NetworkStream::Plain(stream) => stream,
+            NetworkStream::Secure(stream) => stream.get_ref().0,
         }
     }
 
     /// Whether the client chose HTTP/2 while it agreed on TLS (RFC 7301).
     pub(crate) fn chose_http2(&self) -> bool {
         match self {
-            Wire::Plain(_) => false,
-            Wire::Secure(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+            NetworkStream::Plain(_) => false,
+            NetworkStream::Secure(stream) => stream.get_ref().1.alpn_protocol() == Some(b"h2"),
         }
     }
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for NetworkStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Wire::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
+            NetworkStream::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            NetworkStream::Secure(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for NetworkStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Wire::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Wire::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
+            NetworkStream::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            NetworkStream::Secure(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -62,29 +62,29 @@ impl AsyncWrite for Wire {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
-            Wire::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-            Wire::Secure(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            NetworkStream::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            NetworkStream::Secure(stream) => Pin::new(stream).poll_write_vectored(context, slices),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
         match self {
-            Wire::Plain(stream) => stream.is_write_vectored(),
-            Wire::Secure(stream) => stream.is_write_vectored(),
+            NetworkStream::Plain(stream) => stream.is_write_vectored(),
+            NetworkStream::Secure(stream) => stream.is_write_vectored(),
         }
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(stream) => Pin::new(stream).poll_flush(context),
-            Wire::Secure(stream) => Pin::new(stream).poll_flush(context),
+            NetworkStream::Plain(stream) => Pin::new(stream).poll_flush(context),
+            NetworkStream::Secure(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Wire::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Wire::Secure(stream) => Pin::new(stream).poll_shutdown(context),
+            NetworkStream::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            NetworkStream::Secure(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! Conditional requests: entity tags and dates (RFC 9110 section 13).
 
-use crate::server::response::compression::SUFFIX;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{Condition, EntityTag, Error};
 use std::time::{Duration, SystemTime};
+
+/// What is added to the strong tag of content when it is packed: other bytes, another tag. It is
+/// taken off again where a client shows it in a condition.
+pub(crate) const GZIP_SUFFIX: &str = "--gzip";
 
 /// What is known about the present content, as far as conditions look at it.
 #[derive(Clone, Debug, Default)]
@@ -152,7 +155,7 @@ fn parse_list(mut text: &str, tags: &mut Vec<EntityTag>) {
 
 /// The tag of the content itself, where a client shows that of its packed form.
 fn of_content(tag: EntityTag) -> EntityTag {
-    match tag.text.strip_suffix(SUFFIX) {
+    match tag.text.strip_suffix(GZIP_SUFFIX) {
         Some(text) => EntityTag { text: text.into(), weak: tag.weak },
         None => tag,
     }
@@ -161,7 +164,7 @@ fn of_content(tag: EntityTag) -> EntityTag {
 /// Whether a client has content in its packed form: the answer that nothing has changed then names
 /// that.
 pub(crate) fn has_packed(headers: &HeaderMap, tag: &EntityTag) -> bool {
-    let packed = format!("\"{}{SUFFIX}\"", &*tag.text);
+    let packed = format!("\"{}{GZIP_SUFFIX}\"", &*tag.text);
     let lines = headers.get_all(header::IF_NONE_MATCH).iter();
     !tag.weak && lines.filter_map(|line| line.to_str().ok()).any(|line| line.contains(&packed))
 }

@@ -29,14 +29,14 @@ pub(crate) enum Framing {
     /// After so many bytes more.
     Length(u64),
     /// Where its pieces say so.
-    Chunked(Chunk),
+    Chunked(ChunkState),
     /// Where the connection does.
     Close,
 }
 
 /// What comes next of content that says its lengths piece by piece (RFC 9112 section 7.1).
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Chunk {
+pub(crate) enum ChunkState {
     /// A length.
     Size,
     /// So many bytes more.
@@ -50,7 +50,7 @@ pub(crate) enum Chunk {
 
 /// What could be made of what has come.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum FramingStep {
     Piece(Bytes),
     /// More has to come first.
     More,
@@ -60,13 +60,13 @@ pub(crate) enum Step {
 impl Framing {
     /// Whether all of it was taken.
     pub(crate) fn is_over(&self) -> bool {
-        matches!(self, Framing::Length(0) | Framing::Chunked(Chunk::Over))
+        matches!(self, Framing::Length(0) | Framing::Chunked(ChunkState::Over))
     }
 
     /// How much more content the chunk under way announces.
     pub(crate) fn announces(&self) -> u64 {
         match self {
-            Framing::Chunked(Chunk::Data(left)) => *left,
+            Framing::Chunked(ChunkState::Data(left)) => *left,
             _ => 0,
         }
     }
@@ -79,7 +79,7 @@ impl Framing {
                 // be more, and the next one would have to find out that there is not.
                 usize::try_from(*left).map_or(PIECE, |left| left.saturating_add(1).min(PIECE))
             }
-            Framing::Chunked(Chunk::Data(left)) => {
+            Framing::Chunked(ChunkState::Data(left)) => {
                 usize::try_from(*left).map_or(PIECE, |left| left.clamp(UNKNOWN, PIECE))
             }
             _ => UNKNOWN,
@@ -90,62 +90,62 @@ impl Framing {
     ///
     /// # Errors
     /// Lengths that are none.
-    pub(crate) fn next(&mut self, input: &mut BytesMut) -> Result<Step, Malformed> {
+    pub(crate) fn next(&mut self, input: &mut BytesMut) -> Result<FramingStep, Malformed> {
         match self {
-            Framing::Length(0) => Ok(Step::End),
+            Framing::Length(0) => Ok(FramingStep::End),
             Framing::Length(left) => Ok(piece(input, left)),
-            Framing::Close if input.is_empty() => Ok(Step::More),
-            Framing::Close => Ok(Step::Piece(input.split().freeze())),
+            Framing::Close if input.is_empty() => Ok(FramingStep::More),
+            Framing::Close => Ok(FramingStep::Piece(input.split().freeze())),
             Framing::Chunked(chunk) => chunk.next(input),
         }
     }
 }
 
-impl Chunk {
-    fn next(&mut self, input: &mut BytesMut) -> Result<Step, Malformed> {
+impl ChunkState {
+    fn next(&mut self, input: &mut BytesMut) -> Result<FramingStep, Malformed> {
         loop {
             match self {
-                Chunk::Size => {
-                    let Some(line) = line(input, CHUNK_LINE)? else { return Ok(Step::More) };
+                ChunkState::Size => {
+                    let Some(line) = line(input, CHUNK_LINE)? else { return Ok(FramingStep::More) };
                     *self = match size(&line)? {
-                        0 => Chunk::Trailers(0),
-                        length => Chunk::Data(length),
+                        0 => ChunkState::Trailers(0),
+                        length => ChunkState::Data(length),
                     };
                 }
-                Chunk::Data(0) => *self = Chunk::AfterData,
-                Chunk::Data(left) => return Ok(piece(input, left)),
-                Chunk::AfterData => {
-                    let Some(line) = line(input, 0)? else { return Ok(Step::More) };
+                ChunkState::Data(0) => *self = ChunkState::AfterData,
+                ChunkState::Data(left) => return Ok(piece(input, left)),
+                ChunkState::AfterData => {
+                    let Some(line) = line(input, 0)? else { return Ok(FramingStep::More) };
                     if !line.is_empty() {
                         return Err(Malformed("a chunk is longer than it says"));
                     }
-                    *self = Chunk::Size;
+                    *self = ChunkState::Size;
                 }
-                Chunk::Trailers(seen) => {
+                ChunkState::Trailers(seen) => {
                     let Some(line) = line(input, TRAILERS.saturating_sub(*seen))? else {
-                        return Ok(Step::More);
+                        return Ok(FramingStep::More);
                     };
                     *seen += line.len() + 2;
                     if line.is_empty() {
-                        *self = Chunk::Over;
+                        *self = ChunkState::Over;
                     } else if !is_field(&line) {
                         return Err(BAD_TRAILER);
                     }
                 }
-                Chunk::Over => return Ok(Step::End),
+                ChunkState::Over => return Ok(FramingStep::End),
             }
         }
     }
 }
 
 /// At most so many bytes of what has come.
-fn piece(input: &mut BytesMut, left: &mut u64) -> Step {
+fn piece(input: &mut BytesMut, left: &mut u64) -> FramingStep {
     let count = usize::try_from(*left).map_or(input.len(), |left| left.min(input.len()));
     if count == 0 {
-        return Step::More;
+        return FramingStep::More;
     }
     *left -= count as u64;
-    Step::Piece(match count == input.len() {
+    FramingStep::Piece(match count == input.len() {
         true => input.split().freeze(),
         false => input.split_to(count).freeze(),
     })
@@ -247,19 +247,19 @@ mod tests {
 
     /// All of the content, when it comes in pieces of this size; and what was left over.
     fn read(text: &str, at_a_time: usize) -> Result<Option<(String, String)>, Malformed> {
-        let mut framing = Framing::Chunked(Chunk::Size);
+        let mut framing = Framing::Chunked(ChunkState::Size);
         let mut pieces = text.as_bytes().chunks(at_a_time);
         let (mut input, mut content) = (BytesMut::new(), Vec::new());
         loop {
             match framing.next(&mut input)? {
-                Step::Piece(piece) => content.extend_from_slice(&piece),
-                Step::End => {
+                FramingStep::Piece(piece) => content.extend_from_slice(&piece),
+                FramingStep::End => {
                     let mut rest = input.to_vec();
                     pieces.for_each(|piece| rest.extend_from_slice(piece));
                     let text = |bytes| String::from_utf8(bytes).unwrap();
                     return Ok(Some((text(content), text(rest))));
                 }
-                Step::More => match pieces.next() {
+                FramingStep::More => match pieces.next() {
                     Some(piece) => input.extend_from_slice(piece),
                     None => return Ok(None),
                 },
@@ -333,11 +333,11 @@ mod tests {
     fn a_length_leaves_the_rest() {
         let mut framing = Framing::Length(3);
         let mut input = BytesMut::from("ab");
-        assert_eq!(framing.next(&mut input).unwrap(), Step::Piece("ab".into()));
-        assert_eq!(framing.next(&mut input).unwrap(), Step::More);
+        assert_eq!(framing.next(&mut input).unwrap(), FramingStep::Piece("ab".into()));
+        assert_eq!(framing.next(&mut input).unwrap(), FramingStep::More);
         input.extend_from_slice(b"cd");
-        assert_eq!(framing.next(&mut input).unwrap(), Step::Piece("c".into()));
-        assert_eq!(framing.next(&mut input).unwrap(), Step::End);
+        assert_eq!(framing.next(&mut input).unwrap(), FramingStep::Piece("c".into()));
+        assert_eq!(framing.next(&mut input).unwrap(), FramingStep::End);
         assert_eq!(&input[..], b"d");
     }
 }

@@ -6,12 +6,12 @@ const MOST_RANGES: usize = 16;
 
 /// A range of bytes: the first, and the one after the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ByteRange {
     pub(crate) from: u64,
     pub(crate) to: u64,
 }
 
-impl Span {
+impl ByteRange {
     pub(crate) fn length(self) -> u64 {
         self.to - self.from
     }
@@ -19,33 +19,33 @@ impl Span {
 
 /// What a `Range` field comes to.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestedRanges {
     /// Nothing that can be understood, or all of it.
     Whole,
     /// None of it is there: 416.
     Beyond,
     /// These, each with something in it, in the order of the request. Never none.
-    Spans(Vec<Span>),
+    Spans(Vec<ByteRange>),
 }
 
 /// Reads a `Range` field for content of a length. Other units than `bytes`, and what is malformed,
 /// count as nothing; ranges that overlap or touch become one.
-pub(crate) fn asked(field: &[u8], length: u64) -> Asked {
-    let Some(spans) = parse(field, length) else { return Asked::Whole };
+pub(crate) fn asked(field: &[u8], length: u64) -> RequestedRanges {
+    let Some(spans) = parse(field, length) else { return RequestedRanges::Whole };
     let spans = joined(spans);
     let total: u64 = spans.iter().map(|span| span.length()).sum();
     match spans.len() {
-        0 => Asked::Beyond,
+        0 => RequestedRanges::Beyond,
         // An empty representation, asked for from its end.
-        _ if total == 0 => Asked::Whole,
-        1 => Asked::Spans(spans),
-        _ if total >= length => Asked::Whole,
-        _ => Asked::Spans(spans),
+        _ if total == 0 => RequestedRanges::Whole,
+        1 => RequestedRanges::Spans(spans),
+        _ if total >= length => RequestedRanges::Whole,
+        _ => RequestedRanges::Spans(spans),
     }
 }
 
 /// The ranges that are there, as they were written; `None` where the field is malformed.
-fn parse(field: &[u8], length: u64) -> Option<Vec<Span>> {
+fn parse(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
     let text = std::str::from_utf8(field).ok()?;
     let (unit, set) = text.split_once('=')?;
     if !unit.trim().eq_ignore_ascii_case("bytes") {
@@ -65,18 +65,18 @@ fn parse(field: &[u8], length: u64) -> Option<Vec<Span>> {
         let span = match (first, last) {
             ("", last) => {
                 let last = position(last)?;
-                (last > 0).then(|| Span { from: length.saturating_sub(last), to: length })
+                (last > 0).then(|| ByteRange { from: length.saturating_sub(last), to: length })
             }
             (first, "") => {
                 let from = position(first)?;
-                (from < length).then_some(Span { from, to: length })
+                (from < length).then_some(ByteRange { from, to: length })
             }
             (first, last) => {
                 let (from, last) = (position(first)?, position(last)?);
                 if last < from {
                     return None;
                 }
-                (from < length).then(|| Span { from, to: last.saturating_add(1).min(length) })
+                (from < length).then(|| ByteRange { from, to: last.saturating_add(1).min(length) })
             }
         };
         spans.extend(span);
@@ -93,14 +93,14 @@ fn position(digits: &str) -> Option<u64> {
 }
 
 /// Ranges that overlap or touch as one, in the place of the first of them.
-fn joined(spans: Vec<Span>) -> Vec<Span> {
-    let mut joined: Vec<Span> = Vec::with_capacity(spans.len());
+fn joined(spans: Vec<ByteRange>) -> Vec<ByteRange> {
+    let mut joined: Vec<ByteRange> = Vec::with_capacity(spans.len());
     for mut span in spans {
         let mut place = joined.len();
         // What grows may touch others.
         while let Some(at) = joined.iter().position(|other| touch(*other, span)) {
             let other = joined.remove(at);
-            span = Span { from: other.from.min(span.from), to: other.to.max(span.to) };
+            span = ByteRange { from: other.from.min(span.from), to: other.to.max(span.to) };
             place = place.min(at);
         }
         joined.insert(place.min(joined.len()), span);
@@ -108,7 +108,7 @@ fn joined(spans: Vec<Span>) -> Vec<Span> {
     joined
 }
 
-fn touch(one: Span, other: Span) -> bool {
+fn touch(one: ByteRange, other: ByteRange) -> bool {
     one.from <= other.to && other.from <= one.to
 }
 
@@ -116,8 +116,8 @@ fn touch(one: Span, other: Span) -> bool {
 mod tests {
     use super::*;
 
-    fn spans(list: &[(u64, u64)]) -> Asked {
-        Asked::Spans(list.iter().map(|&(from, to)| Span { from, to }).collect())
+    fn spans(list: &[(u64, u64)]) -> RequestedRanges {
+        RequestedRanges::Spans(list.iter().map(|&(from, to)| ByteRange { from, to }).collect())
     }
 
     #[test]
@@ -129,10 +129,10 @@ mod tests {
             ("bytes=-99999", spans(&[(0, 1024)])),
             ("bytes=0-99999999999999999999999999", spans(&[(0, 1024)])),
             ("bytes=0-18446744073709551615", spans(&[(0, 1024)])),
-            ("bytes=99999999999999999999999999-", Asked::Beyond),
-            ("bytes=1024-", Asked::Beyond),
-            ("bytes=-0", Asked::Beyond),
-            ("bytes=1024-,-0", Asked::Beyond),
+            ("bytes=99999999999999999999999999-", RequestedRanges::Beyond),
+            ("bytes=1024-", RequestedRanges::Beyond),
+            ("bytes=-0", RequestedRanges::Beyond),
+            ("bytes=1024-,-0", RequestedRanges::Beyond),
             ("bytes=0-0,-1", spans(&[(0, 1), (1023, 1024)])),
             ("bytes= 0-0 ,\t, 5-5 ", spans(&[(0, 1), (5, 6)])),
             ("bytes=5-9,0-3,2000-", spans(&[(5, 10), (0, 4)])),
@@ -159,15 +159,15 @@ mod tests {
             "=",
             "bytes=--1",
         ] {
-            assert_eq!(asked(field.as_bytes(), 1024), Asked::Whole, "{field}");
+            assert_eq!(asked(field.as_bytes(), 1024), RequestedRanges::Whole, "{field}");
         }
-        assert_eq!(asked(b"bytes=\xff-", 1024), Asked::Whole);
+        assert_eq!(asked(b"bytes=\xff-", 1024), RequestedRanges::Whole);
     }
 
     #[test]
     fn nothing_has_no_parts() {
-        assert_eq!(asked(b"bytes=0-", 0), Asked::Beyond);
-        assert_eq!(asked(b"bytes=-5", 0), Asked::Whole);
+        assert_eq!(asked(b"bytes=0-", 0), RequestedRanges::Beyond);
+        assert_eq!(asked(b"bytes=-5", 0), RequestedRanges::Whole);
     }
 
     #[test]
@@ -176,8 +176,8 @@ mod tests {
             let ranges: Vec<_> = (0..count).map(|at| format!("{0}-{0}", at * 2)).collect();
             asked(format!("bytes={}", ranges.join(",")).as_bytes(), 1024)
         };
-        assert!(matches!(many(16), Asked::Spans(spans) if spans.len() == 16));
-        assert_eq!(many(17), Asked::Whole);
+        assert!(matches!(many(16), RequestedRanges::Spans(spans) if spans.len() == 16));
+        assert_eq!(many(17), RequestedRanges::Whole);
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             };
             let field: Vec<_> = (0..=next(5)).map(|_| one(&mut next)).collect();
             let field = format!("bytes={}", field.join(","));
-            let Asked::Spans(spans) = asked(field.as_bytes(), length) else { continue };
+            let RequestedRanges::Spans(spans) = asked(field.as_bytes(), length) else { continue };
             assert!(!spans.is_empty());
             for (at, span) in spans.iter().enumerate() {
                 assert!(span.from < span.to && span.to <= length, "{field} of {length}");

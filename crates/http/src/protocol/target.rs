@@ -1,9 +1,19 @@
 //! From the target of a request to the reference that a store sees, and back.
 
-use crate::server::response::problem::Problem;
-use hyper::{StatusCode, Uri};
+use hyper::Uri;
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use runnel_store::{Reference, Text, is_escape};
+
+/// Why a target names no reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InvalidTarget {
+    /// Longer than the limit: 414.
+    TooLong,
+    /// Malformed, with a sentence for the client: 400.
+    Malformed(&'static str),
+}
+
+use InvalidTarget::{Malformed, TooLong};
 
 /// The reference that a request's target names: its path without escapes and dot segments, its
 /// query as it came.
@@ -14,18 +24,18 @@ use runnel_store::{Reference, Text, is_escape};
 /// - `.` and `..` segments (escaped ones too) are resolved before a store sees them and never
 ///   lead above the root (RFC 3986 section 5.2.4).
 /// - A malformed escape, an escaped NUL and escapes that are not UTF-8 are 400.
-pub(crate) fn reference(uri: &Uri, limit: usize) -> Result<Reference, Problem> {
+pub(crate) fn reference(uri: &Uri, limit: usize) -> Result<Reference, InvalidTarget> {
     let path = uri.path();
     let query = uri.query();
     if path.len() + query.map_or(0, str::len) > limit {
-        return Err(Problem::new(StatusCode::URI_TOO_LONG).closing());
+        return Err(TooLong);
     }
     let reference = if path.starts_with('/') {
         Reference::from_path(clean(path)?)
     } else if path.is_empty() {
         Reference::from_path(Text::from_static("/"))
     } else {
-        return Err(Problem::bad("the target of a request begins with a slash"));
+        return Err(Malformed("the target of a request begins with a slash"));
     };
     Ok(match query {
         Some(query) => reference.with_query(query),
@@ -34,7 +44,7 @@ pub(crate) fn reference(uri: &Uri, limit: usize) -> Result<Reference, Problem> {
 }
 
 /// A path without escapes and dot segments.
-fn clean(path: &str) -> Result<Text, Problem> {
+fn clean(path: &str) -> Result<Text, InvalidTarget> {
     if path.contains('%') {
         let plain = unescape(path)?;
         return Ok(if has_dots(&plain) {
@@ -57,7 +67,7 @@ fn has_dots(path: &str) -> bool {
 }
 
 /// Undoes the escapes of a path, but for those that [`runnel_store::encode_segment`] makes.
-fn unescape(path: &str) -> Result<String, Problem> {
+fn unescape(path: &str) -> Result<String, InvalidTarget> {
     let bytes = path.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -69,10 +79,10 @@ fn unescape(path: &str) -> Result<String, Problem> {
         }
         let digit = |place: usize| bytes.get(place).and_then(|&b| char::from(b).to_digit(16));
         let (Some(high), Some(low)) = (digit(at + 1), digit(at + 2)) else {
-            return Err(Problem::bad("`%` in the path is not followed by two hexadecimal digits"));
+            return Err(Malformed("`%` in the path is not followed by two hexadecimal digits"));
         };
         match (high * 16 + low) as u8 {
-            0 => return Err(Problem::bad("the path contains a NUL")),
+            0 => return Err(Malformed("the path contains a NUL")),
             // No byte of a path is a NUL: it stands for a slash until the escapes are made.
             b'/' => plain.push(0),
             byte => plain.push(byte),
@@ -82,7 +92,7 @@ fn unescape(path: &str) -> Result<String, Problem> {
     if plain.iter().any(|byte| matches!(byte, 0 | b'%')) {
         plain = escaped_again(&plain);
     }
-    String::from_utf8(plain).map_err(|_| Problem::bad("the path is not UTF-8"))
+    String::from_utf8(plain).map_err(|_| Malformed("the path is not UTF-8"))
 }
 
 /// Bytes without escapes, with those that a segment of a reference needs; a NUL is a slash.
@@ -217,7 +227,7 @@ mod tests {
     #[test]
     fn a_long_target_is_414() {
         let uri: Uri = "/aaaa?bbbb".parse().unwrap();
-        assert_eq!(reference(&uri, 8).unwrap_err().status, 414);
+        assert_eq!(reference(&uri, 8), Err(TooLong));
     }
 
     #[test]

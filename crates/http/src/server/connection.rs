@@ -1,14 +1,13 @@
 //! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
 
 use crate::network::server_tls::Agreement;
-use crate::network::wire::Wire;
-use crate::server::connection_state::{Meter, Overdue};
-use crate::server::http1::connection::{self as http1, End};
+use crate::network::wire::NetworkStream;
+use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
+use crate::server::http1::connection::{self as http1, ConnectionEnd};
 use crate::server::options::Limits;
 use crate::server::protocols::{Local, Protocols};
-use crate::server::service::Requests;
+use crate::server::service::RequestService;
 use crate::server::socket::Socket;
-use crate::server::upgrade::Session;
 use bytes::{Bytes, BytesMut};
 use hyper::server::conn::http2;
 use hyper_util::rt::TokioIo;
@@ -34,9 +33,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const TELLING: usize = 4;
 
 /// The conversation with one client. Ends when the connection is closed.
-pub(crate) struct Conversation {
+pub(crate) struct ServerConnection {
     stage: Stage,
-    meter: Rc<Meter>,
+    state: Rc<ConnectionState>,
     limits: Rc<Limits>,
     protocols: Rc<Protocols>,
     /// The one timer of the connection. While it runs it is only moved closer: when it fires too
@@ -49,13 +48,13 @@ pub(crate) struct Conversation {
 
 enum Stage {
     /// The client and the server agree on TLS.
-    Agreeing(Agreement, Requests),
+    Agreeing(Agreement, RequestService),
     /// Nothing was read yet.
-    Silent(Socket, Requests),
-    Http1(Box<http1::Connection>),
-    Http2(Box<http2::Connection<TokioIo<Socket>, Requests, Local>>),
+    Silent(Socket, RequestService),
+    Http1(Box<http1::Http1Connection>),
+    Http2(Box<http2::Connection<TokioIo<Socket>, RequestService, Local>>),
     /// Another protocol goes on.
-    Upgraded(Session),
+    Upgraded(UpgradedSession),
     /// Nothing more is answered; what the client still sends is thrown away.
     Parting(Parting),
     Over,
@@ -68,20 +67,22 @@ struct Parting {
     left: usize,
 }
 
-impl Conversation {
+impl ServerConnection {
     pub(crate) fn new(
         stream: TcpStream,
         protocols: Rc<Protocols>,
-        requests: Requests,
-    ) -> Conversation {
-        let (meter, limits) = (requests.meter.clone(), requests.limits.clone());
+        requests: RequestService,
+    ) -> ServerConnection {
+        let (state, limits) = (requests.state.clone(), requests.limits.clone());
         let stage = match &protocols.tls {
             Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
-            None => Stage::Silent(Socket::new(Wire::Plain(stream), meter.clone()), requests),
+            None => {
+                Stage::Silent(Socket::new(NetworkStream::Plain(stream), state.clone()), requests)
+            }
         };
-        Conversation {
+        ServerConnection {
             stage,
-            meter,
+            state,
             limits,
             protocols,
             alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
@@ -108,7 +109,7 @@ impl Conversation {
     }
 
     /// TLS stands, or does not.
-    fn agreed(&mut self, agreed: io::Result<Wire>) {
+    fn agreed(&mut self, agreed: io::Result<NetworkStream>) {
         let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return;
         };
@@ -116,7 +117,7 @@ impl Conversation {
             Err(error) => tracing::debug!(%error, "a client did not agree on TLS"),
             Ok(wire) => {
                 let is_http2 = wire.chose_http2();
-                let socket = Socket::new(wire, self.meter.clone());
+                let socket = Socket::new(wire, self.state.clone());
                 self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
                     self.begin(&[]);
@@ -132,7 +133,7 @@ impl Conversation {
         let mut space = protocols.scratch.space();
         match socket.poll_take(&mut space, context) {
             Poll::Ready(Ok(early)) if !early.is_empty() => self.begin(early),
-            Poll::Pending if !self.meter.stopping.get() => return Poll::Pending,
+            Poll::Pending if !self.state.stopping.get() => return Poll::Pending,
             _ => self.stage = Stage::Over,
         }
         Poll::Ready(())
@@ -148,15 +149,15 @@ impl Conversation {
             early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
         match &self.protocols.http2 {
             Some(http2) if looks_so || socket.wire().chose_http2() => {
-                self.meter.multiplex();
+                self.state.multiplex();
                 requests.multiplexed = true;
                 let socket = TokioIo::new(socket.after(Bytes::copy_from_slice(early)));
                 self.stage = Stage::Http2(Box::new(http2.serve_connection(socket, requests)));
             }
             _ => {
-                self.meter.sends_files.set(matches!(socket.wire(), Wire::Plain(_)));
+                self.state.sends_files.set(matches!(socket.wire(), NetworkStream::Plain(_)));
                 let (scratch, early) = (self.protocols.scratch.clone(), BytesMut::from(early));
-                let connection = http1::Connection::new(socket, requests, scratch, early);
+                let connection = http1::Http1Connection::new(socket, requests, scratch, early);
                 self.stage = Stage::Http1(Box::new(connection));
             }
         }
@@ -166,7 +167,7 @@ impl Conversation {
     fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
         let mut polled = connection.poll(context);
-        if polled.is_pending() && self.meter.stopping.get() && !self.told_to_stop {
+        if polled.is_pending() && self.state.stopping.get() && !self.told_to_stop {
             // What had arrived has been read above: an idle connection is closed, a request
             // that was sent before is still answered.
             self.told_to_stop = true;
@@ -179,17 +180,17 @@ impl Conversation {
         };
         let (socket, rest) = connection.into_parts();
         match result {
-            Ok(End::Upgraded) => {
-                if let Some(upgrade) = self.meter.upgrade.take() {
-                    self.meter.upgraded();
-                    self.stage = Stage::Upgraded(upgrade(socket, rest));
+            Ok(ConnectionEnd::Upgraded) => {
+                if let Some(upgrade) = self.state.upgrade.take() {
+                    self.state.upgraded();
+                    self.stage = Stage::Upgraded(upgrade(socket.into_wire(), rest));
                 }
             }
-            Ok(End::Parting { sends }) => {
+            Ok(ConnectionEnd::Parting { sends }) => {
                 let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
-                let has_more = sends || self.meter.linger.get() || !rest.is_empty() || unread();
+                let has_more = sends || self.state.linger.get() || !rest.is_empty() || unread();
                 // With TLS an end has to be said, or it could be somebody else's doing.
-                if has_more || matches!(socket.wire(), Wire::Secure(_)) {
+                if has_more || matches!(socket.wire(), NetworkStream::Secure(_)) {
                     self.linger(socket, context);
                 }
             }
@@ -204,7 +205,7 @@ impl Conversation {
     /// HTTP/2. Ready when the connection is over.
     fn http2(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http2(connection) = &mut self.stage else { return Poll::Ready(()) };
-        if (self.meter.stopping.get() || self.meter.leaving.get()) && !self.told_to_stop {
+        if (self.state.stopping.get() || self.state.leaving.get()) && !self.told_to_stop {
             self.told_to_stop = true;
             // What was asked for is still answered (RFC 9113 section 6.8).
             Pin::new(&mut **connection).graceful_shutdown();
@@ -219,7 +220,7 @@ impl Conversation {
     /// Says that nothing more is written, and goes on reading for a while.
     fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
         if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
-            let until = self.meter.now() + PARTING;
+            let until = self.state.now() + PARTING;
             let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
             self.stage = Stage::Parting(Parting { socket, until, left });
         }
@@ -246,16 +247,16 @@ impl Conversation {
     }
 
     /// When the present phase ends at the latest, and what to do then.
-    fn due(&self) -> Option<(Instant, Overdue)> {
-        let due = self.meter.due(&self.limits);
+    fn due(&self) -> Option<(Instant, TimeoutAction)> {
+        let due = self.state.due(&self.limits);
         // A client in the middle of TLS is about to send its request.
         let drained = match &self.stage {
             Stage::Agreeing(..) => None,
-            _ => self.meter.drained_at(),
+            _ => self.state.drained_at(),
         };
         match (drained, due) {
             (Some(drained), Some((at, _))) if at <= drained => due,
-            (Some(drained), _) => Some((drained, Overdue::Drained)),
+            (Some(drained), _) => Some((drained, TimeoutAction::Drained)),
             (None, _) => due,
         }
     }
@@ -264,21 +265,21 @@ impl Conversation {
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
-                Stage::Parting(parting) => Some((parting.until, Overdue::Close)),
+                Stage::Parting(parting) => Some((parting.until, TimeoutAction::Close)),
                 Stage::Over => return Poll::Ready(()),
                 _ => self.due(),
             };
-            let now = self.meter.now();
+            let now = self.state.now();
             match due {
-                Some((at, Overdue::Drained)) if at <= now => {
-                    self.meter.stopping.set(true);
+                Some((at, TimeoutAction::Drained)) if at <= now => {
+                    self.state.stopping.set(true);
                     if self.advance(context).is_ready() {
                         return Poll::Ready(());
                     }
                     continue;
                 }
-                Some((at, Overdue::Close)) if at <= now => return Poll::Ready(()),
-                Some((at, Overdue::Tell)) if at <= now => {
+                Some((at, TimeoutAction::Close)) if at <= now => return Poll::Ready(()),
+                Some((at, TimeoutAction::Tell)) if at <= now => {
                     let Stage::Http1(connection) = &mut self.stage else {
                         return Poll::Ready(());
                     };
@@ -292,9 +293,9 @@ impl Conversation {
                     }
                     continue;
                 }
-                Some((at, Overdue::Look)) if at <= now => {
+                Some((at, TimeoutAction::Look)) if at <= now => {
                     // Whoever still waits says so again.
-                    self.meter.wake_at(None);
+                    self.state.wake_at(None);
                     if self.advance(context).is_ready() {
                         return Poll::Ready(());
                     }
@@ -310,19 +311,19 @@ impl Conversation {
             self.alarm_at = Some(next);
             self.alarm.as_mut().reset(next.into());
             ready!(self.alarm.as_mut().poll(context));
-            self.meter.tick();
+            self.state.tick();
         }
     }
 }
 
-impl Future for Conversation {
+impl Future for ServerConnection {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        this.meter.tick();
-        this.meter.keep_waker(context.waker());
-        if this.meter.cut.get() || this.advance(context).is_ready() {
+        this.state.tick();
+        this.state.keep_waker(context.waker());
+        if this.state.cut.get() || this.advance(context).is_ready() {
             return Poll::Ready(());
         }
         this.watch(context)

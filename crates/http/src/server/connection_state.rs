@@ -1,9 +1,12 @@
 //! What one connection is doing and since when: kept in cells, so that the hot path pays a store
 //! and never a timer.
 
+use crate::network::wire::NetworkStream;
 use crate::server::options::Limits;
-use crate::server::upgrade::Upgrade;
+use bytes::Bytes;
 use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -14,9 +17,16 @@ pub(crate) const GIVING_UP: Duration = Duration::from_secs(1);
 /// How long a connection without a whole request is not given up.
 const ARRIVING: Duration = Duration::from_secs(1);
 
+/// The rest of a connection after an upgrade (RFC 9110 section 7.8).
+pub(crate) type UpgradedSession = Pin<Box<dyn Future<Output = ()>>>;
+
+/// Begins a session of another protocol on the connection, with the bytes that the client has sent
+/// beyond its request.
+pub(crate) type Upgrade = Box<dyn FnOnce(NetworkStream, Bytes) -> UpgradedSession>;
+
 /// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Phase {
+pub(crate) enum ConnectionPhase {
     /// Nothing has been received yet.
     Fresh,
     /// A part of a request's head has been received.
@@ -41,7 +51,7 @@ pub(crate) enum IdleState {
 
 /// What to do when the time of a phase is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Overdue {
+pub(crate) enum TimeoutAction {
     /// Close without a word: nobody waits for an answer.
     Close,
     /// Close because the server drains, unless a request has arrived meanwhile.
@@ -53,8 +63,8 @@ pub(crate) enum Overdue {
 }
 
 /// The state of one connection, shared by its task, its socket, its answers and the server.
-pub(crate) struct Meter {
-    phase: Cell<Phase>,
+pub(crate) struct ConnectionState {
+    phase: Cell<ConnectionPhase>,
     since: Cell<Instant>,
     /// The time when the connection's task was last woken: one clock reading for each wake-up.
     now: Cell<Instant>,
@@ -73,7 +83,7 @@ pub(crate) struct Meter {
     /// When the client last took something, or something became ready for it.
     progress: Cell<Instant>,
     /// The connection, where this is about one request of several.
-    connection: Option<Rc<Meter>>,
+    connection: Option<Rc<ConnectionState>>,
     /// Whether this one request waits for its store.
     waits: Cell<bool>,
     /// The system may send files by itself: it is HTTP/1.1 on a bare socket.
@@ -100,10 +110,10 @@ pub(crate) struct Meter {
     drain_wakers: RefCell<Vec<Waker>>,
 }
 
-impl Meter {
+impl ConnectionState {
     pub(crate) fn new(now: Instant) -> Self {
-        Meter {
-            phase: Cell::new(Phase::Fresh),
+        ConnectionState {
+            phase: Cell::new(ConnectionPhase::Fresh),
             since: Cell::new(now),
             now: Cell::new(now),
             answer_by: Cell::new(None),
@@ -129,13 +139,13 @@ impl Meter {
     }
 
     /// For one request of a connection that carries several at a time.
-    pub(crate) fn stream_of(connection: &Rc<Meter>) -> Rc<Meter> {
+    pub(crate) fn stream_of(connection: &Rc<ConnectionState>) -> Rc<ConnectionState> {
         connection.streams.set(connection.streams.get() + 1);
         connection.waiting.set(connection.waiting.get() + 1);
-        let mut meter = Meter::new(Instant::now());
-        meter.connection = Some(connection.clone());
-        meter.waits.set(true);
-        Rc::new(meter)
+        let mut state = ConnectionState::new(Instant::now());
+        state.connection = Some(connection.clone());
+        state.waits.set(true);
+        Rc::new(state)
     }
 
     /// Whether this is about one request of several.
@@ -146,13 +156,13 @@ impl Meter {
     /// The connection carries several requests at a time from here on.
     pub(crate) fn multiplex(&self) {
         self.multiplexed.set(true);
-        self.phase.set(Phase::Idle);
+        self.phase.set(ConnectionPhase::Idle);
         self.since.set(self.now.get());
     }
 
     /// Another protocol goes on.
     pub(crate) fn upgraded(&self) {
-        self.phase.set(Phase::Upgraded);
+        self.phase.set(ConnectionPhase::Upgraded);
         self.stopping.set(self.stopping.get() || self.is_draining());
     }
 
@@ -161,7 +171,7 @@ impl Meter {
     pub(crate) fn drain(&self, quiet: Duration) {
         self.leaving.set(true);
         self.drains.set(Some(quiet));
-        if self.phase.get() == Phase::Upgraded {
+        if self.phase.get() == ConnectionPhase::Upgraded {
             self.stopping.set(true);
         }
         self.drain_wakers.borrow().iter().for_each(Waker::wake_by_ref);
@@ -184,7 +194,7 @@ impl Meter {
         }
     }
 
-    fn forget_drain_waker(&self, connection: &Meter) {
+    fn forget_drain_waker(&self, connection: &ConnectionState) {
         if let Some(own) = self.waker.take() {
             connection.drain_wakers.borrow_mut().retain(|waker| !waker.will_wake(&own));
         }
@@ -215,28 +225,28 @@ impl Meter {
         if self.multiplexed.get() {
             return;
         }
-        if matches!(self.phase.get(), Phase::Fresh | Phase::Idle) {
+        if matches!(self.phase.get(), ConnectionPhase::Fresh | ConnectionPhase::Idle) {
             // A new connection's time runs from its start, not from its first byte.
-            if self.phase.get() == Phase::Idle {
+            if self.phase.get() == ConnectionPhase::Idle {
                 self.since.set(self.now.get());
             }
-            self.phase.set(Phase::Head);
+            self.phase.set(ConnectionPhase::Head);
         }
     }
 
     /// A whole head was parsed and a request begins. Answers the how many-th of the connection.
     pub(crate) fn begin(&self) -> u32 {
-        self.phase.set(Phase::Busy);
+        self.phase.set(ConnectionPhase::Busy);
         self.requests.set(self.requests.get().saturating_add(1));
         self.requests.get()
     }
 
     /// The answer has been handed over to the last byte.
     pub(crate) fn finish(&self) {
-        if self.phase.get() == Phase::Upgraded {
+        if self.phase.get() == ConnectionPhase::Upgraded {
             return;
         }
-        self.phase.set(Phase::Idle);
+        self.phase.set(ConnectionPhase::Idle);
         self.since.set(self.now.get());
     }
 
@@ -249,7 +259,7 @@ impl Meter {
             (true, None) => self.blocked.set(Some(self.now.get())),
             (false, Some(_)) => {
                 self.blocked.set(None);
-                if self.phase.get() == Phase::Idle {
+                if self.phase.get() == ConnectionPhase::Idle {
                     // All of the answer was handed over before: the client only now takes it.
                     self.since.set(self.now.get());
                 }
@@ -266,24 +276,32 @@ impl Meter {
     }
 
     /// When the present phase ends at the latest, and what to do then. `None` while nothing is due.
-    pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, Overdue)> {
+    pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, TimeoutAction)> {
         if self.multiplexed.get() && self.blocked.get().is_none() && self.streams.get() > 0 {
             // Somebody has something to send, and the client gives no room for it (RFC 9113
             // section 5.2): such a client could keep as many answers as it may ask for.
             let stuck = self.streams.get() > self.waiting.get();
             let at = self.progress.get().checked_add(limits.write_idle)?;
-            return stuck.then_some((at, Overdue::Close));
+            return stuck.then_some((at, TimeoutAction::Close));
         }
         if let (Some(at), true) = (self.given_up.get(), self.rests_now()) {
-            return Some((at, Overdue::Close));
+            return Some((at, TimeoutAction::Close));
         }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
-            (Some(since), _) => (since, limits.write_idle, Overdue::Close),
-            (None, Phase::Fresh) => (self.since.get(), limits.header_time, Overdue::Close),
-            (None, Phase::Head) => (self.since.get(), limits.header_time, Overdue::Tell),
-            (None, Phase::Idle) => (self.since.get(), limits.keep_alive, Overdue::Close),
-            (None, Phase::Busy) => return Some((self.answer_by.get()?, Overdue::Look)),
-            (None, Phase::Upgraded) => return None,
+            (Some(since), _) => (since, limits.write_idle, TimeoutAction::Close),
+            (None, ConnectionPhase::Fresh) => {
+                (self.since.get(), limits.header_time, TimeoutAction::Close)
+            }
+            (None, ConnectionPhase::Head) => {
+                (self.since.get(), limits.header_time, TimeoutAction::Tell)
+            }
+            (None, ConnectionPhase::Idle) => {
+                (self.since.get(), limits.keep_alive, TimeoutAction::Close)
+            }
+            (None, ConnectionPhase::Busy) => {
+                return Some((self.answer_by.get()?, TimeoutAction::Look));
+            }
+            (None, ConnectionPhase::Upgraded) => return None,
         };
         Some((since.checked_add(limit)?, overdue))
     }
@@ -294,11 +312,17 @@ impl Meter {
             return None;
         }
         match self.phase.get() {
-            Phase::Idle => Some(IdleState::Idle(self.since.get())),
+            ConnectionPhase::Idle => Some(IdleState::Idle(self.since.get())),
             // The request of a new connection is about to arrive.
-            Phase::Fresh | Phase::Head if self.since.get().elapsed() < ARRIVING => None,
-            Phase::Fresh | Phase::Head => Some(IdleState::HalfOpen(self.since.get())),
-            Phase::Busy | Phase::Upgraded => None,
+            ConnectionPhase::Fresh | ConnectionPhase::Head
+                if self.since.get().elapsed() < ARRIVING =>
+            {
+                None
+            }
+            ConnectionPhase::Fresh | ConnectionPhase::Head => {
+                Some(IdleState::HalfOpen(self.since.get()))
+            }
+            ConnectionPhase::Busy | ConnectionPhase::Upgraded => None,
         }
     }
 
@@ -306,7 +330,7 @@ impl Meter {
     pub(crate) fn give_up(&self) {
         self.given_up.set(Instant::now().checked_add(GIVING_UP));
         match self.phase.get() {
-            Phase::Head => self.cut.set(true),
+            ConnectionPhase::Head => self.cut.set(true),
             _ => self.stopping.set(true),
         }
         self.wake();
@@ -315,13 +339,13 @@ impl Meter {
     /// When a connection that drains closes for want of a request.
     pub(crate) fn drained_at(&self) -> Option<Instant> {
         let quiet = self.drains.get().filter(|_| !self.stopping.get())?;
-        let rests = matches!(self.phase.get(), Phase::Fresh | Phase::Idle);
+        let rests = matches!(self.phase.get(), ConnectionPhase::Fresh | ConnectionPhase::Idle);
         let rests = rests && !self.multiplexed.get() && self.blocked.get().is_none();
         rests.then(|| self.since.get() + quiet)
     }
 
     fn rests_now(&self) -> bool {
-        !matches!(self.phase.get(), Phase::Busy | Phase::Upgraded)
+        !matches!(self.phase.get(), ConnectionPhase::Busy | ConnectionPhase::Upgraded)
     }
 
     /// Remembers how the connection's task is woken.
@@ -348,14 +372,14 @@ impl Meter {
     }
 }
 
-impl Drop for Meter {
+impl Drop for ConnectionState {
     fn drop(&mut self) {
         let Some(connection) = &self.connection else { return };
         self.answering(false);
         self.forget_drain_waker(connection);
         connection.streams.set(connection.streams.get().saturating_sub(1));
         if connection.streams.get() == 0 {
-            connection.phase.set(Phase::Idle);
+            connection.phase.set(ConnectionPhase::Idle);
             connection.since.set(Instant::now());
         }
         // It sets its alarm anew.
@@ -371,57 +395,57 @@ mod tests {
     fn the_phases_follow_one_another() {
         let limits = Limits::default();
         let start = Instant::now();
-        let meter = Meter::new(start);
-        assert_eq!(meter.due(&limits), Some((start + limits.header_time, Overdue::Close)));
-        meter.received();
-        assert_eq!(meter.due(&limits), Some((start + limits.header_time, Overdue::Tell)));
-        meter.begin();
-        meter.received();
-        assert_eq!(meter.due(&limits), None);
-        meter.finish();
-        assert_eq!(meter.due(&limits), Some((start + limits.keep_alive, Overdue::Close)));
+        let state = ConnectionState::new(start);
+        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Close)));
+        state.received();
+        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Tell)));
+        state.begin();
+        state.received();
+        assert_eq!(state.due(&limits), None);
+        state.finish();
+        assert_eq!(state.due(&limits), Some((start + limits.keep_alive, TimeoutAction::Close)));
     }
 
     #[test]
     fn a_request_looks_at_the_clock_when_it_wants_to() {
         let limits = Limits::default();
         let start = Instant::now();
-        let meter = Meter::new(start);
-        meter.begin();
-        assert!(meter.wake_at(Some(start)));
-        assert_eq!(meter.due(&limits), Some((start, Overdue::Look)));
-        assert!(meter.wake_at(None));
-        assert_eq!(meter.due(&limits), None);
-        let stream = Meter::stream_of(&Rc::new(meter));
+        let state = ConnectionState::new(start);
+        state.begin();
+        assert!(state.wake_at(Some(start)));
+        assert_eq!(state.due(&limits), Some((start, TimeoutAction::Look)));
+        assert!(state.wake_at(None));
+        assert_eq!(state.due(&limits), None);
+        let stream = ConnectionState::stream_of(&Rc::new(state));
         assert!(!stream.wake_at(Some(start)));
     }
 
     #[test]
     fn a_draining_connection_ends_when_it_rests() {
         let (start, quiet) = (Instant::now(), Duration::from_secs(1));
-        let meter = Meter::new(start);
-        assert_eq!(meter.drained_at(), None);
-        meter.drain(quiet);
-        assert_eq!((meter.leaving.get(), meter.drained_at()), (true, Some(start + quiet)));
-        meter.received();
-        assert_eq!(meter.drained_at(), None);
-        meter.begin();
-        assert_eq!(meter.drained_at(), None);
-        meter.finish();
-        assert_eq!(meter.drained_at(), Some(start + quiet));
-        meter.upgraded();
-        assert!(meter.stopping.get());
+        let state = ConnectionState::new(start);
+        assert_eq!(state.drained_at(), None);
+        state.drain(quiet);
+        assert_eq!((state.leaving.get(), state.drained_at()), (true, Some(start + quiet)));
+        state.received();
+        assert_eq!(state.drained_at(), None);
+        state.begin();
+        assert_eq!(state.drained_at(), None);
+        state.finish();
+        assert_eq!(state.drained_at(), Some(start + quiet));
+        state.upgraded();
+        assert!(state.stopping.get());
     }
 
     #[test]
     fn a_client_that_takes_nothing_has_a_time_of_its_own() {
         let limits = Limits::default();
         let start = Instant::now();
-        let meter = Meter::new(start);
-        meter.begin();
-        meter.wrote(true);
-        assert_eq!(meter.due(&limits), Some((start + limits.write_idle, Overdue::Close)));
-        meter.wrote(false);
-        assert_eq!(meter.due(&limits), None);
+        let state = ConnectionState::new(start);
+        state.begin();
+        state.wrote(true);
+        assert_eq!(state.due(&limits), Some((start + limits.write_idle, TimeoutAction::Close)));
+        state.wrote(false);
+        assert_eq!(state.due(&limits), None);
     }
 }

@@ -3,11 +3,8 @@
 
 use crate::protocol::request_id;
 use crate::protocol::trace_context::{self, TraceContext};
-use crate::server::request::exchange::HttpExchange;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::reply::Reply;
-use hyper::header::{self, HeaderName, HeaderValue};
-use hyper::{Method, Response, Uri, Version};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::Calling;
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -39,13 +36,13 @@ pub trait Observer: fmt::Debug {
     /// is called for it.
     fn refused(&self, refused: &RefusedHead);
     /// A request came.
-    fn begun(&self, request: &Observed);
+    fn begun(&self, request: &ObservedRequest);
     /// A request is over: its answer was handed over to the last byte, or is not wanted any more.
-    fn ended(&self, request: &Observed);
+    fn ended(&self, request: &ObservedRequest);
     /// The thread worked for a request for this long, 10 ms or more, and for nobody else.
-    fn held(&self, request: &Observed, time: Duration);
+    fn held(&self, request: &ObservedRequest, time: Duration);
     /// A call to another server, made for a request, is over.
-    fn called(&self, request: &Observed, call: &Called);
+    fn called(&self, request: &ObservedRequest, call: &OutboundCall);
 }
 
 /// A head that is none, or too large, or too slow.
@@ -62,7 +59,7 @@ pub struct RefusedHead {
 }
 
 /// One request, from its head to the end of its answer.
-pub struct Observed {
+pub struct ObservedRequest {
     observer: Rc<dyn Observer>,
     method: Method,
     uri: Uri,
@@ -84,7 +81,7 @@ pub struct Observed {
     route: RefCell<Option<String>>,
 }
 
-impl Observed {
+impl ObservedRequest {
     /// The method.
     pub fn method(&self) -> &Method {
         &self.method
@@ -192,9 +189,9 @@ impl Observed {
     }
 }
 
-impl fmt::Debug for Observed {
+impl fmt::Debug for ObservedRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Observed")
+        out.debug_struct("ObservedRequest")
             .field("method", &self.method)
             .field("path", &self.uri.path())
             .field("status", &self.status.get())
@@ -204,7 +201,7 @@ impl fmt::Debug for Observed {
 
 /// A call to another server that was made for a request.
 #[derive(Clone, Debug)]
-pub struct Called {
+pub struct OutboundCall {
     /// The method.
     pub method: String,
     /// Where to, without the query.
@@ -220,16 +217,17 @@ pub struct Called {
 }
 
 /// What is told of one request. When this is dropped the request is over.
-pub(crate) struct Watch(Rc<Observed>);
+pub(crate) struct RequestWatch(Rc<ObservedRequest>);
 
-impl Watch {
+impl RequestWatch {
     /// A request came.
     pub(crate) fn begin(
         observer: &Rc<dyn Observer>,
-        exchange: &HttpExchange,
+        (method, uri, version): (&Method, &Uri, Version),
+        headers: &HeaderMap,
+        peer: SocketAddr,
         length: Option<u64>,
     ) -> Self {
-        let headers = &exchange.headers;
         let field = |name: HeaderName| headers.get(name).cloned();
         let names = observer.names_requests();
         let trace = names.then(|| {
@@ -239,12 +237,12 @@ impl Watch {
                 root
             })
         });
-        let observed = Observed {
+        let observed = ObservedRequest {
             observer: observer.clone(),
-            method: exchange.method.clone(),
-            uri: exchange.uri.clone(),
-            version: exchange.version,
-            peer: exchange.peer,
+            method: method.clone(),
+            uri: uri.clone(),
+            version,
+            peer,
             agent: field(header::USER_AGENT),
             referrer: field(header::REFERER),
             length,
@@ -260,34 +258,32 @@ impl Watch {
             route: RefCell::new(None),
         };
         observer.begun(&observed);
-        Watch(Rc::new(observed))
+        RequestWatch(Rc::new(observed))
     }
 
-    /// The answer, with its name, and watched until its body is over.
-    pub(crate) fn attach(self, mut response: Response<AnswerBody>) -> Response<AnswerBody> {
-        self.0.status.set(response.status().as_u16());
-        self.0.expected.set(response.body().length());
+    /// The response is known: its status, and the length of its body where there is one. It carries
+    /// the id of the request.
+    pub(crate) fn answered(
+        &self,
+        status: StatusCode,
+        length: Option<u64>,
+        headers: &mut HeaderMap,
+    ) {
+        self.0.status.set(status.as_u16());
+        self.0.expected.set(length);
         if let Some(id) = &self.0.id {
-            response.headers_mut().insert(request_id::HEADER, id.clone());
+            headers.insert(request_id::HEADER, id.clone());
         }
-        response.body_mut().watch(self);
-        response
     }
 
     /// What is told.
-    pub(crate) fn observed(&self) -> Rc<Observed> {
+    pub(crate) fn observed(&self) -> Rc<ObservedRequest> {
         self.0.clone()
     }
 
-    /// The request was looked at, and is answered at once or later.
-    pub(crate) fn over(self, reply: Reply) -> Reply {
+    /// The first work for the request is done: it is answered at once or later.
+    pub(crate) fn dispatched(&self) {
         self.0.worked(self.0.started.elapsed());
-        match reply {
-            Reply::Ready(Some(response)) => Reply::ready(self.attach(response)),
-            Reply::Later(future) => Reply::Watched(Some(self), future),
-            Reply::InTime(answer) => Reply::Watched(Some(self), Box::pin(answer)),
-            other => other,
-        }
     }
 
     /// Something was done for this request.
@@ -309,7 +305,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for RequestWatch {
     fn drop(&mut self) {
         if self.0.status.get() == 0 {
             self.0.status.set(CLIENT_GONE);
@@ -320,7 +316,7 @@ impl Drop for Watch {
 
 /// A call that is under way for a request.
 struct UnderWay {
-    request: Rc<Observed>,
+    request: Rc<ObservedRequest>,
     method: String,
     target: String,
     trace: TraceContext,
@@ -330,7 +326,7 @@ struct UnderWay {
 
 /// A call to another server begins.
 pub(crate) fn calling(
-    request: &Rc<Observed>,
+    request: &Rc<ObservedRequest>,
     method: &str,
     target: &str,
 ) -> Option<Box<dyn Calling>> {
@@ -350,7 +346,7 @@ impl UnderWay {
         if std::mem::replace(&mut self.is_told, true) {
             return;
         }
-        let call = Called {
+        let call = OutboundCall {
             method: std::mem::take(&mut self.method),
             target: std::mem::take(&mut self.target),
             trace: self.trace.clone(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How a server listens and what it allows.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     /// Where to listen; port 0 takes any free one. Default `127.0.0.1:51001`.
     pub address: SocketAddr,
     /// A Unix socket to listen on instead. Default none.
@@ -29,9 +29,9 @@ pub struct Options {
     pub observer: Option<Rc<dyn Observer>>,
 }
 
-impl Default for Options {
+impl Default for ServerOptions {
     fn default() -> Self {
-        Options {
+        ServerOptions {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT)),
             socket: None,
             certificate: None,
@@ -81,9 +81,9 @@ pub struct Limits {
     /// How long a client may refuse to take the bytes that are ready for it before the
     /// connection is cut. Default 60 s.
     pub write_idle: Duration,
-    /// Requests on one connection; the last answer says that it is closed. Default 1,000,000.
+    /// RequestService on one connection; the last answer says that it is closed. Default 1,000,000.
     pub requests: u32,
-    /// Requests at a time on one connection of HTTP/2; the client waits with others. Default 100.
+    /// RequestService at a time on one connection of HTTP/2; the client waits with others. Default 100.
     pub streams: u32,
     /// Answers of a type that gets smaller by it are packed for clients that take gzip, from so
     /// many bytes on; [`u64::MAX`] for never. Default 1 KiB.

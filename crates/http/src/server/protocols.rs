@@ -1,8 +1,8 @@
 //! The settings of the protocols, the same for every connection of a server.
 
-use crate::network::server_tls::Tls;
-use crate::server::http1::scratch::Scratch;
-use crate::server::options::{Limits, Options};
+use crate::network::server_tls::ServerTls;
+use crate::server::http1::shared_buffers::SharedBuffers;
+use crate::server::options::{Limits, ServerOptions};
 use hyper::rt::Executor;
 use hyper::server::conn::http2;
 use hyper_util::rt::TokioTimer;
@@ -26,17 +26,17 @@ pub(crate) struct Protocols {
     /// Absent where HTTP/2 is not spoken.
     pub(crate) http2: Option<http2::Builder<Local>>,
     /// Absent where there is no TLS.
-    pub(crate) tls: Option<Tls>,
+    pub(crate) tls: Option<ServerTls>,
     /// What the connections of HTTP/1.1 work with.
-    pub(crate) scratch: Rc<Scratch>,
+    pub(crate) scratch: Rc<SharedBuffers>,
 }
 
 impl Protocols {
     /// # Errors
     /// The certificate cannot be used.
-    pub(crate) fn new(options: &Options) -> Result<Self> {
+    pub(crate) fn new(options: &ServerOptions) -> Result<Self> {
         let tls = match &options.certificate {
-            Some(certificate) => Some(Tls::new(certificate, options.http2, options.address)?),
+            Some(certificate) => Some(ServerTls::new(certificate, options.http2, options.address)?),
             None => None,
         };
         Ok(Protocols {

@@ -2,7 +2,6 @@
 
 pub(crate) mod body;
 pub(crate) mod compression;
-pub(crate) mod cycle;
 pub(crate) mod events;
 pub(crate) mod file_body;
 pub(crate) mod listing;
@@ -12,4 +11,5 @@ pub(crate) mod partial;
 pub(crate) mod problem;
 pub(crate) mod problem_form;
 pub(crate) mod reply;
+pub(crate) mod request_cycle;
 pub(crate) mod write;

@@ -2,18 +2,18 @@
 
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
 use crate::server::busy_poll::Spin;
-use crate::server::connection::Conversation;
-use crate::server::connection_state::{GIVING_UP, Meter};
-use crate::server::listener::client_quota::{Client, Clients};
+use crate::server::connection::ServerConnection;
+use crate::server::connection_state::ConnectionState;
+use crate::server::listener::client_quota::Client;
 use crate::server::listener::descriptors::{Reserve, is_out_of_descriptors};
-use crate::server::listener::incoming::{Incoming, Share};
+use crate::server::listener::incoming::{ConnectionSource, Share};
 use crate::server::listener::listen::{is_of_the_client, listen};
 use crate::server::log_rate::LogRate;
-use crate::server::observer::Observer;
-use crate::server::options::{Limits, Options};
+use crate::server::options::ServerOptions;
 use crate::server::protocols::Protocols;
+use crate::server::registry::{ACCEPT_PAUSE, ConnectionRegistration, ServerState};
 use crate::server::request::forwarded;
-use crate::server::service::Requests;
+use crate::server::service::RequestService;
 use runnel_store::{Budget, Error, Kind, Result, Store};
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -24,36 +24,11 @@ use tokio::net::{TcpListener, TcpStream, UnixListener};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-/// How long to wait after the system refused to accept a connection (too many open files).
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// How long until the next look for a connection that can be given up.
-const LOOKING: Duration = Duration::from_millis(100);
-
 /// A running server. Dropping it stops it at once: connections are cut.
-pub struct Server {
-    shared: Rc<Shared>,
+pub struct HttpServer {
+    shared: Rc<ServerState>,
     address: SocketAddr,
     accepting: RefCell<Option<JoinHandle<()>>>,
-}
-
-/// What the listener and the connections of a server have in common.
-struct Shared {
-    root: Rc<RefCell<Rc<dyn Store>>>,
-    limits: Rc<Limits>,
-    protocols: Rc<Protocols>,
-    observer: Option<Rc<dyn Observer>>,
-    spin: Option<Rc<Spin>>,
-    clients: RefCell<Clients>,
-    next: Cell<u64>,
-    /// A connection has ended.
-    ended: Notify,
-    /// Lines about connections that find no room.
-    crowded: LogRate,
-    /// No connection is to be accepted any more.
-    stop: Notify,
-    /// Whether connections that wait on a socket of others are accepted before.
-    empties_queue: Cell<bool>,
 }
 
 /// Serves a store: every request becomes a verb on it.
@@ -83,14 +58,14 @@ struct Shared {
 /// # Errors
 /// [`Kind::Conflict`] when the port is taken, [`Kind::Denied`] when the port needs more rights,
 /// [`Kind::Invalid`] when the address is not one of this machine.
-pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
+pub async fn serve(root: Rc<dyn Store>, options: ServerOptions) -> Result<HttpServer> {
     if let Some(address) = &options.socket {
         let (listener, file) = bind_unix(address)?;
         return start_unix(listener, Some(file), root, options);
     }
     let listener = listen(options.address)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(Incoming::Listener(listener), address, root, options)
+    start(ConnectionSource::Listener(listener), address, root, options)
 }
 
 /// Serves a store on a socket that listens already: one that a supervisor hands over. The
@@ -102,12 +77,12 @@ pub async fn serve(root: Rc<dyn Store>, options: Options) -> Result<Server> {
 pub async fn serve_on(
     listener: std::net::TcpListener,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = TcpListener::from_std(listener).map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
-    start(Incoming::Shared(listener), address, root, options)
+    start(ConnectionSource::Shared(listener), address, root, options)
 }
 
 /// The same on a Unix socket.
@@ -117,8 +92,8 @@ pub async fn serve_on(
 pub async fn serve_on_unix(
     listener: std::os::unix::net::UnixListener,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     start_unix(listener, None, root, options)
 }
 
@@ -126,11 +101,11 @@ fn start_unix(
     listener: std::os::unix::net::UnixListener,
     file: Option<SocketFile>,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     listener.set_nonblocking(true).map_err(unusable)?;
     let listener = UnixListener::from_std(listener).map_err(unusable)?;
-    start(Incoming::Unix(listener, file), UNIX_PEER, root, options)
+    start(ConnectionSource::Unix(listener, file), UNIX_PEER, root, options)
 }
 
 /// Serves a store on connections that another thread accepts on a port and hands over: how the
@@ -143,19 +118,19 @@ pub async fn serve_handed(
     share: Share,
     address: SocketAddr,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
-    start(Incoming::Handed(share, None), address, root, options)
+    options: ServerOptions,
+) -> Result<HttpServer> {
+    start(ConnectionSource::Handed(share, None), address, root, options)
 }
 
 fn start(
-    incoming: Incoming,
+    incoming: ConnectionSource,
     address: SocketAddr,
     root: Rc<dyn Store>,
-    options: Options,
-) -> Result<Server> {
+    options: ServerOptions,
+) -> Result<HttpServer> {
     Budget::of_process().enforce();
-    let shared = Rc::new(Shared {
+    let shared = Rc::new(ServerState {
         root: Rc::new(RefCell::new(root)),
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
@@ -169,14 +144,14 @@ fn start(
         empties_queue: Cell::new(false),
     });
     let accepting = tokio::task::spawn_local(accept(incoming, shared.clone()));
-    Ok(Server { shared, address, accepting: RefCell::new(Some(accepting)) })
+    Ok(HttpServer { shared, address, accepting: RefCell::new(Some(accepting)) })
 }
 
 fn unusable(error: io::Error) -> Error {
     Error::new(Kind::Failed, "the listening socket cannot be used").with_detail(error.to_string())
 }
 
-impl Server {
+impl HttpServer {
     /// Where it listens; [`UNIX_PEER`] on a Unix socket.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -187,7 +162,7 @@ impl Server {
         self.address.port()
     }
 
-    /// [`Limits::stop_time`].
+    /// [`crate::Limits::stop_time`].
     pub fn stop_time(&self) -> Duration {
         self.shared.limits.stop_time
     }
@@ -197,7 +172,7 @@ impl Server {
         self.shared.clients.borrow().len()
     }
 
-    /// Serves another store from the next request on. Requests under way keep the old one.
+    /// Serves another store from the next request on. RequestService under way keep the old one.
     pub fn set_root(&self, root: Rc<dyn Store>) {
         *self.shared.root.borrow_mut() = root;
     }
@@ -209,24 +184,24 @@ impl Server {
 
     /// Drains: no connection is accepted any more, and the port is free at once. Connections that
     /// are open are answered with `Connection: close` (HTTP/1.1) or get GOAWAY (HTTP/2); one
-    /// without a request for [`Limits::drain_time`] closes, WebSockets and streams of events end.
+    /// without a request for [`crate::Limits::drain_time`] closes, WebSockets and streams of events end.
     /// What is not done when the patience ends is cut. Answers whether all was done.
     pub async fn stop(&self, patience: Duration) -> bool {
         self.accept_no_more(true).await;
         let quiet = self.shared.limits.drain_time;
-        self.shared.tell(|meter| meter.drain(quiet));
+        self.shared.tell(|state| state.drain(quiet));
         self.end(patience).await
     }
 
     /// Stops because another process takes over the socket. So that no client loses a request,
     /// open connections are not closed for as long as the grace lasts: a request on one is
-    /// answered, and its answer says that it was the last one. Then as [`Server::stop`].
+    /// answered, and its answer says that it was the last one. Then as [`HttpServer::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
         self.accept_no_more(false).await;
-        self.shared.tell(|meter| meter.leaving.set(true));
+        self.shared.tell(|state| state.leaving.set(true));
         // Those that are left are idle, or long at work.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
-        self.shared.tell(|meter| meter.stopping.set(true));
+        self.shared.tell(|state| state.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
@@ -243,106 +218,24 @@ impl Server {
     async fn end(&self, patience: Duration) -> bool {
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
-            self.shared.tell(|meter| meter.cut.set(true));
+            self.shared.tell(|state| state.cut.set(true));
             self.shared.all_ended().await;
         }
         in_time
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         if let Some(accepting) = self.accepting.take() {
             accepting.abort();
         }
-        self.shared.tell(|meter| meter.cut.set(true));
-    }
-}
-
-impl Shared {
-    /// Tells every connection something, and wakes it.
-    fn tell(&self, what: impl Fn(&Meter)) {
-        for meter in self.clients.borrow().connections() {
-            what(meter);
-            meter.wake();
-        }
-    }
-
-    /// Waits until there is room for another connection. An idle one of the client that holds the most
-    /// is closed for it.
-    async fn make_room(&self) {
-        while self.clients.borrow().len() >= self.limits.connections {
-            if let Some(left_out) = self.crowded.pass() {
-                let most = self.limits.connections;
-                tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
-            }
-            if !self.give_one_up().await {
-                // One that is busy may become idle.
-                let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
-            }
-        }
-    }
-
-    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
-    async fn give_one_up(&self) -> bool {
-        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
-        spare.give_up();
-        let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
-        true
-    }
-
-    /// Gives up an idle connection for its descriptor, or refuses one that waits.
-    async fn find_descriptor(&self, incoming: &mut Incoming, reserve: &mut Reserve) {
-        let is_found = self.give_one_up().await;
-        if let Incoming::Handed(_, asked) = incoming {
-            // The other thread may have ended.
-            let _ = asked.take().map(|asked| asked.send(is_found));
-            return;
-        }
-        if is_found {
-            return;
-        }
-        let accept = async { incoming.accept().await.map(|(stream, _)| stream) };
-        if !reserve.refuse(accept).await {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-        }
-    }
-
-    fn cannot_accept(&self, error: &io::Error) {
-        if let Some(left_out) = self.crowded.pass() {
-            tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
-        }
-    }
-
-    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
-    /// clients'.
-    fn has_enough(&self, peer: SocketAddr) -> bool {
-        let Limits { client_connections, proxies, .. } = &*self.limits;
-        let Some(most) = *client_connections else { return false };
-        let held = self.clients.borrow().held_by(Client::of(peer));
-        if held < most || forwarded::is_trusted(proxies, peer) {
-            return false;
-        }
-        self.refused(peer, most);
-        true
-    }
-
-    fn refused(&self, client: SocketAddr, most: usize) {
-        if let Some(left_out) = self.crowded.pass() {
-            let client = client.ip();
-            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
-        }
-    }
-
-    async fn all_ended(&self) {
-        while self.clients.borrow().len() > 0 {
-            self.ended.notified().await;
-        }
+        self.shared.tell(|state| state.cut.set(true));
     }
 }
 
 /// Accepts connections until it is told to stop.
-async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
+async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
     let mut reserve = Reserve::default();
     loop {
         let accepted = tokio::select! {
@@ -385,7 +278,7 @@ async fn accept(mut incoming: Incoming, shared: Rc<Shared>) {
 }
 
 /// Starts the conversation on a new connection.
-fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
+fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
     // Without it a small answer can wait 40 ms for an acknowledgement.
     if peer != UNIX_PEER
         && let Err(error) = stream.set_nodelay(true)
@@ -393,16 +286,16 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         tracing::debug!(%error, "a connection was closed before it began");
         return;
     }
-    let meter = Rc::new(Meter::new(Instant::now()));
+    let state = Rc::new(ConnectionState::new(Instant::now()));
     let number = shared.next.get();
     shared.next.set(number.wrapping_add(1));
     let client = Client::of(peer);
-    shared.clients.borrow_mut().add(client, number, meter.clone());
+    shared.clients.borrow_mut().add(client, number, state.clone());
     if let Some(observer) = &shared.observer {
         observer.opened(peer);
     }
     let client = Cell::new(client);
-    let membership = Rc::new(Membership {
+    let membership = Rc::new(ConnectionRegistration {
         number,
         peer,
         client,
@@ -410,64 +303,19 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<Shared>) {
         shared: shared.clone(),
     });
     let behind_proxy = forwarded::is_trusted(&shared.limits.proxies, peer);
-    let requests = Requests {
+    let requests = RequestService {
         root: shared.root.clone(),
         limits: shared.limits.clone(),
-        meter,
+        state,
         peer,
         observer: shared.observer.clone(),
         spin: shared.spin.clone(),
         multiplexed: false,
         membership: behind_proxy.then(|| membership.clone()),
     };
-    let conversation = Conversation::new(stream, shared.protocols.clone(), requests);
+    let conversation = ServerConnection::new(stream, shared.protocols.clone(), requests);
     tokio::task::spawn_local(async move {
         let _membership = membership;
         conversation.await;
     });
-}
-
-/// A connection's place in the server's list, given up however the connection ends.
-pub(crate) struct Membership {
-    number: u64,
-    peer: SocketAddr,
-    client: Cell<Client>,
-    /// The client has too many connections already.
-    is_refused: Cell<bool>,
-    shared: Rc<Shared>,
-}
-
-impl Membership {
-    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
-    pub(crate) fn belongs_to(&self, peer: SocketAddr) {
-        let client = Client::of(peer);
-        let before = self.client.replace(client);
-        if before == client {
-            return;
-        }
-        let mut clients = self.shared.clients.borrow_mut();
-        let held = clients.held_by(client);
-        if let Some(meter) = clients.remove(before, self.number) {
-            clients.add(client, self.number, meter);
-        }
-        if let Some(most) = self.shared.limits.client_connections.filter(|most| held >= *most) {
-            self.is_refused.set(true);
-            self.shared.refused(peer, most);
-        }
-    }
-
-    /// Whether its client has too many connections.
-    pub(crate) fn is_refused(&self) -> bool {
-        self.is_refused.get()
-    }
-}
-
-impl Drop for Membership {
-    fn drop(&mut self) {
-        self.shared.clients.borrow_mut().remove(self.client.get(), self.number);
-        self.shared.ended.notify_waiters();
-        if let Some(observer) = &self.shared.observer {
-            observer.closed(self.peer);
-        }
-    }
 }

@@ -2,20 +2,20 @@
 
 use crate::protocol::target;
 use crate::server::busy_poll::Spin;
-use crate::server::connection_state::Meter;
-use crate::server::observer::{Observer, Watch};
+use crate::server::connection_state::ConnectionState;
+use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::Limits;
+use crate::server::registry::ConnectionRegistration;
 use crate::server::request::body::RequestBody;
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::forwarded;
 use crate::server::request::head::{self, Head};
-use crate::server::request::origin::{self, Asked};
+use crate::server::request::origin::{self, CrossOriginRequest};
 use crate::server::request::upload;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::cycle::Turn;
+use crate::server::response::body::ResponseBody;
 use crate::server::response::problem::{Problem, allow};
-use crate::server::response::reply::Reply;
-use crate::server::serve::Membership;
+use crate::server::response::reply::PendingResponse;
+use crate::server::response::request_cycle::RequestCycle;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::service::Service;
@@ -31,27 +31,27 @@ const FOREIGN_WRITE: &str =
     "a page of another origin may not write here, unless the option origins: names its origin";
 
 /// The requests of one connection.
-pub(crate) struct Requests {
+pub(crate) struct RequestService {
     /// The store that is served: the server's, looked at for each request.
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
-    pub(crate) meter: Rc<Meter>,
+    pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) spin: Option<Rc<Spin>>,
     /// Several requests at a time, as in HTTP/2.
     pub(crate) multiplexed: bool,
     /// The connection of a trusted proxy.
-    pub(crate) membership: Option<Rc<Membership>>,
+    pub(crate) membership: Option<Rc<ConnectionRegistration>>,
 }
 
 /// As hyper asks, for HTTP/2.
-impl Service<Request<Incoming>> for Requests {
-    type Response = Response<AnswerBody>;
+impl Service<Request<Incoming>> for RequestService {
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Reply;
+    type Future = PendingResponse;
 
-    fn call(&self, request: Request<Incoming>) -> Reply {
+    fn call(&self, request: Request<Incoming>) -> PendingResponse {
         let (head, body) = request.into_parts();
         let exchange =
             HttpExchange::new(head.method, head.uri, head.version, head.headers, self.peer);
@@ -59,10 +59,14 @@ impl Service<Request<Incoming>> for Requests {
     }
 }
 
-impl Requests {
+impl RequestService {
     /// Answers a request, which nobody else holds yet.
-    pub(crate) fn answer(&self, mut exchange: Rc<HttpExchange>, body: RequestBody) -> Reply {
-        let number = self.meter.begin();
+    pub(crate) fn answer(
+        &self,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
+    ) -> PendingResponse {
+        let number = self.state.begin();
         if let (proxies @ [_, ..], Some(exchange)) =
             (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
         {
@@ -71,75 +75,85 @@ impl Requests {
                 membership.belongs_to(exchange.peer);
             }
         }
-        let asked = Asked::by(&exchange.method, &exchange.headers, &self.limits);
+        let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
         if let Some(spin) = &self.spin {
             spin.touch();
         }
-        let watch =
-            self.observer.as_ref().map(|observer| Watch::begin(observer, &exchange, body.length()));
+        let watch = self.observer.as_ref().map(|observer| {
+            let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
+            RequestWatch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+        });
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
         }
         // Large as it is, it stays where it is unless somebody has something to say about it.
         let mut reply = self.reply(exchange, body);
         if let Some(watch) = watch {
-            reply = watch.over(reply);
+            reply = reply.watched(watch);
         }
         if let Some(asked) = asked {
-            reply = reply.with(|response| asked.answer(response));
+            reply = reply.with(|response| asked.answer(response.headers_mut()));
         }
         let is_last = number >= self.limits.requests;
         if self.multiplexed && is_last {
-            self.meter.stopping.set(true);
-            self.meter.wake();
+            self.state.stopping.set(true);
+            self.state.wake();
         } else if is_last {
             reply = reply.closing();
         }
         reply
     }
 
-    fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> Reply {
-        let meter = match self.multiplexed {
-            true => Meter::stream_of(&self.meter),
-            false => self.meter.clone(),
+    fn reply(&self, exchange: Rc<HttpExchange>, body: RequestBody) -> PendingResponse {
+        let state = match self.multiplexed {
+            true => ConnectionState::stream_of(&self.state),
+            false => self.state.clone(),
         };
-        self.begin(exchange, body, &meter)
+        self.begin(exchange, body, &state)
     }
 
-    fn begin(&self, mut exchange: Rc<HttpExchange>, body: RequestBody, meter: &Rc<Meter>) -> Reply {
+    fn begin(
+        &self,
+        mut exchange: Rc<HttpExchange>,
+        body: RequestBody,
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
         let (head, task, reference) = match self.admit(&mut exchange) {
             Ok(admitted) => admitted,
             Err(problem) => {
                 let problem = problem.for_request(&exchange);
-                return Reply::ready(problem.respond(HeaderMap::new(), meter));
+                return PendingResponse::ready(problem.respond(HeaderMap::new(), state));
             }
         };
-        if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
-            return Reply::ready(about_the_server(meter));
+        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
+            return PendingResponse::ready(about_the_server(state));
         }
-        let turn = Turn {
+        let turn = RequestCycle {
             root: self.root.borrow().clone(),
             reference,
             exchange,
             head,
             limits: self.limits.clone(),
-            meter: meter.clone(),
+            state: state.clone(),
         };
         match task {
-            Task::Trace => {
+            MethodTask::Trace => {
                 let verbs = turn.verbs();
-                Reply::ready(turn.problem(Problem::not_allowed(verbs)))
+                PendingResponse::ready(turn.problem(Problem::not_allowed(verbs)))
             }
-            Task::Write(verb) => turn.write(verb, body),
-            Task::Ask(ask) if self.multiplexed && !body.is_over() => {
-                self.once_sent(body, turn, ask, meter)
+            MethodTask::Write(verb) => turn.write(verb, body),
+            MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {
+                self.once_sent(body, turn, ask, state)
             }
-            Task::Ask(ask) => ask.of(turn),
+            MethodTask::Bodiless(ask) => ask.of(turn),
         }
     }
 
     /// Checks the head of a request: what it asks for, and where.
-    fn admit(&self, exchange: &mut Rc<HttpExchange>) -> Result<(Head, Task, Reference), Problem> {
+    fn admit(
+        &self,
+        exchange: &mut Rc<HttpExchange>,
+    ) -> Result<(Head, MethodTask, Reference), Problem> {
         let HttpExchange { method, uri, version, headers, .. } = &**exchange;
         if self.membership.as_ref().is_some_and(|one| one.is_refused()) {
             let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS);
@@ -150,8 +164,8 @@ impl Requests {
         }
         let head = head::check(method, uri, *version, headers)?;
         self.check_source(exchange)?;
-        let task = Task::of(&exchange.method)?;
-        if exchange.uri.path() == "*" && task == Task::Ask(Ask::Options) {
+        let task = MethodTask::of(&exchange.method)?;
+        if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
             return Ok((head, task, Reference::default()));
         }
         if let Some(authority) = exchange.uri.authority()
@@ -188,12 +202,18 @@ impl Requests {
     /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
     /// before that resets the stream, and what the client does wrong on it goes unnoticed
     /// (RFC 9113 sections 5.1 and 8.1). HTTP/1.1 reads the rest after the answer.
-    fn once_sent(&self, body: RequestBody, turn: Turn, ask: Ask, meter: &Rc<Meter>) -> Reply {
-        let (limits, meter) = (self.limits.clone(), meter.clone());
-        Reply::later(async move {
+    fn once_sent(
+        &self,
+        body: RequestBody,
+        turn: RequestCycle,
+        ask: BodilessTask,
+        state: &Rc<ConnectionState>,
+    ) -> PendingResponse {
+        let (limits, state) = (self.limits.clone(), state.clone());
+        PendingResponse::later(async move {
             match upload::discard(body, &limits).await {
                 Ok(()) => ask.of(turn).finish().await,
-                Err(problem) => problem.respond(HeaderMap::new(), &meter),
+                Err(problem) => problem.respond(HeaderMap::new(), &state),
             }
         })
     }
@@ -208,8 +228,8 @@ fn host(exchange: &HttpExchange) -> Option<&[u8]> {
 }
 
 /// `OPTIONS *` asks about the server and not about a reference.
-fn about_the_server(meter: &Rc<Meter>) -> Response<AnswerBody> {
-    let mut response = Response::new(AnswerBody::empty(meter));
+fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty(state));
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.headers_mut().insert(header::ALLOW, allow(Verbs::ALL));
     response
@@ -217,8 +237,8 @@ fn about_the_server(meter: &Rc<Meter>) -> Response<AnswerBody> {
 
 /// What a method wants done.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Task {
-    Ask(Ask),
+enum MethodTask {
+    Bodiless(BodilessTask),
     Write(Verb),
     /// Never done: the answer would show cookies to scripts.
     Trace,
@@ -226,33 +246,33 @@ enum Task {
 
 /// What is asked for without a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ask {
+enum BodilessTask {
     Get,
     Delete,
     Options,
 }
 
-impl Task {
-    fn of(method: &Method) -> Result<Task, Problem> {
+impl MethodTask {
+    fn of(method: &Method) -> Result<MethodTask, Problem> {
         Ok(match *method {
-            Method::GET | Method::HEAD => Task::Ask(Ask::Get),
-            Method::PUT => Task::Write(Verb::Put),
-            Method::POST => Task::Write(Verb::Post),
-            Method::PATCH => Task::Write(Verb::Merge),
-            Method::DELETE => Task::Ask(Ask::Delete),
-            Method::OPTIONS => Task::Ask(Ask::Options),
-            Method::TRACE => Task::Trace,
+            Method::GET | Method::HEAD => MethodTask::Bodiless(BodilessTask::Get),
+            Method::PUT => MethodTask::Write(Verb::Put),
+            Method::POST => MethodTask::Write(Verb::Post),
+            Method::PATCH => MethodTask::Write(Verb::Merge),
+            Method::DELETE => MethodTask::Bodiless(BodilessTask::Delete),
+            Method::OPTIONS => MethodTask::Bodiless(BodilessTask::Options),
+            Method::TRACE => MethodTask::Trace,
             _ => return Err(Problem::new(StatusCode::NOT_IMPLEMENTED)),
         })
     }
 }
 
-impl Ask {
-    fn of(self, turn: Turn) -> Reply {
+impl BodilessTask {
+    fn of(self, turn: RequestCycle) -> PendingResponse {
         match self {
-            Ask::Get => turn.get(),
-            Ask::Delete => turn.delete(),
-            Ask::Options => turn.options(),
+            BodilessTask::Get => turn.get(),
+            BodilessTask::Delete => turn.delete(),
+            BodilessTask::Options => turn.options(),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! A client's connection: what passes is told to the meter.
+//! A client's connection: what passes is told to the state.
 
-use crate::network::wire::Wire;
-use crate::server::connection_state::Meter;
+use crate::network::wire::NetworkStream;
+use crate::server::connection_state::ConnectionState;
 use crate::server::response::file_body;
 use bytes::Bytes;
 use runnel_store::FilePart;
@@ -14,15 +14,15 @@ use tokio::net::TcpStream;
 
 /// The bytes of one connection.
 pub(crate) struct Socket {
-    wire: Wire,
-    meter: Rc<Meter>,
+    wire: NetworkStream,
+    state: Rc<ConnectionState>,
     /// What was read before it was known which protocol it is.
     early: Bytes,
 }
 
 impl Socket {
-    pub(crate) fn new(wire: Wire, meter: Rc<Meter>) -> Self {
-        Socket { wire, meter, early: Bytes::new() }
+    pub(crate) fn new(wire: NetworkStream, state: Rc<ConnectionState>) -> Self {
+        Socket { wire, state, early: Bytes::new() }
     }
 
     /// The same, with what was read of it before.
@@ -36,8 +36,13 @@ impl Socket {
     }
 
     /// What carries it.
-    pub(crate) fn wire(&self) -> &Wire {
+    pub(crate) fn wire(&self) -> &NetworkStream {
         &self.wire
+    }
+
+    /// The transport alone, once nothing of it is kept here.
+    pub(crate) fn into_wire(self) -> NetworkStream {
+        self.wire
     }
 
     /// Reads what has come.
@@ -76,9 +81,11 @@ impl Socket {
         bytes: &[u8],
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        let Wire::Plain(stream) = &self.wire else { return self.poll_write_bytes(bytes, context) };
+        let NetworkStream::Plain(stream) = &self.wire else {
+            return self.poll_write_bytes(bytes, context);
+        };
         let result = file_body::poll_write_more(stream, context, bytes);
-        self.meter.wrote(result.is_pending());
+        self.state.wrote(result.is_pending());
         result
     }
 
@@ -91,11 +98,11 @@ impl Socket {
         part: &FilePart,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<u64>> {
-        let Wire::Plain(stream) = &self.wire else {
+        let NetworkStream::Plain(stream) = &self.wire else {
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         };
         let result = file_body::poll_send(stream, part, context);
-        self.meter.wrote(result.is_pending());
+        self.state.wrote(result.is_pending());
         result
     }
 
@@ -119,7 +126,7 @@ impl AsyncRead for Socket {
         }
         let result = Pin::new(&mut this.wire).poll_read(context, buffer);
         if result.is_ready() {
-            this.meter.received();
+            this.state.received();
         }
         result
     }
@@ -133,7 +140,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write(context, bytes);
-        this.meter.wrote(result.is_pending());
+        this.state.wrote(result.is_pending());
         result
     }
 
@@ -144,7 +151,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write_vectored(context, slices);
-        this.meter.wrote(result.is_pending());
+        this.state.wrote(result.is_pending());
         result
     }
 

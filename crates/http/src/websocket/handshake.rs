@@ -8,9 +8,10 @@ use super::session;
 use crate::server::options::Limits;
 use crate::server::request::forwarded;
 use crate::server::request::origin;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::cycle::{Facts, Turn};
+use crate::server::response::body::ResponseBody;
 use crate::server::response::problem::Problem;
+use crate::server::response::request_cycle::{RequestCycle, ResponseFacts};
+use crate::server::socket::Socket;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use runnel_store::Port;
@@ -24,28 +25,29 @@ const KEY: usize = 24;
 /// What a server adds to a key before it hashes it (RFC 6455 section 1.3).
 const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-impl Turn {
+impl RequestCycle {
     /// Answers a port: the connection becomes a WebSocket, if that is what the client wants.
-    pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<AnswerBody> {
+    pub(crate) fn open_port(self, port: Rc<dyn Port>) -> Response<ResponseBody> {
         let accepted = match accept(&self) {
             Ok(accepted) => accepted,
-            Err(Refusal::NoWebSocket) => return self.upgrade_required(),
-            Err(Refusal::Problem(problem)) => return self.problem(problem),
+            Err(HandshakeRefusal::NoWebSocket) => return self.upgrade_required(),
+            Err(HandshakeRefusal::Problem(problem)) => return self.problem(problem),
         };
-        if let Err(error) = self.exchange.wishes.status() {
+        if let Err(error) = self.exchange.overrides.status() {
             return self.failed(error);
         }
-        let (meter, most) = (self.meter.clone(), self.limits.message);
-        let ours = meter.clone();
+        let (state, most) = (self.state.clone(), self.limits.message);
+        let ours = state.clone();
         let wanted = self.limits.compress_messages;
         let deflate = wanted.then(|| Deflate::accept(&self.exchange.headers)).flatten();
         let (deflate, extension) = deflate.unzip();
-        meter.upgrade.replace(Some(Box::new(move |socket, early| {
+        state.upgrade.replace(Some(Box::new(move |wire, early| {
+            let socket = Socket::new(wire, ours.clone());
             let frames = Frames::new(socket, early, deflate, most);
             Box::pin(session::run(frames, port, ours))
         })));
-        let body = AnswerBody::empty(&meter);
-        let mut response = self.respond(StatusCode::OK, None, Facts::default(), body);
+        let body = ResponseBody::empty(&state);
+        let mut response = self.respond(StatusCode::OK, None, ResponseFacts::default(), body);
         // Whatever the program wished for the status: from here on it is another protocol.
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         let headers = response.headers_mut();
@@ -59,7 +61,7 @@ impl Turn {
     }
 
     /// 426: here is only a WebSocket, of this version.
-    fn upgrade_required(self) -> Response<AnswerBody> {
+    fn upgrade_required(self) -> Response<ResponseBody> {
         let problem = Problem::new(StatusCode::UPGRADE_REQUIRED);
         let problem = problem.because("here is a WebSocket: ask for an upgrade to it, version 13");
         let mut response = self.problem(problem);
@@ -72,22 +74,22 @@ impl Turn {
 }
 
 /// Why there is no WebSocket.
-enum Refusal {
+enum HandshakeRefusal {
     /// The request asks for none, or for another version.
     NoWebSocket,
     Problem(Problem),
 }
 
 /// Checks a handshake. Answers what proves to the client that it was understood.
-fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
+fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
     let headers = &turn.exchange.headers;
     if !turn.head.upgrades || turn.exchange.method != Method::GET {
-        return Err(Refusal::NoWebSocket);
+        return Err(HandshakeRefusal::NoWebSocket);
     }
     if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
-        return Err(Refusal::NoWebSocket);
+        return Err(HandshakeRefusal::NoWebSocket);
     }
-    let bad = |message| Refusal::Problem(Problem::bad(message));
+    let bad = |message| HandshakeRefusal::Problem(Problem::bad(message));
     let mut keys = headers.get_all(header::SEC_WEBSOCKET_KEY).iter();
     let key = keys.next().map(HeaderValue::as_bytes).filter(|key| is_key(key));
     let (Some(key), None) = (key, keys.next()) else {
@@ -96,7 +98,9 @@ fn accept(turn: &Turn) -> Result<HeaderValue, Refusal> {
     if !is_same_origin(headers, &turn.limits) {
         // A page of another site would speak with the cookies of the person who looks at it.
         let problem = Problem::new(StatusCode::FORBIDDEN);
-        return Err(Refusal::Problem(problem.because("the page comes from another origin")));
+        return Err(HandshakeRefusal::Problem(
+            problem.because("the page comes from another origin"),
+        ));
     }
     HeaderValue::from_bytes(&proof(key)).map_err(|_| bad("the key cannot be answered"))
 }

@@ -4,7 +4,7 @@ use super::fault::WebSocketFault;
 use super::frame::Opcode;
 use super::frames::{Frames, SocketEvent};
 use super::queue::{MessageSender, queue};
-use crate::server::connection_state::Meter;
+use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use runnel_store::{Messages, Port};
@@ -24,7 +24,7 @@ const PARTING: Duration = Duration::from_secs(2);
 const DRAINING: Duration = Duration::from_secs(5);
 
 /// Why a conversation ends.
-enum End {
+enum SessionEnd {
     /// The client said its last, which is answered.
     Client(Bytes),
     /// The client is gone.
@@ -35,38 +35,38 @@ enum End {
     Broken(u16, &'static str),
 }
 
-impl From<WebSocketFault> for End {
+impl From<WebSocketFault> for SessionEnd {
     /// The codes of RFC 6455 section 7.4.1.
-    fn from(fault: WebSocketFault) -> End {
+    fn from(fault: WebSocketFault) -> SessionEnd {
         match fault {
-            WebSocketFault::Protocol => End::Broken(1002, "the frames are malformed"),
-            WebSocketFault::NotUtf8 => End::Broken(1007, "a text is not UTF-8"),
-            WebSocketFault::Data => End::Broken(1007, "a compressed message is malformed"),
-            WebSocketFault::TooLarge => End::Broken(1009, "the message is too large"),
+            WebSocketFault::Protocol => SessionEnd::Broken(1002, "the frames are malformed"),
+            WebSocketFault::NotUtf8 => SessionEnd::Broken(1007, "a text is not UTF-8"),
+            WebSocketFault::Data => SessionEnd::Broken(1007, "a compressed message is malformed"),
+            WebSocketFault::TooLarge => SessionEnd::Broken(1009, "the message is too large"),
             WebSocketFault::NoMemory => {
-                End::Broken(1013, "the server has no memory for the message")
+                SessionEnd::Broken(1013, "the server has no memory for the message")
             }
-            WebSocketFault::Gone => End::Gone,
+            WebSocketFault::Gone => SessionEnd::Gone,
         }
     }
 }
 
 /// Goes on until one of both sides ends it.
-pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>) {
+pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, state: Rc<ConnectionState>) {
     let (sender, taker) = queue();
     let mut outgoing = port.open(Box::pin(taker));
     drop(port);
-    let end = converse(&mut frames, &sender, &mut outgoing, &meter).await;
+    let end = converse(&mut frames, &sender, &mut outgoing, &state).await;
     match end {
-        End::Client(payload) => {
+        SessionEnd::Client(payload) => {
             // What was said before is still heard.
             drop(sender);
             let _ = timeout(PARTING, frames.send_frame(Opcode::Close, payload)).await;
             let rest = async { while let Some(Ok(_)) = outgoing.next().await {} };
             let _ = timeout(DRAINING, rest).await;
         }
-        End::Gone => {}
-        End::Ours(code, reason) => {
+        SessionEnd::Gone => {}
+        SessionEnd::Ours(code, reason) => {
             drop((sender, outgoing));
             let parting = async {
                 if close(&mut frames, code, reason).await.is_ok() {
@@ -77,7 +77,7 @@ pub(crate) async fn run(mut frames: Frames, port: Rc<dyn Port>, meter: Rc<Meter>
             };
             let _ = timeout(PARTING, parting).await;
         }
-        End::Broken(code, reason) => {
+        SessionEnd::Broken(code, reason) => {
             drop((sender, outgoing));
             let parting = async {
                 if close(&mut frames, code, reason).await.is_ok() {
@@ -98,8 +98,8 @@ async fn converse(
     frames: &mut Frames,
     sender: &MessageSender,
     outgoing: &mut Messages,
-    meter: &Rc<Meter>,
-) -> End {
+    state: &Rc<ConnectionState>,
+) -> SessionEnd {
     let mut heard = Instant::now();
     let mut asked = false;
     loop {
@@ -110,7 +110,7 @@ async fn converse(
                 match event {
                     Ok(SocketEvent::Message(message, held)) => sender.give(message, held),
                     Ok(SocketEvent::Alive) => {}
-                    Ok(SocketEvent::Close(payload)) => return End::Client(payload),
+                    Ok(SocketEvent::Close(payload)) => return SessionEnd::Client(payload),
                     Err(fault) => return fault.into(),
                 }
             }
@@ -120,21 +120,21 @@ async fn converse(
                     Some(Err(error)) => {
                         let detail = error.detail.as_deref().unwrap_or_default();
                         tracing::error!(%error, detail, "a WebSocket broke off");
-                        return End::Ours(1011, "an error of the server");
+                        return SessionEnd::Ours(1011, "an error of the server");
                     }
-                    None => return End::Ours(1000, ""),
+                    None => return SessionEnd::Ours(1000, ""),
                 };
                 if frames.send(message).await.is_err() {
-                    return End::Gone;
+                    return SessionEnd::Gone;
                 }
             }
-            () = stopping(meter) => return End::Ours(1001, "the server stops"),
+            () = stopping(state) => return SessionEnd::Ours(1001, "the server stops"),
             () = sleep_until(next_look) => {
                 if asked && sender.has_room() {
-                    return End::Gone;
+                    return SessionEnd::Gone;
                 }
                 if frames.send_frame(Opcode::Ping, Bytes::new()).await.is_err() {
-                    return End::Gone;
+                    return SessionEnd::Gone;
                 }
                 (asked, heard) = (true, if asked { Instant::now() } else { heard });
             }
@@ -153,6 +153,6 @@ async fn next_event(
 }
 
 /// Waits until the server stops: the connection's task is woken then.
-async fn stopping(meter: &Meter) {
-    poll_fn(|_| if meter.stopping.get() { Poll::Ready(()) } else { Poll::Pending }).await;
+async fn stopping(state: &ConnectionState) {
+    poll_fn(|_| if state.stopping.get() { Poll::Ready(()) } else { Poll::Pending }).await;
 }

@@ -4,7 +4,7 @@
 use crate::helper::run;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use runnel_http::{Limits, Options, serve};
+use runnel_http::{Limits, ServerOptions, serve};
 use runnel_store::{
     Answer, Body, Content, Context, EntityTag, Error, Exchange, Kind, Outcome, Reference, Result,
     Store, Value, Verb, Verbs, json,
@@ -189,7 +189,7 @@ fn the_raw_cases_pass() {
             ..Limits::default()
         };
         let address = ([127, 0, 0, 1], 0).into();
-        let options = Options { address, limits, http2: false, ..Options::default() };
+        let options = ServerOptions { address, limits, http2: false, ..ServerOptions::default() };
         let server = serve(Rc::new(Fixture::default()), options).await.unwrap();
         let address = server.address().to_string();
         let results =

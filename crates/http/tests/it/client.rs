@@ -3,7 +3,7 @@
 use crate::helper::{Fake, run, site, soon, start};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use runnel_http::{ClientOptions, Server, client};
+use runnel_http::{ClientOptions, HttpServer, client};
 use runnel_store::{
     Answer, Body, Content, Context, EntityTag, Error, Kind, Outcome, Reference, Store, Value,
 };
@@ -17,7 +17,7 @@ fn web() -> Rc<dyn Store> {
     client(ClientOptions::default())
 }
 
-fn at(server: &Server, path: &str) -> Reference {
+fn at(server: &HttpServer, path: &str) -> Reference {
     Reference::parse(&format!("//{}{path}", server.address())).with_scheme("http")
 }
 
@@ -137,7 +137,7 @@ fn statuses_are_errors() {
         for (path, kind, message, temporary) in [
             ("/denied", Kind::Denied, "the server answered 403 Forbidden", false),
             ("/down", Kind::Unavailable, "the server answered 503 Service Unavailable", true),
-            ("/failed", Kind::Failed, "the server answered 500 Internal Server Error", false),
+            ("/failed", Kind::Failed, "the server answered 500 Internal HttpServer Error", false),
         ] {
             let error = web().get(&at(&server, path), &Context::default()).await.err().unwrap();
             assert_eq!((error.kind, &*error.message, error.temporary), (kind, message, temporary));

@@ -2,7 +2,7 @@
 
 use crate::helper::{Fake, run, soon, start};
 use futures_util::StreamExt;
-use runnel_http::{ClientOptions, Server, Transport, TransportFault, TransportOptions, client};
+use runnel_http::{ClientOptions, HttpServer, Transport, TransportFault, TransportOptions, client};
 use runnel_store::{
     Answer, Body, Content, Context, Count, Counters, Kind, Level, Reference, Store,
 };
@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 /// A server that answers `/held` when it is let, everything else at once, and how many requests
 /// are under way in it.
 struct Upstream {
-    server: Server,
+    server: HttpServer,
     let_go: Rc<Semaphore>,
     most: Rc<Cell<usize>>,
 }

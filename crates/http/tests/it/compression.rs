@@ -3,13 +3,13 @@
 use crate::helper::{Fake, Response, ask, run, start, start_with};
 use bytes::Bytes;
 use futures_util::stream;
-use runnel_http::{Limits, Server};
+use runnel_http::{HttpServer, Limits};
 use runnel_store::{
     Answer, Body, Compressed, Content, Context, EntityTag, Memory, Reference, Store,
 };
 use std::rc::Rc;
 
-async fn page(server: &Server, path: &str, fields: &str) -> Response {
+async fn page(server: &HttpServer, path: &str, fields: &str) -> Response {
     ask(server, &format!("GET {path} HTTP/1.1\r\nHost: t\r\n{fields}\r\n\r\n")).await
 }
 

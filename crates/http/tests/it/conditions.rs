@@ -1,13 +1,13 @@
 //! Conditional requests against a store with tags and one with dates.
 
 use crate::helper::{Fake, Peer, Response, ask, get, run, send, site, start};
-use runnel_http::Server;
+use runnel_http::HttpServer;
 use runnel_store::{Answer, Body, Content, EntityTag};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-async fn get_if(server: &Server, condition: &str) -> Response {
+async fn get_if(server: &HttpServer, condition: &str) -> Response {
     ask(server, &format!("GET /hi HTTP/1.1\r\nHost: t\r\n{condition}\r\n\r\n")).await
 }
 

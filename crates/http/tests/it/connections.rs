@@ -3,7 +3,7 @@
 use crate::helper::{Fake, Peer, ask, get, run, site, soon, start, start_with};
 use bytes::Bytes;
 use futures_util::stream;
-use runnel_http::{Limits, Server};
+use runnel_http::{HttpServer, Limits};
 use runnel_store::{Answer, Body, Content, Store};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -317,7 +317,7 @@ fn a_slow_store_holds_nobody_up() {
 }
 
 /// Starts a stop and lets it reach the connections.
-async fn begin_stop(server: &Rc<Server>, patience: Duration) -> tokio::task::JoinHandle<bool> {
+async fn begin_stop(server: &Rc<HttpServer>, patience: Duration) -> tokio::task::JoinHandle<bool> {
     let stopped = server.clone();
     let stop = tokio::task::spawn_local(async move { stopped.stop(patience).await });
     // The connections are told once the socket is closed.
@@ -469,7 +469,7 @@ fn a_socket_that_listens_already_can_be_handed_over() {
     run(async {
         let socket = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let options = runnel_http::Options::default();
+        let options = runnel_http::ServerOptions::default();
         let server = runnel_http::serve_on(socket, hello().await, options).await.unwrap();
         assert_eq!(server.address(), address);
         assert_eq!(get(&server, "/hi").await.status, 200);

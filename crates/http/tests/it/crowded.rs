@@ -1,19 +1,19 @@
 //! More connections than there may be: one client cannot take all of them.
 
 use crate::helper::{Fake, Peer, run, site, soon, start_with};
-use runnel_http::{Limits, Server, TrustedProxy};
+use runnel_http::{HttpServer, Limits, TrustedProxy};
 use runnel_store::{Answer, Content};
 use std::rc::Rc;
 use tokio::sync::Notify;
 
 const HI: &str = "GET /hi HTTP/1.1\r\nHost: t\r\n\r\n";
 
-async fn start(limits: Limits) -> Server {
+async fn start(limits: Limits) -> HttpServer {
     start_with(site(&[("/hi", "hi")]).await, limits).await
 }
 
 /// A connection from 127.0.0.`host` that has been answered once and is idle.
-async fn idle(server: &Server, host: u8) -> Peer {
+async fn idle(server: &HttpServer, host: u8) -> Peer {
     let mut peer = Peer::connect_from(server, host).await;
     assert_eq!(ask(&mut peer).await, 200);
     peer

@@ -1,4 +1,4 @@
-//! Server-sent events over a connection: each arrives when it is there, and the end is noticed.
+//! HttpServer-sent events over a connection: each arrives when it is there, and the end is noticed.
 
 use crate::helper::{Fake, Peer, run, soon, start_with};
 use bytes::Bytes;

@@ -2,7 +2,7 @@
 //! are asked for, readers that are slow or go away, and files that change on the way.
 
 use crate::helper::{Peer, get, run, soon, start};
-use runnel_http::{ClientOptions, Limits, Options, Server, UnixAddress, client, serve};
+use runnel_http::{ClientOptions, HttpServer, Limits, ServerOptions, UnixAddress, client, serve};
 use runnel_store::{Context, Disk, Reference};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -29,7 +29,7 @@ impl Folder {
         self.0.join(name)
     }
 
-    async fn serve(&self) -> Server {
+    async fn serve(&self) -> HttpServer {
         start(Rc::new(Disk::new(self.0.clone()).unwrap())).await
     }
 }
@@ -144,7 +144,7 @@ fn a_slow_reader_gets_all_and_holds_up_nobody() {
 }
 
 /// Asks for a file that no socket can keep, and reads nothing yet.
-async fn begun(server: &Server, folder: &Folder, content: &[u8]) -> Peer {
+async fn begun(server: &HttpServer, folder: &Folder, content: &[u8]) -> Peer {
     std::fs::write(folder.path("huge.bin"), content).unwrap();
     let mut peer = Peer::connect(server).await;
     peer.send(asking("/huge.bin", "")).await;
@@ -223,7 +223,7 @@ fn over_a_unix_socket() {
         let socket = folder.path("http.sock");
         let address = UnixAddress { path: socket.clone(), mode: 0o600 };
         let store = Rc::new(Disk::new(folder.0.clone()).unwrap());
-        let options = Options { socket: Some(address), ..Options::default() };
+        let options = ServerOptions { socket: Some(address), ..ServerOptions::default() };
         let _server = serve(store, options).await.unwrap();
         let client = client(ClientOptions { socket: Some(socket), ..ClientOptions::default() });
         let large = Reference::parse("//localhost/large.bin").with_scheme("http");

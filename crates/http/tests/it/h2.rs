@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http2::{self, SendRequest};
 use hyper::{Request, StatusCode, Version};
 use hyper_util::rt::TokioIo;
-use runnel_http::{Certificate, Limits, Options, Server, serve};
+use runnel_http::{Certificate, HttpServer, Limits, ServerOptions, serve};
 use runnel_store::{Answer, Body, ByteStream, Content, Form, Lazy, Outcome, Store, Value};
 use std::any::Any;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ impl<F: Future + 'static> hyper::rt::Executor<F> for Local {
 
 type Client = SendRequest<Full<Bytes>>;
 
-async fn connect(server: &Server) -> Client {
+async fn connect(server: &HttpServer) -> Client {
     let stream = TcpStream::connect(server.address()).await.unwrap();
     let (client, connection) = http2::handshake(Local, TokioIo::new(stream)).await.unwrap();
     tokio::task::spawn_local(async move {
@@ -421,7 +421,7 @@ fn an_idle_connection_is_closed() {
 fn where_it_is_not_wanted_a_client_is_told() {
     run(async {
         let address = ([127, 0, 0, 1], 0).into();
-        let options = Options { address, http2: false, ..Options::default() };
+        let options = ServerOptions { address, http2: false, ..ServerOptions::default() };
         let server = serve(site(&[]).await, options).await.unwrap();
         let mut peer = Peer::connect(&server).await;
         peer.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
@@ -448,7 +448,7 @@ fn h2spec_finds_nothing() {
         let folder = std::env::temp_dir().join(format!("runnel-h2-{}", std::process::id()));
         let certificate = Some(Certificate::Local { folder: folder.clone() });
         let address = ([127, 0, 0, 1], 0).into();
-        let options = Options { address, certificate, ..Options::default() };
+        let options = ServerOptions { address, certificate, ..ServerOptions::default() };
         let server = serve(site(&[("/", "a page")]).await, options).await.unwrap();
         let port = server.port().to_string();
         let tested = tokio::task::spawn_blocking(move || {

@@ -3,7 +3,7 @@
 
 #![allow(unreachable_pub)]
 
-use runnel_http::{Limits, Options, Server, serve};
+use runnel_http::{HttpServer, Limits, ServerOptions, serve};
 use runnel_store::{Answer, Content, Context, Memory, Outcome, Reference, Store, Verbs};
 use std::future::Future;
 use std::rc::Rc;
@@ -29,14 +29,14 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// Serves a store on a free port.
-pub async fn start(root: Rc<dyn Store>) -> Server {
+pub async fn start(root: Rc<dyn Store>) -> HttpServer {
     start_with(root, Limits::default()).await
 }
 
 /// Serves a store with other limits.
-pub async fn start_with(root: Rc<dyn Store>, limits: Limits) -> Server {
+pub async fn start_with(root: Rc<dyn Store>, limits: Limits) -> HttpServer {
     let address = ([127, 0, 0, 1], 0).into();
-    serve(root, Options { address, limits, ..Options::default() }).await.unwrap()
+    serve(root, ServerOptions { address, limits, ..ServerOptions::default() }).await.unwrap()
 }
 
 /// A site in memory.
@@ -150,13 +150,13 @@ impl Response {
 }
 
 impl Peer {
-    pub async fn connect(server: &Server) -> Peer {
+    pub async fn connect(server: &HttpServer) -> Peer {
         let stream = TcpStream::connect(server.address()).await.unwrap();
         Peer { stream, buffer: Vec::new() }
     }
 
     /// From another address of this machine, such as 127.0.0.2.
-    pub async fn connect_from(server: &Server, host: u8) -> Peer {
+    pub async fn connect_from(server: &HttpServer, host: u8) -> Peer {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
         socket.bind(([127, 0, 0, host], 0).into()).unwrap();
         Peer { stream: socket.connect(server.address()).await.unwrap(), buffer: Vec::new() }
@@ -259,19 +259,25 @@ fn find(text: &[u8], what: &[u8]) -> Option<usize> {
 }
 
 /// One request on a connection of its own.
-pub async fn ask(server: &Server, request: &str) -> Response {
+pub async fn ask(server: &HttpServer, request: &str) -> Response {
     let mut peer = Peer::connect(server).await;
     peer.send(request).await;
     peer.receive().await
 }
 
 /// GET.
-pub async fn get(server: &Server, path: &str) -> Response {
+pub async fn get(server: &HttpServer, path: &str) -> Response {
     ask(server, &format!("GET {path} HTTP/1.1\r\nHost: t\r\n\r\n")).await
 }
 
 /// A request with a body.
-pub async fn send(server: &Server, method: &str, path: &str, fields: &str, body: &str) -> Response {
+pub async fn send(
+    server: &HttpServer,
+    method: &str,
+    path: &str,
+    fields: &str,
+    body: &str,
+) -> Response {
     let length = body.len();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: t\r\nContent-Length: {length}\r\n{fields}\r\n{body}"

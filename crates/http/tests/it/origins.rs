@@ -1,7 +1,7 @@
 //! Pages of other origins that write, and hosts that are not answered, over HTTP/1.1.
 
 use crate::helper::{Fake, Peer, run, start, start_with};
-use runnel_http::{Limits, Server, TrustedProxy};
+use runnel_http::{HttpServer, Limits, TrustedProxy};
 use runnel_store::{Answer, Content, Outcome, Store};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ fn store(writes: &Rc<Cell<usize>>) -> Rc<dyn Store> {
     }))
 }
 
-async fn status(server: &Server, method: &str, fields: &str) -> u16 {
+async fn status(server: &HttpServer, method: &str, fields: &str) -> u16 {
     let mut peer = Peer::connect(server).await;
     let head = format!("{method} /x HTTP/1.1\r\nHost: a.example:8080\r\n{fields}");
     peer.send(format!("{head}Content-Length: 2\r\n\r\nhi")).await;

@@ -3,14 +3,14 @@
 use crate::helper::{Fake, Peer, Response, ask, run, start};
 use bytes::Bytes;
 use futures_util::stream;
-use runnel_http::Server;
+use runnel_http::HttpServer;
 use runnel_store::{Answer, Body, Content, Disk, EntityTag, Memory, Reference, Store};
 use std::path::PathBuf;
 use std::rc::Rc;
 
 const ALPHABET: &str = "abcdefghijklmnopqrstuvwxyz";
 
-async fn part(server: &Server, path: &str, fields: &str) -> Response {
+async fn part(server: &HttpServer, path: &str, fields: &str) -> Response {
     ask(server, &format!("GET {path} HTTP/1.1\r\nHost: t\r\n{fields}\r\n\r\n")).await
 }
 

@@ -2,7 +2,7 @@
 //! caches, pages of their own for what is missing, and files that change while they are kept.
 
 use crate::helper::{Response, ask, run, site, soon, start};
-use runnel_http::Server;
+use runnel_http::HttpServer;
 use runnel_store::{
     Context, Disk, Links, Reference, Relative, Sequence, StaticFiles, StaticOptions, Store,
 };
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-async fn page(server: &Server, path: &str, fields: &str) -> Response {
+async fn page(server: &HttpServer, path: &str, fields: &str) -> Response {
     ask(server, &format!("GET {path} HTTP/1.1\r\nHost: t\r\n{fields}\r\n\r\n")).await
 }
 
-async fn status(server: &Server, path: &str) -> u16 {
+async fn status(server: &HttpServer, path: &str) -> u16 {
     page(server, path, "X: y").await.status
 }
 
@@ -58,7 +58,7 @@ impl Folder {
         Rc::new(Relative::new(Rc::new(Disk::unconfined()), base))
     }
 
-    async fn serve(&self, options: StaticOptions) -> Server {
+    async fn serve(&self, options: StaticOptions) -> HttpServer {
         start(Rc::new(StaticFiles::new(self.store(), options).unwrap())).await
     }
 }
@@ -273,7 +273,7 @@ fn what_is_missing_may_have_a_page() {
 }
 
 /// Asks until an answer is as expected: a system tells of changes in its own time.
-async fn until(server: &Server, path: &str, expected: (u16, &str)) {
+async fn until(server: &HttpServer, path: &str, expected: (u16, &str)) {
     soon("a change that is told", async {
         loop {
             let seen = page(server, path, "X: y").await;

@@ -6,7 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::{http1, http2};
 use hyper::{Request, Version};
 use hyper_util::rt::TokioIo;
-use runnel_http::{Certificate, Limits, Options, Server, serve};
+use runnel_http::{Certificate, HttpServer, Limits, ServerOptions, serve};
 use runnel_store::Kind;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -37,23 +37,27 @@ impl Drop for Folder {
     }
 }
 
-fn options(certificate: Certificate) -> Options {
+fn options(certificate: Certificate) -> ServerOptions {
     let address = ([127, 0, 0, 1], 0).into();
-    Options { address, certificate: Some(certificate), ..Options::default() }
+    ServerOptions { address, certificate: Some(certificate), ..ServerOptions::default() }
 }
 
-async fn local(folder: &Folder, change: impl FnOnce(&mut Options)) -> Server {
+async fn local(folder: &Folder, change: impl FnOnce(&mut ServerOptions)) -> HttpServer {
     let mut options = options(Certificate::Local { folder: folder.0.clone() });
     change(&mut options);
     serve(site(&[("/hi", "Hello World!")]).await, options).await.unwrap()
 }
 
-async fn connect(server: &Server, folder: &Folder, protocols: &[&[u8]]) -> TlsStream<TcpStream> {
+async fn connect(
+    server: &HttpServer,
+    folder: &Folder,
+    protocols: &[&[u8]],
+) -> TlsStream<TcpStream> {
     try_connect(server, folder, protocols).await.unwrap()
 }
 
 async fn try_connect(
-    server: &Server,
+    server: &HttpServer,
     folder: &Folder,
     protocols: &[&[u8]],
 ) -> std::io::Result<TlsStream<TcpStream>> {
@@ -216,7 +220,7 @@ fn what_cannot_be_used_is_named() {
 }
 
 /// The kind of the error, and whether a file is named in it.
-async fn serve_nothing(options: Options) -> (Kind, bool) {
+async fn serve_nothing(options: ServerOptions) -> (Kind, bool) {
     let error = match serve(site(&[]).await, options).await {
         Ok(_) => panic!("it was served"),
         Err(error) => error,

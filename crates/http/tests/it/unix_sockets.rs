@@ -1,7 +1,7 @@
 //! The web as a store, over a Unix socket.
 
 use crate::helper::{run, start};
-use runnel_http::{ClientOptions, Options, Server, UnixAddress, client, serve};
+use runnel_http::{ClientOptions, HttpServer, ServerOptions, UnixAddress, client, serve};
 use runnel_store::{Content, Context, Kind, Memory, Reference, Store};
 use std::path::Path;
 use std::rc::Rc;
@@ -90,10 +90,10 @@ fn a_redirect_does_not_leave_the_socket() {
     });
 }
 
-async fn serving(path: &Path, mode: u32) -> runnel_store::Result<Server> {
+async fn serving(path: &Path, mode: u32) -> runnel_store::Result<HttpServer> {
     let root = crate::helper::site(&[("/hi", "Hello World!")]).await;
     let address = UnixAddress { path: path.into(), mode };
-    serve(root, Options { socket: Some(address), ..Options::default() }).await
+    serve(root, ServerOptions { socket: Some(address), ..ServerOptions::default() }).await
 }
 
 async fn hello(path: &Path) -> String {

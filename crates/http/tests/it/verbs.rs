@@ -408,7 +408,8 @@ fn another_root_counts_from_the_next_request_on() {
 fn a_taken_port_is_an_error() {
     run(async {
         let server = start(site(&[]).await).await;
-        let options = runnel_http::Options { address: server.address(), ..Default::default() };
+        let options =
+            runnel_http::ServerOptions { address: server.address(), ..Default::default() };
         let result: Result<_> = runnel_http::serve(site(&[]).await, options).await;
         let message = result.err().unwrap().message;
         assert!(message.contains(&format!("port {} is taken", server.port())), "{message}");

@@ -4,7 +4,7 @@ use crate::helper::{Fake, Peer, ask, run, soon, start, start_with};
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress};
 use futures_util::{SinkExt, StreamExt, stream};
-use runnel_http::{Limits, Server};
+use runnel_http::{HttpServer, Limits};
 use runnel_store::{Answer, Content, Error, Kind, Message, Messages, Port, PortContent, Store};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -38,7 +38,7 @@ fn echo() -> Rc<dyn Store> {
     port(|received| received)
 }
 
-async fn connect(server: &Server) -> Client {
+async fn connect(server: &HttpServer) -> Client {
     let stream = TcpStream::connect(server.address()).await.unwrap();
     client_async("ws://a.example/socket", stream).await.unwrap().0
 }
@@ -318,7 +318,7 @@ fn what_was_said_before_the_close_is_heard() {
 }
 
 /// Opens a socket by hand and answers it with the extension that the server agreed to.
-async fn open(server: &Server, offer: &str) -> (Peer, Option<String>) {
+async fn open(server: &HttpServer, offer: &str) -> (Peer, Option<String>) {
     let mut peer = Peer::connect(server).await;
     let fields = format!(
         "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n{KEY}\

@@ -6,9 +6,9 @@ use crate::admin::readiness::Readiness;
 use crate::admin::token::AdminToken;
 use crate::metrics::exposition;
 use crate::metrics::registry::Registry;
-use crate::metrics::snapshot::Snapshot;
-use crate::settings::Settings;
-use runnel_http::{Limits, Options, Server};
+use crate::metrics::snapshot::MetricsSnapshot;
+use crate::settings::ObserveSettings;
+use runnel_http::{HttpServer, Limits, ServerOptions};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verb, Verbs, json,
 };
@@ -33,11 +33,11 @@ const CHALLENGE: &str = "Basic realm=\"the admin port\", charset=\"UTF-8\"";
 /// that is not of this machine alone needs a token.
 pub(crate) async fn serve(
     address: SocketAddr,
-    settings: &Settings,
+    settings: &ObserveSettings,
     listener: Option<TcpListener>,
     registry: Arc<Registry>,
     readiness: Rc<Readiness>,
-) -> Result<Server> {
+) -> Result<HttpServer> {
     let token = settings.admin_token.clone();
     if token.is_none() && !address.ip().to_canonical().is_loopback() {
         return Err(Error::new(
@@ -57,7 +57,7 @@ pub(crate) async fn serve(
         hosts: hosts(address, &settings.admin_hosts),
         ..Limits::default()
     };
-    let options = Options { address, limits, ..Options::default() };
+    let options = ServerOptions { address, limits, ..ServerOptions::default() };
     let store = Rc::new(Admin { registry, readiness, token });
     match listener {
         Some(listener) => runnel_http::serve_on(listener, store, options).await,
@@ -149,10 +149,15 @@ impl Store for Admin {
             "/healthz" => Content::text("ok\n").with_media_type("text/plain; charset=utf-8"),
             "/readyz" => return self.ready(context),
             _ if !self.admits(context) => return unauthorized(context),
+<<<<<<< HEAD
             "/" => Content::text(dashboard::page()).with_media_type("text/html; charset=utf-8"),
             "/metrics" => Content::text(exposition::text(&Snapshot::of(&self.registry)))
+=======
+            "/" => Content::text(dashboard::PAGE).with_media_type("text/html; charset=utf-8"),
+            "/metrics" => Content::text(exposition::text(&MetricsSnapshot::of(&self.registry)))
+>>>>>>> main
                 .with_media_type(exposition::MEDIA_TYPE),
-            "/metrics.json" => structure(&Snapshot::of(&self.registry).json()),
+            "/metrics.json" => structure(&MetricsSnapshot::of(&self.registry).json()),
             _ => return Answer::ok(None),
         };
         Answer::ok(Some(content))

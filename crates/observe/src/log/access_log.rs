@@ -1,10 +1,10 @@
 //! A line of the access log for one request. Headers that carry secrets are never looked at, and
 //! secret parameters are hidden.
 
-use crate::log::clock::{self, Moment};
+use crate::log::clock::{calendar, wall_time, write_common};
 use crate::log::redaction;
 use crate::settings::LogFormat;
-use runnel_http::{Observed, RefusedHead};
+use runnel_http::{ObservedRequest, RefusedHead};
 use runnel_store::json;
 use std::borrow::Cow;
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::time::SystemTime;
 const LONGEST: usize = 2_048;
 
 /// Adds the line of a request, with its end.
-pub(crate) fn write(format: LogFormat, request: &Observed, line: &mut Vec<u8>) {
+pub(crate) fn write(format: LogFormat, request: &ObservedRequest, line: &mut Vec<u8>) {
     match format {
         LogFormat::Json => as_json(request, line),
         LogFormat::Combined => combined(request, line),
@@ -25,12 +25,12 @@ pub(crate) fn write(format: LogFormat, request: &Observed, line: &mut Vec<u8>) {
 /// Adds the line of a head that was refused, with its end. What the client sent is not repeated.
 pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut Vec<u8>) {
     let RefusedHead { peer, status, reason, sent } = refused;
-    let (peer, now) = (peer.ip(), Moment::of(SystemTime::now()));
+    let (peer, now) = (peer.ip(), calendar(SystemTime::now()));
     // Writing into memory never fails.
     match format {
         LogFormat::Json => {
             line.extend_from_slice(b"{\"time\":\"");
-            now.write_rfc3339(line);
+            now.write_millis(line);
             line.push(b'"');
             for name in ["method", "target", "protocol"] {
                 text(line, name, "-");
@@ -41,7 +41,7 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
         }
         LogFormat::Combined => {
             let _ = write!(line, "{peer} - - [");
-            now.write_common(line);
+            write_common(&now, line);
             let _ = write!(line, "] \"- - -\" {status} {sent} \"-\" \"-\" \"");
             quoted(line, reason);
             line.push(b'"');
@@ -50,10 +50,10 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
     line.push(b'\n');
 }
 
-fn as_json(request: &Observed, line: &mut Vec<u8>) {
+fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
     let elapsed = request.started().elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    Moment::of(clock::at(request.started())).write_rfc3339(line);
+    calendar(wall_time(request.started())).write_millis(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
@@ -101,9 +101,9 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 
 /// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, and where a request has a name,
 /// that at the end. Nobody's user name is known here.
-fn combined(request: &Observed, line: &mut Vec<u8>) {
+fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
     let _ = write!(line, "{} - - [", request.peer().ip());
-    Moment::of(clock::at(request.started())).write_common(line);
+    write_common(&calendar(wall_time(request.started())), line);
     line.extend_from_slice(b"] \"");
     quoted(line, request.method().as_str());
     line.push(b' ');
@@ -142,7 +142,7 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 }
 
 /// The path and the query, without secrets.
-fn target(request: &Observed) -> Cow<'_, str> {
+fn target(request: &ObservedRequest) -> Cow<'_, str> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     cut(redaction::target(target))
 }

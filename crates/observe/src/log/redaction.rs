@@ -1,5 +1,6 @@
 //! What must never stand in a log: values whose names say that they are secret.
 
+use runnel_text::form;
 use std::borrow::Cow;
 
 /// What stands in place of a secret.
@@ -75,28 +76,16 @@ fn has_secret(query: &str) -> bool {
 /// Whether the name of a parameter says that its value is secret. Escapes are undone, so that
 /// `tok%65n` hides nothing.
 fn is_secret(name: &str) -> bool {
-    let name = plain(name);
+    let name = normalized(name);
     WHOLE.contains(&&*name) || name.ends_with(END) || PARTS.iter().any(|part| name.contains(part))
 }
 
-/// A name in small letters, unescaped, without what only separates.
-fn plain(name: &str) -> String {
-    let bytes = name.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let escaped = (byte == b'%').then(|| bytes.get(at + 1..at + 3)).flatten();
-        let digits = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
-        let (byte, length) = match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => (byte, 3),
-            None => (byte, 1),
-        };
-        if !b"-_+. []".contains(&byte) {
-            plain.push(byte.to_ascii_lowercase());
-        }
-        at += length;
-    }
-    String::from_utf8_lossy(&plain).into_owned()
+/// A name in lower case, percent-decoded, without separators.
+fn normalized(name: &str) -> String {
+    // A name of a form without a value: bytes that are not UTF-8 hide nothing either.
+    let decoded = form::fields(name.as_bytes()).next().map(|(name, _)| name).unwrap_or_default();
+    let letters = decoded.chars().filter(|letter| !"-_+. []".contains(*letter));
+    letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -125,6 +114,7 @@ mod tests {
             "jwt",
             "user%5Bpassword%5D",
             "pin",
+            "tok%65n%ff",
         ] {
             let line = format!("/x?a=1&{name}=hunter2&b=2");
             let shown = target(&line);

@@ -26,18 +26,18 @@ static ALL: Mutex<Option<HashMap<LogTarget, Weak<LogWriter>>>> = Mutex::new(None
 
 /// A target and its thread. When the last holder lets go, what waits is written.
 pub(crate) struct LogWriter {
-    shared: Arc<Shared>,
+    shared: Arc<WriterState>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct WriterState {
+    queue: Mutex<LineQueue>,
     wake: Condvar,
     written: Condvar,
 }
 
 #[derive(Default)]
-struct Queue {
+struct LineQueue {
     lines: Vec<u8>,
     /// The thread sleeps until somebody wakes it.
     asleep: bool,
@@ -74,7 +74,7 @@ impl LogWriter {
             LogTarget::File(path) => Sink::file(path)?,
             _ => Sink { out: open(target), file: None },
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(WriterState {
             queue: Mutex::default(),
             wake: Condvar::new(),
             written: Condvar::new(),
@@ -129,7 +129,7 @@ impl Drop for LogWriter {
 }
 
 /// Writes what comes until nobody adds any more.
-fn write_all(shared: &Shared, sink: &mut Sink) {
+fn write_all(shared: &WriterState, sink: &mut Sink) {
     let mut lines = Vec::new();
     loop {
         let mut queue = locked(&shared.queue);
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn lines_without_room_are_refused() {
         let blocked =
-            Shared { queue: Mutex::default(), wake: Condvar::new(), written: Condvar::new() };
+            WriterState { queue: Mutex::default(), wake: Condvar::new(), written: Condvar::new() };
         let writer = LogWriter { shared: Arc::new(blocked), thread: None };
         let line = vec![b'x'; MOST / 2];
         assert!(writer.add(&line) && writer.add(&line));

@@ -1,12 +1,11 @@
 //! The databases and other servers that a program uses: what their stores count of themselves.
 
-use crate::metrics::exposition::{Page, escaped};
-use crate::metrics::snapshot::whole;
+use crate::metrics::text_format::{MetricsText, escape_label};
 use runnel_store::{Count, Counters, Level, Value, WAIT_BOUNDS};
 
 /// One of them at one moment.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct BackendCounters {
     kind: &'static str,
     place: String,
     counts: [u64; Count::ALL.len()],
@@ -16,8 +15,8 @@ pub(crate) struct Place {
 }
 
 /// All of them.
-pub(crate) fn look() -> Vec<Place> {
-    let place = |counters: &Counters| Place {
+pub(crate) fn look() -> Vec<BackendCounters> {
+    let place = |counters: &Counters| BackendCounters {
         kind: counters.kind,
         place: counters.place.clone(),
         counts: Count::ALL.map(|count| counters.count(count)),
@@ -28,7 +27,7 @@ pub(crate) fn look() -> Vec<Place> {
     Counters::all().iter().map(|counters| place(counters)).collect()
 }
 
-impl Place {
+impl BackendCounters {
     fn count(&self, count: Count) -> u64 {
         self.counts[count as usize]
     }
@@ -42,7 +41,7 @@ impl Place {
     }
 
     fn labels(&self) -> String {
-        let place = escaped(&self.place);
+        let place = escape_label(&self.place);
         match self.is_database() {
             true => format!("kind=\"{}\",place=\"{place}\"", self.kind),
             false => format!("host=\"{place}\""),
@@ -54,16 +53,16 @@ impl Place {
         Value::record([
             ("kind", Value::Text(self.kind.to_string())),
             ("place", Value::Text(self.place.clone())),
-            ("done", whole(self.count(Count::Statements) + self.count(Count::Requests))),
-            ("rows", whole(self.count(Count::Rows))),
-            ("kept", whole(self.count(Count::Kept))),
-            ("writes", whole(self.count(Count::Writes))),
-            ("commits", whole(self.count(Count::Commits))),
-            ("failures", whole(self.count(Count::Failures) + self.count(Count::Late))),
-            ("slots", whole(self.level(Level::Slots))),
-            ("used", whole(self.level(Level::Used))),
-            ("waiting", whole(self.level(Level::Waiting))),
-            ("open", whole(self.level(Level::Open))),
+            ("done", Value::from(self.count(Count::Statements) + self.count(Count::Requests))),
+            ("rows", Value::from(self.count(Count::Rows))),
+            ("kept", Value::from(self.count(Count::Kept))),
+            ("writes", Value::from(self.count(Count::Writes))),
+            ("commits", Value::from(self.count(Count::Commits))),
+            ("failures", Value::from(self.count(Count::Failures) + self.count(Count::Late))),
+            ("slots", Value::from(self.level(Level::Slots))),
+            ("used", Value::from(self.level(Level::Used))),
+            ("waiting", Value::from(self.level(Level::Waiting))),
+            ("open", Value::from(self.level(Level::Open))),
         ])
     }
 }
@@ -71,7 +70,7 @@ impl Place {
 /// The kind of those that are servers asked over HTTP; the others are databases.
 const CLIENT: &str = "http";
 
-type Number = fn(&Place) -> u64;
+type Number = fn(&BackendCounters) -> u64;
 
 /// Counters of databases.
 const DATABASES: [(&str, &str, Number); 5] = [
@@ -116,11 +115,11 @@ const GAUGES: [(&str, &str, Number); 4] = [
 ];
 
 /// Their numbers in Prometheus' format.
-pub(crate) fn write(page: &mut Page, places: &[Place]) {
+pub(crate) fn write(page: &mut MetricsText, backends: &[BackendCounters]) {
     let mut each =
         |kind: &str, (name, help, number): (&str, &str, Number), wanted: Option<bool>| {
             page.family(name, kind, help);
-            for place in places {
+            for place in backends {
                 if wanted.is_none_or(|wanted| place.is_database() == wanted) {
                     page.sample(name, &place.labels(), number(place) as f64);
                 }
@@ -132,7 +131,7 @@ pub(crate) fn write(page: &mut Page, places: &[Place]) {
     GAUGES.into_iter().for_each(|one| each("gauge", one, None));
     let name = "runnel_pool_wait_seconds";
     page.family(name, "histogram", "How long those waited who got no connection at once.");
-    for place in places {
+    for place in backends {
         page.buckets(name, &place.labels(), (&place.waits, &WAIT_BOUNDS), place.waited);
     }
 }

@@ -1,26 +1,25 @@
 //! Metrics as Prometheus reads them: its text format, version 0.0.4.
 
 use crate::metrics::backends;
-use crate::metrics::histogram::{BOUNDS, Totals};
 use crate::metrics::registry::CLASSES;
-use crate::metrics::snapshot::{RouteTotals, Snapshot};
-use std::fmt::Write;
+use crate::metrics::snapshot::{MetricsSnapshot, RouteTotals};
+use crate::metrics::text_format::{MetricsText, escape_label, seconds};
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// All metrics.
-pub(crate) fn text(snapshot: &Snapshot) -> String {
-    let mut page = Page(String::with_capacity(16 * 1024));
+pub(crate) fn text(snapshot: &MetricsSnapshot) -> String {
+    let mut page = MetricsText(String::with_capacity(16 * 1024));
     requests(&mut page, &snapshot.routes);
     server(&mut page, snapshot);
     program(&mut page, snapshot);
-    backends::write(&mut page, &snapshot.places);
+    backends::write(&mut page, &snapshot.backends);
     process(&mut page, snapshot);
     page.0
 }
 
-fn requests(page: &mut Page, routes: &[RouteTotals]) {
+fn requests(page: &mut MetricsText, routes: &[RouteTotals]) {
     page.family("runnel_http_requests_total", "counter", "Requests that were answered.");
     for route in routes {
         for (class, count) in CLASSES.iter().zip(route.classes).filter(|(_, count)| *count > 0) {
@@ -53,7 +52,7 @@ fn requests(page: &mut Page, routes: &[RouteTotals]) {
     }
 }
 
-fn server(page: &mut Page, snapshot: &Snapshot) {
+fn server(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     page.counter("runnel_http_connections_total", "Connections accepted.", snapshot.accepted);
     page.gauge("runnel_http_connections", "Connections that are open.", snapshot.open as f64);
     page.gauge("runnel_http_requests_active", "Requests under way.", snapshot.active as f64);
@@ -63,7 +62,7 @@ fn server(page: &mut Page, snapshot: &Snapshot) {
     let name = "runnel_http_refused_total";
     page.family(name, "counter", "Heads of requests that were refused unread.");
     for ((status, reason), count) in &snapshot.refused {
-        let labels = format!("status=\"{status}\",reason=\"{}\"", escaped(reason));
+        let labels = format!("status=\"{status}\",reason=\"{}\"", escape_label(reason));
         page.sample(name, &labels, *count as f64);
     }
     let name = "runnel_loop_lag_seconds";
@@ -80,7 +79,7 @@ fn server(page: &mut Page, snapshot: &Snapshot) {
     page.counter("runnel_client_failed_total", help, snapshot.calls_failed);
 }
 
-fn program(page: &mut Page, snapshot: &Snapshot) {
+fn program(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     page.gauge("runnel_workers", "Workers of the program.", snapshot.workers as f64);
     page.gauge("runnel_uptime_seconds", "Since the first server started.", snapshot.uptime);
     let draining = f64::from(u8::from(snapshot.is_draining));
@@ -96,7 +95,7 @@ fn program(page: &mut Page, snapshot: &Snapshot) {
     page.counter("runnel_spans_lost_total", "Spans that no collector took.", snapshot.spans_lost);
 }
 
-fn process(page: &mut Page, snapshot: &Snapshot) {
+fn process(page: &mut MetricsText, snapshot: &MetricsSnapshot) {
     let Some(process) = &snapshot.process else { return };
     page.family("process_cpu_seconds_total", "counter", "Processor time.");
     page.sample("process_cpu_seconds_total", "", process.cpu);
@@ -108,70 +107,8 @@ fn process(page: &mut Page, snapshot: &Snapshot) {
     }
 }
 
-fn seconds(micros: u64) -> f64 {
-    micros as f64 / 1e6
-}
-
 fn labels(route: &RouteTotals) -> String {
-    format!("method=\"{}\",route=\"{}\"", route.method, escaped(&route.route))
-}
-
-/// The value of a label: backslash, quotation mark and line end are escaped.
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
-}
-
-/// The text as it grows. Writing into a string never fails.
-pub(crate) struct Page(String);
-
-impl Page {
-    pub(crate) fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
-    }
-
-    pub(crate) fn sample(&mut self, name: &str, labels: &str, number: f64) {
-        let _ = match labels {
-            "" => writeln!(self.0, "{name} {number}"),
-            labels => writeln!(self.0, "{name}{{{labels}}} {number}"),
-        };
-    }
-
-    fn counter(&mut self, name: &str, help: &str, number: u64) {
-        self.family(name, "counter", help);
-        self.sample(name, "", number as f64);
-    }
-
-    fn gauge(&mut self, name: &str, help: &str, number: f64) {
-        self.family(name, "gauge", help);
-        self.sample(name, "", number);
-    }
-
-    fn histogram(&mut self, name: &str, labels: &str, totals: &Totals) {
-        self.buckets(name, labels, (&totals.counts, &BOUNDS), totals.sum);
-    }
-
-    /// A histogram of counts up to their bounds, which are in microseconds, as their sum is. There
-    /// is one count more than bounds.
-    pub(crate) fn buckets(
-        &mut self,
-        name: &str,
-        labels: &str,
-        (counts, bounds): (&[u64], &[u64]),
-        sum: u64,
-    ) {
-        let comma = if labels.is_empty() { "" } else { "," };
-        let bucket = format!("{name}_bucket");
-        let mut below = 0;
-        for (count, bound) in counts.iter().zip(bounds) {
-            below += count;
-            let bound = seconds(*bound);
-            self.sample(&bucket, &format!("{labels}{comma}le=\"{bound}\""), below as f64);
-        }
-        let count = counts.iter().sum::<u64>() as f64;
-        self.sample(&bucket, &format!("{labels}{comma}le=\"+Inf\""), count);
-        self.sample(&format!("{name}_sum"), labels, seconds(sum));
-        self.sample(&format!("{name}_count"), labels, count);
-    }
+    format!("method=\"{}\",route=\"{}\"", route.method, escape_label(&route.route))
 }
 
 #[cfg(test)]
@@ -179,29 +116,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn histograms_are_cumulative() {
-        let mut totals = Totals::default();
-        totals.counts[0] = 2;
-        totals.counts[3] = 1;
-        totals.counts[BOUNDS.len()] = 1;
-        totals.sum = 11_000_500;
-        let mut page = Page(String::new());
-        page.histogram("x", "a=\"b\"", &totals);
-        let lines: Vec<&str> = page.0.lines().collect();
-        assert_eq!(lines[0], "x_bucket{a=\"b\",le=\"0.00005\"} 2");
-        assert_eq!(lines[3], "x_bucket{a=\"b\",le=\"0.0005\"} 3");
-        assert_eq!(lines[BOUNDS.len()], "x_bucket{a=\"b\",le=\"+Inf\"} 4");
-        assert_eq!(lines[BOUNDS.len() + 1..], ["x_sum{a=\"b\"} 11.0005", "x_count{a=\"b\"} 4"]);
-    }
-
-    #[test]
-    fn labels_are_escaped() {
-        assert_eq!(escaped("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
-    }
-
-    #[test]
     fn a_server_that_did_nothing_has_metrics() {
-        let text = text(&Snapshot::default());
+        let text = text(&MetricsSnapshot::default());
         assert!(text.contains("\nrunnel_http_connections 0\n"));
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let value = line.rsplit(' ').next().unwrap_or_default();

@@ -40,14 +40,14 @@ impl Histogram {
 
 /// Histograms added up.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Totals {
+pub(crate) struct HistogramTotals {
     /// How many values lie below each bound and above the one before; the last lie above all.
     pub(crate) counts: [u64; BOUNDS.len() + 1],
     /// In microseconds.
     pub(crate) sum: u64,
 }
 
-impl Totals {
+impl HistogramTotals {
     pub(crate) fn add(&mut self, histogram: &Histogram) {
         for (total, count) in self.counts.iter_mut().zip(&histogram.counts) {
             *total += count.load(Relaxed);
@@ -70,7 +70,7 @@ mod tests {
         for micros in [0, 50, 51, 10_000_000, 10_000_001] {
             histogram.record(Duration::from_micros(micros));
         }
-        let mut totals = Totals::default();
+        let mut totals = HistogramTotals::default();
         totals.add(&histogram);
         assert_eq!(totals.counts[..3], [2, 1, 0]);
         assert_eq!(totals.counts[16..], [1, 1]);

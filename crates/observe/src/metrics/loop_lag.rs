@@ -3,7 +3,7 @@
 use crate::metrics::histogram::{bump, raise};
 use crate::metrics::recorder::micros;
 use crate::metrics::registry::{WorkerNumbers, locked};
-use crate::observing::Sampler;
+use crate::settings::Sampler;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;

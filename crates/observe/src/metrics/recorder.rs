@@ -1,9 +1,9 @@
 //! Counting the requests of one worker: after the first of a route, without a lock.
 
 use crate::metrics::histogram::{bump, raise};
-use crate::metrics::registry::{CLASSES, Holder, RouteNumbers, WorkerNumbers, locked};
+use crate::metrics::registry::{CLASSES, LoopHolder, RouteNumbers, WorkerNumbers, locked};
 use crate::metrics::route_labels::{self, METHODS, MOST, OTHER};
-use runnel_http::{CLIENT_GONE, Called, Observed, RefusedHead};
+use runnel_http::{CLIENT_GONE, ObservedRequest, OutboundCall, RefusedHead};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ impl Recorder {
         bump(&self.numbers.active, 1);
     }
 
-    pub(crate) fn ended(&self, request: &Observed) {
+    pub(crate) fn ended(&self, request: &ObservedRequest) {
         less(&self.numbers.active);
         let status = request.status();
         match status {
@@ -75,15 +75,15 @@ impl Recorder {
     }
 
     /// The thread worked long for one request.
-    pub(crate) fn held(&self, request: &Observed, time: Duration) {
+    pub(crate) fn held(&self, request: &ObservedRequest, time: Duration) {
         let held = micros(time);
         let mut holder = locked(&self.numbers.holder);
         if holder.as_ref().is_none_or(|longest| longest.held < held) {
-            *holder = Some(Holder { held, name: name(request) });
+            *holder = Some(LoopHolder { held, name: name(request) });
         }
     }
 
-    pub(crate) fn called(&self, call: &Called) {
+    pub(crate) fn called(&self, call: &OutboundCall) {
         self.numbers.calls.record(call.took);
         if !matches!(call.outcome, Ok(..500)) {
             bump(&self.numbers.calls_failed, 1);
@@ -108,7 +108,7 @@ impl Recorder {
 }
 
 /// What a request is called in messages: its method and its route, or else its path.
-pub(crate) fn name(request: &Observed) -> String {
+pub(crate) fn name(request: &ObservedRequest) -> String {
     request.with_route(|route| {
         format!("{} {}", request.method(), route.unwrap_or_else(|| request.uri().path()))
     })

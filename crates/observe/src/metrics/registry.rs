@@ -71,12 +71,12 @@ pub(crate) struct WorkerNumbers {
     /// A new route takes the lock; a known one does not.
     pub(crate) routes: Mutex<Vec<Arc<RouteNumbers>>>,
     /// The route that held the loop the longest since it was last looked for.
-    pub(crate) holder: Mutex<Option<Holder>>,
+    pub(crate) holder: Mutex<Option<LoopHolder>>,
 }
 
 /// Who held the loop.
 #[derive(Clone, Debug)]
-pub(crate) struct Holder {
+pub(crate) struct LoopHolder {
     /// In microseconds.
     pub(crate) held: u64,
     /// `GET /path`

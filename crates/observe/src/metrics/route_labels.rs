@@ -1,6 +1,6 @@
 //! Under which name a request is counted: few names, whatever clients ask for.
 
-use runnel_http::Observed;
+use runnel_http::ObservedRequest;
 
 /// A request that found nothing, or that was refused before anything was asked.
 pub(crate) const NONE: &str = "(none)";
@@ -23,7 +23,7 @@ pub(crate) fn method(name: &str) -> usize {
 
 /// Does something with the name of a request's route: the pattern of the program that answered;
 /// where none did, the path up to its first segment.
-pub(crate) fn with<T>(request: &Observed, act: impl FnOnce(&str) -> T) -> T {
+pub(crate) fn with<T>(request: &ObservedRequest, act: impl FnOnce(&str) -> T) -> T {
     request.with_route(|route| match route {
         Some(route) => act(route),
         None => of_path(request.uri().path(), request.status(), act),

@@ -1,7 +1,7 @@
 //! The numbers of all workers at one moment, added up; and as JSON, for the page.
 
-use crate::metrics::backends::{self, Place};
-use crate::metrics::histogram::{BOUNDS, Totals};
+use crate::metrics::backends::{self, BackendCounters};
+use crate::metrics::histogram::{BOUNDS, HistogramTotals};
 use crate::metrics::process::Process;
 use crate::metrics::registry::{CLASSES, Registry, WorkerNumbers, locked};
 use runnel_store::Value;
@@ -15,7 +15,7 @@ pub(crate) struct RouteTotals {
     pub(crate) method: &'static str,
     pub(crate) route: String,
     pub(crate) classes: [u64; CLASSES.len()],
-    pub(crate) duration: Totals,
+    pub(crate) duration: HistogramTotals,
     pub(crate) received: u64,
     pub(crate) sent: u64,
     pub(crate) busy: u64,
@@ -24,7 +24,7 @@ pub(crate) struct RouteTotals {
 
 /// Everything.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
+pub(crate) struct MetricsSnapshot {
     pub(crate) workers: u64,
     pub(crate) uptime: f64,
     pub(crate) is_draining: bool,
@@ -35,12 +35,12 @@ pub(crate) struct Snapshot {
     pub(crate) broken: u64,
     /// Heads that were refused, by status and reason.
     pub(crate) refused: BTreeMap<(u16, &'static str), u64>,
-    pub(crate) lag: Totals,
+    pub(crate) lag: HistogramTotals,
     pub(crate) lags: u64,
     /// Of the worker that is latest, in microseconds.
     pub(crate) lag_now: u64,
     pub(crate) lag_most: u64,
-    pub(crate) calls: Totals,
+    pub(crate) calls: HistogramTotals,
     pub(crate) calls_failed: u64,
     pub(crate) fibers_running: u64,
     pub(crate) fibers_waiting: u64,
@@ -49,11 +49,11 @@ pub(crate) struct Snapshot {
     pub(crate) spans_lost: u64,
     pub(crate) lines_lost: u64,
     pub(crate) routes: Vec<RouteTotals>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) backends: Vec<BackendCounters>,
     pub(crate) process: Option<Process>,
 }
 
-impl Snapshot {
+impl MetricsSnapshot {
     pub(crate) fn of(registry: &Registry) -> Self {
         let workers = locked(&registry.workers).clone();
         let sum = |number: fn(&WorkerNumbers) -> &AtomicU64| -> u64 {
@@ -62,7 +62,7 @@ impl Snapshot {
         let most = |number: fn(&WorkerNumbers) -> &AtomicU64| -> u64 {
             workers.iter().map(|worker| number(worker).load(Relaxed)).max().unwrap_or(0)
         };
-        let mut snapshot = Snapshot {
+        let mut snapshot = MetricsSnapshot {
             workers: workers.len().saturating_sub(locked(&registry.spare).len()) as u64,
             uptime: registry.started.elapsed().as_secs_f64(),
             is_draining: registry.draining.load(Relaxed),
@@ -82,9 +82,9 @@ impl Snapshot {
             spans_lost: sum(|worker| &worker.spans_lost),
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
-            places: backends::look(),
+            backends: backends::look(),
             process: Process::look(),
-            ..Snapshot::default()
+            ..MetricsSnapshot::default()
         };
         for worker in &workers {
             for (what, count) in locked(&worker.refused).iter() {
@@ -99,31 +99,31 @@ impl Snapshot {
     /// What the page draws: totals since the start, so that it alone decides over which time.
     pub(crate) fn json(&self) -> Value {
         let mut record = Value::record([
-            ("workers", whole(self.workers)),
+            ("workers", Value::from(self.workers)),
             ("uptime", Value::Float(self.uptime)),
             ("draining", Value::Bool(self.is_draining)),
-            ("accepted", whole(self.accepted)),
-            ("open", whole(self.open)),
-            ("active", whole(self.active)),
-            ("gone", whole(self.gone)),
-            ("broken", whole(self.broken)),
-            ("refused", whole(self.refused.values().sum())),
-            ("lags", whole(self.lags)),
-            ("lag", whole(self.lag_now)),
-            ("longestLag", whole(self.lag_most)),
-            ("calls", whole(self.calls.count())),
-            ("callsFailed", whole(self.calls_failed)),
-            ("fibersRunning", whole(self.fibers_running)),
-            ("fibersWaiting", whole(self.fibers_waiting)),
-            ("heap", whole(self.heap)),
+            ("accepted", Value::from(self.accepted)),
+            ("open", Value::from(self.open)),
+            ("active", Value::from(self.active)),
+            ("gone", Value::from(self.gone)),
+            ("broken", Value::from(self.broken)),
+            ("refused", Value::from(self.refused.values().sum::<u64>())),
+            ("lags", Value::from(self.lags)),
+            ("lag", Value::from(self.lag_now)),
+            ("longestLag", Value::from(self.lag_most)),
+            ("calls", Value::from(self.calls.count())),
+            ("callsFailed", Value::from(self.calls_failed)),
+            ("fibersRunning", Value::from(self.fibers_running)),
+            ("fibersWaiting", Value::from(self.fibers_waiting)),
+            ("heap", Value::from(self.heap)),
             ("bounds", list(&BOUNDS)),
-            ("places", Value::List(self.places.iter().map(Place::json).collect())),
+            ("places", Value::List(self.backends.iter().map(BackendCounters::json).collect())),
             ("routes", Value::List(self.routes.iter().map(RouteTotals::json).collect())),
         ]);
         if let Some(process) = &self.process {
             record.set("cpu", Value::Float(process.cpu));
-            record.set("resident", whole(process.resident));
-            record.set("descriptors", whole(process.descriptors));
+            record.set("resident", Value::from(process.resident));
+            record.set("descriptors", Value::from(process.descriptors));
         }
         record
     }
@@ -136,11 +136,11 @@ impl RouteTotals {
             ("route", Value::Text(self.route.clone())),
             ("classes", list(&self.classes)),
             ("counts", list(&self.duration.counts)),
-            ("time", whole(self.duration.sum)),
-            ("received", whole(self.received)),
-            ("sent", whole(self.sent)),
-            ("busy", whole(self.busy)),
-            ("held", whole(self.held)),
+            ("time", Value::from(self.duration.sum)),
+            ("received", Value::from(self.received)),
+            ("sent", Value::from(self.sent)),
+            ("busy", Value::from(self.busy)),
+            ("held", Value::from(self.held)),
         ])
     }
 }
@@ -166,10 +166,6 @@ fn routes(workers: &[Arc<WorkerNumbers>]) -> Vec<RouteTotals> {
     all.into_values().collect()
 }
 
-pub(crate) fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
 fn list(numbers: &[u64]) -> Value {
-    Value::List(numbers.iter().copied().map(whole).collect())
+    Value::List(numbers.iter().copied().map(Value::from).collect())
 }

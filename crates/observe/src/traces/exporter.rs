@@ -4,7 +4,7 @@
 use crate::metrics::histogram::bump;
 use crate::metrics::registry::WorkerNumbers;
 use crate::settings::TraceSettings;
-use crate::traces::span::{self, Span};
+use crate::traces::span::{self, TraceSpan};
 use runnel_store::{Content, Context, Reference, Store};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -30,14 +30,14 @@ const END: Duration = Duration::from_secs(3);
 /// The exporter of one worker.
 #[derive(Debug)]
 pub(crate) struct Exporter {
-    queue: Rc<Queue>,
+    queue: Rc<SpanQueue>,
     settings: TraceSettings,
     task: RefCell<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Queue {
-    spans: RefCell<VecDeque<Span>>,
+struct SpanQueue {
+    spans: RefCell<VecDeque<TraceSpan>>,
     wake: Notify,
     /// Nothing more will come: what is there goes out at once.
     over: Cell<bool>,
@@ -47,7 +47,7 @@ struct Queue {
 impl Exporter {
     /// Starts the task that posts.
     pub(crate) fn start(settings: TraceSettings, numbers: Arc<WorkerNumbers>) -> Self {
-        let queue = Rc::new(Queue {
+        let queue = Rc::new(SpanQueue {
             spans: RefCell::default(),
             wake: Notify::new(),
             over: Cell::new(false),
@@ -64,7 +64,7 @@ impl Exporter {
         part < self.settings.ratio
     }
 
-    pub(crate) fn add(&self, span: Span) {
+    pub(crate) fn add(&self, span: TraceSpan) {
         let mut spans = self.queue.spans.borrow_mut();
         if spans.len() >= MOST {
             bump(&self.queue.numbers.spans_lost, 1);
@@ -98,7 +98,7 @@ impl Drop for Exporter {
     }
 }
 
-async fn export(queue: Rc<Queue>, settings: TraceSettings) {
+async fn export(queue: Rc<SpanQueue>, settings: TraceSettings) {
     let client = runnel_http::client(runnel_http::ClientOptions {
         answer_time: POST,
         headers: settings.headers.clone(),
@@ -117,7 +117,7 @@ async fn export(queue: Rc<Queue>, settings: TraceSettings) {
                 break;
             }
         }
-        let batch: Vec<Span> = {
+        let batch: Vec<TraceSpan> = {
             let mut spans = queue.spans.borrow_mut();
             let count = spans.len().min(BATCH);
             spans.drain(..count).collect()
@@ -141,7 +141,7 @@ async fn post(
     client: &dyn Store,
     place: &Reference,
     service: &str,
-    batch: &[Span],
+    batch: &[TraceSpan],
     over: &Cell<bool>,
 ) -> runnel_store::Result<()> {
     let body: Vec<u8> = span::batch(service, batch);

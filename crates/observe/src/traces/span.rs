@@ -2,15 +2,15 @@
 //!
 //! Names of attributes are those of its semantic conventions for HTTP.
 
-use crate::log::clock::{at, since_epoch};
+use crate::log::clock::{since_epoch, wall_time};
 use crate::log::redaction;
-use runnel_http::{CLIENT_GONE, Called, Observed};
+use runnel_http::{CLIENT_GONE, ObservedRequest, OutboundCall};
 use runnel_store::{Value, json};
 use std::time::{Duration, Instant};
 
 /// One finished piece of work.
 #[derive(Clone, Debug)]
-pub(crate) struct Span {
+pub(crate) struct TraceSpan {
     trace: u128,
     id: u64,
     parent: Option<u64>,
@@ -31,7 +31,7 @@ enum SpanKind {
 }
 
 /// What a request was. `None` where it has no place in a trace that is written down.
-pub(crate) fn of_request(request: &Observed) -> Option<Span> {
+pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     let trace = request.trace().filter(|trace| trace.sampled)?;
     let (started, ended) = times(request.started(), request.started().elapsed());
     let method = request.method().as_str();
@@ -45,7 +45,7 @@ pub(crate) fn of_request(request: &Observed) -> Option<Span> {
         ("http.request.method", Value::Text(method.to_string())),
         ("url.path", Value::Text(request.uri().path().to_string())),
         ("client.address", Value::Text(request.peer().ip().to_string())),
-        ("http.response.body.size", whole(request.sent())),
+        ("http.response.body.size", Value::from(request.sent())),
     ];
     if status != CLIENT_GONE {
         attributes.push(("http.response.status_code", Value::Int(status.into())));
@@ -64,7 +64,7 @@ pub(crate) fn of_request(request: &Observed) -> Option<Span> {
     if let Some(id) = request.id() {
         attributes.push(("http.request.id", Value::Text(id.to_string())));
     }
-    Some(Span {
+    Some(TraceSpan {
         trace: trace.trace,
         id: trace.span,
         parent: trace.parent,
@@ -79,7 +79,7 @@ pub(crate) fn of_request(request: &Observed) -> Option<Span> {
 }
 
 /// What a call to another server was.
-pub(crate) fn of_call(call: &Called) -> Option<Span> {
+pub(crate) fn of_call(call: &OutboundCall) -> Option<TraceSpan> {
     if !call.trace.sampled {
         return None;
     }
@@ -98,7 +98,7 @@ pub(crate) fn of_call(call: &Called) -> Option<Span> {
             true
         }
     };
-    Some(Span {
+    Some(TraceSpan {
         trace: call.trace.trace,
         id: call.trace.span,
         parent: call.trace.parent,
@@ -113,12 +113,12 @@ pub(crate) fn of_call(call: &Called) -> Option<Span> {
 }
 
 fn times(started: Instant, took: Duration) -> (u128, u128) {
-    let start = since_epoch(at(started)).as_nanos();
+    let start = since_epoch(wall_time(started)).as_nanos();
     (start, start + took.as_nanos())
 }
 
 /// The body of a post to a collector.
-pub(crate) fn batch(service: &str, spans: &[Span]) -> Vec<u8> {
+pub(crate) fn batch(service: &str, spans: &[TraceSpan]) -> Vec<u8> {
     let resource = Value::record([(
         "attributes",
         attributes(&[
@@ -132,14 +132,14 @@ pub(crate) fn batch(service: &str, spans: &[Span]) -> Vec<u8> {
     ]);
     let scope_spans = Value::record([
         ("scope", scope),
-        ("spans", Value::List(spans.iter().map(Span::value).collect())),
+        ("spans", Value::List(spans.iter().map(TraceSpan::value).collect())),
     ]);
     let resource_spans =
         Value::record([("resource", resource), ("scopeSpans", Value::List(vec![scope_spans]))]);
     json::text(&Value::record([("resourceSpans", Value::List(vec![resource_spans]))]))
 }
 
-impl Span {
+impl TraceSpan {
     fn value(&self) -> Value {
         let mut record = Value::record([
             ("traceId", Value::Text(format!("{:032x}", self.trace))),
@@ -175,17 +175,13 @@ fn attributes(list: &[(&'static str, Value)]) -> Value {
     Value::List(list.iter().map(one).collect())
 }
 
-fn whole(number: u64) -> Value {
-    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_batch_is_what_collectors_read() {
-        let span = Span {
+        let span = TraceSpan {
             trace: 1,
             id: 2,
             parent: Some(3),

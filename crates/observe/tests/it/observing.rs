@@ -1,15 +1,15 @@
 //! A watched server, asked by clients over real sockets.
 
 use crate::support::{ask, body, header, on_loop, status, watched};
-use runnel_observe::{LogFormat, LogTarget, Settings};
+use runnel_observe::{LogFormat, LogTarget, ObserveSettings};
 use runnel_store::{
     Answer, Content, Context, Count, Counters, Error, Kind, Level, Reference, Store, Value, json,
 };
 use std::rc::Rc;
 use std::time::Duration;
 
-fn admin() -> Settings {
-    Settings { admin: Some(([127, 0, 0, 1], 0).into()), ..Settings::default() }
+fn admin() -> ObserveSettings {
+    ObserveSettings { admin: Some(([127, 0, 0, 1], 0).into()), ..ObserveSettings::default() }
 }
 
 fn metric(text: &str, name: &str) -> f64 {
@@ -130,7 +130,7 @@ fn a_refused_head_is_counted_and_logged() {
         let folder = tempfile::tempdir().unwrap();
         for (format, target) in [(LogFormat::Json, "json"), (LogFormat::Combined, "combined")] {
             let file = folder.path().join(target);
-            let settings = Settings {
+            let settings = ObserveSettings {
                 access_log: Some(format),
                 log_target: LogTarget::File(file.clone()),
                 ..admin()
@@ -171,7 +171,8 @@ fn a_refused_head_is_counted_and_logged() {
 #[test]
 fn the_admin_port_answers_only_its_own_hosts() {
     on_loop(async {
-        let settings = Settings { admin_hosts: vec!["metrics.example".to_string()], ..admin() };
+        let settings =
+            ObserveSettings { admin_hosts: vec!["metrics.example".to_string()], ..admin() };
         let server = watched(&settings, Rc::new(crate::support::Site)).await;
         for (host, expected) in [
             ("localhost:9090", 200),
@@ -196,9 +197,11 @@ fn the_admin_port_answers_only_its_own_hosts() {
 fn a_token_protects_the_admin_port() {
     on_loop(async {
         let token = runnel_observe::AdminToken::new("sixteen-letters!");
-        let server =
-            watched(&Settings { admin_token: token, ..admin() }, Rc::new(crate::support::Site))
-                .await;
+        let server = watched(
+            &ObserveSettings { admin_token: token, ..admin() },
+            Rc::new(crate::support::Site),
+        )
+        .await;
         server.observing.check("secret check", Rc::new(Check("no connection"))).unwrap();
         for (path, without) in
             [("/healthz", 200), ("/", 401), ("/metrics", 401), ("/metrics.json", 401), ("/x", 401)]
@@ -228,15 +231,17 @@ fn a_token_protects_the_admin_port() {
 fn an_address_that_others_reach_needs_a_token() {
     on_loop(async {
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-            let settings =
-                Settings { admin: Some(address.parse().unwrap()), ..Settings::default() };
+            let settings = ObserveSettings {
+                admin: Some(address.parse().unwrap()),
+                ..ObserveSettings::default()
+            };
             let error = crate::support::refused(&settings).await;
             assert_eq!(error.kind, Kind::Invalid);
             assert!(error.message.contains("adminToken"), "{}", error.message);
         }
         let token = runnel_observe::AdminToken::new("sixteen-letters!");
         let admin = Some("0.0.0.0:0".parse().unwrap());
-        let settings = Settings { admin, admin_token: token, ..Settings::default() };
+        let settings = ObserveSettings { admin, admin_token: token, ..ObserveSettings::default() };
         let server = crate::support::serve(settings, Rc::new(crate::support::Site)).await;
         let request = "GET /metrics HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\n\r\n";
         assert_eq!(status(&crate::support::send(server.admin(), request).await), 401);
@@ -309,7 +314,7 @@ fn readiness_is_what_the_program_says() {
 #[test]
 fn requests_have_names() {
     on_loop(async {
-        let settings = Settings { request_ids: true, ..Settings::default() };
+        let settings = ObserveSettings { request_ids: true, ..ObserveSettings::default() };
         let server = watched(&settings, Rc::new(crate::support::Site)).await;
         let own = ask(server.port, "/id", &["X-Request-Id: abc-1"]).await;
         assert_eq!((header(&own, "x-request-id"), body(&own)), (Some("abc-1"), "abc-1".into()));
@@ -332,10 +337,10 @@ fn logged(format: LogFormat, requests: &[(&str, &[&str])]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log");
     on_loop(async {
-        let settings = Settings {
+        let settings = ObserveSettings {
             access_log: Some(format),
             log_target: LogTarget::File(path.clone()),
-            ..Settings::default()
+            ..ObserveSettings::default()
         };
         let server = watched(&settings, Rc::new(crate::support::Site)).await;
         for (target, headers) in requests {

@@ -1,7 +1,7 @@
 //! A watched server, and a client of few words.
 
-use runnel_http::{Options, Server};
-use runnel_observe::{LogTarget, Observing, Settings, Surroundings, observe};
+use runnel_http::{HttpServer, ServerOptions};
+use runnel_observe::{LogTarget, ObserveSettings, Observing, Surroundings, observe};
 use runnel_store::{Answer, Content, Context, Error, Kind, Reference, Store};
 use std::io::Write;
 use std::rc::Rc;
@@ -22,10 +22,10 @@ pub(crate) fn on_loop<T>(future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) struct Watched {
-    server: Server,
+    server: HttpServer,
     pub(crate) observing: Observing,
     pub(crate) port: u16,
-    settings: Settings,
+    settings: ObserveSettings,
 }
 
 impl Watched {
@@ -48,7 +48,7 @@ fn nowhere(_: &LogTarget) -> Box<dyn Write + Send> {
 /// share its numbers, as workers do.
 static NEXT: std::sync::atomic::AtomicU8 = std::sync::atomic::AtomicU8::new(2);
 
-pub(crate) async fn watched(settings: &Settings, store: Rc<dyn Store>) -> Watched {
+pub(crate) async fn watched(settings: &ObserveSettings, store: Rc<dyn Store>) -> Watched {
     let mut settings = settings.clone();
     if let Some(admin) = &mut settings.admin {
         let last = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -64,12 +64,12 @@ pub(crate) async fn beside(first: &Watched, store: Rc<dyn Store>) -> Watched {
 }
 
 /// A server with just these settings.
-pub(crate) async fn serve(settings: Settings, store: Rc<dyn Store>) -> Watched {
+pub(crate) async fn serve(settings: ObserveSettings, store: Rc<dyn Store>) -> Watched {
     let observing = observe(&settings, surroundings()).await.unwrap();
-    let options = Options {
+    let options = ServerOptions {
         address: ([127, 0, 0, 1], 0).into(),
         observer: Some(observing.observer()),
-        ..Options::default()
+        ..ServerOptions::default()
     };
     let server = runnel_http::serve(store, options).await.unwrap();
     let port = server.port();
@@ -81,7 +81,7 @@ fn surroundings() -> Surroundings {
 }
 
 /// Why nothing is watched with these settings.
-pub(crate) async fn refused(settings: &Settings) -> Error {
+pub(crate) async fn refused(settings: &ObserveSettings) -> Error {
     match observe(settings, surroundings()).await {
         Ok(_) => panic!("it is watched"),
         Err(error) => error,

@@ -1,8 +1,8 @@
 //! Traces from the client's field to a collector.
 
 use crate::support::{ask, body, on_loop, status, watched};
-use runnel_http::{ClientOptions, Options};
-use runnel_observe::{Settings, TraceSettings};
+use runnel_http::{ClientOptions, ServerOptions};
+use runnel_observe::{ObserveSettings, TraceSettings};
 use runnel_store::{Answer, Content, Context, Error, Kind, Outcome, Reference, Store, Value, json};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -90,13 +90,13 @@ impl Store for Front {
 
 struct Both {
     collector: Rc<Collector>,
-    collecting: runnel_http::Server,
-    settings: Settings,
+    collecting: runnel_http::HttpServer,
+    settings: ObserveSettings,
 }
 
 async fn collecting(ratio: f64) -> Both {
     let collector = Rc::new(Collector::default());
-    let options = Options { address: ([127, 0, 0, 1], 0).into(), ..Options::default() };
+    let options = ServerOptions { address: ([127, 0, 0, 1], 0).into(), ..ServerOptions::default() };
     let server = runnel_http::serve(collector.clone(), options).await.unwrap();
     let traces = TraceSettings {
         endpoint: format!("http://127.0.0.1:{}/v1/traces", server.port()),
@@ -105,7 +105,7 @@ async fn collecting(ratio: f64) -> Both {
         ratio,
         delay: Duration::from_millis(50),
     };
-    let settings = Settings { traces: Some(traces), ..Settings::default() };
+    let settings = ObserveSettings { traces: Some(traces), ..ObserveSettings::default() };
     Both { collector, collecting: server, settings }
 }
 

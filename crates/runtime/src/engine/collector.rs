@@ -8,13 +8,11 @@
 //!
 //! Two collections are driven from here, in steps of a slice with others running between them: one
 //! for a fiber that has used up the memory ([`Collector::relieve`]), and one in idle time, which gives
-//! back what a burst of requests has left behind ([`Collector::tidy`]).
+//! back what a burst of requests has left behind ([`crate::fibers::tidying`]).
 
 use crate::engine::stack::Stack;
-use crate::isolate::Isolate;
 use runnel_store::{Budget, collected, garbage};
 use std::cell::Cell;
-use std::rc::Weak;
 use std::time::{Duration, Instant};
 
 /// Up to this size a heap is small, in bytes.
@@ -27,16 +25,6 @@ const GROWTH: i32 = 200;
 const LARGE_GROWTH: i32 = 110;
 /// One step of a collection: others wait so long.
 const STEP: Duration = Duration::from_millis(1);
-/// The pause after a step in idle time: a collection takes half of a core at most.
-const REST: Duration = Duration::from_millis(1);
-/// How often idle time is looked for.
-const LOOK: Duration = Duration::from_secs(1);
-/// Fewer turns of fibers between two looks are idle time: some hundredths of a core.
-const FEW_TURNS: u32 = 1000;
-/// An engine that is never idle is tidied after so many looks.
-const LOOKS: u32 = 30;
-/// Memory is given back once more after so long.
-const AFTERMATH: Duration = Duration::from_secs(15);
 /// What the heap may grow in bytes before a collection in idle time is worth its while.
 const SLACK: usize = 4 << 20;
 
@@ -58,8 +46,8 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Looks at the size of the heap; done whenever a fiber has run.
-    pub(crate) fn look(&self, isolate: &Isolate) {
+    /// Adapts the growth of the heap after a fiber has run. Answers whether tidying is due.
+    pub(crate) fn after_run(&self, stack: Stack) -> bool {
         self.turns.set(self.turns.get().wrapping_add(1));
         let used = crate::engine::memory::used();
         let growth = match used {
@@ -68,15 +56,13 @@ impl Collector {
             _ => GROWTH,
         };
         if self.growth.replace(growth) != growth {
-            isolate.stack().set_heap_growth(growth);
+            stack.set_heap_growth(growth);
             if growth == LARGE_GROWTH {
                 // The threshold of before may lie beyond the limit: it is set anew by a cycle.
-                isolate.stack().collect_step();
+                stack.collect_step();
             }
         }
-        if used > self.worthwhile.get() || garbage() > 0 {
-            self.ask_for_tidying(isolate, used);
-        }
+        (used > self.worthwhile.get() || garbage() > 0) && self.is_tidying_due(used)
     }
 
     /// Goes on with a collection, for a moment. Answers whether it has ended.
@@ -100,62 +86,35 @@ impl Collector {
     }
 
     #[cold]
-    fn ask_for_tidying(&self, isolate: &Isolate, used: usize) {
+    fn is_tidying_due(&self, used: usize) -> bool {
         if self.worthwhile.get() == 0 {
             // The first look: the program has just begun.
             self.worthwhile.set(used + used / 4 + SLACK);
-            return;
+            return false;
         }
-        if self.tidies.get() || tokio::runtime::Handle::try_current().is_err() {
-            return;
-        }
+        !self.tidies.get()
+    }
+
+    /// A task that tidies in idle time has begun.
+    pub(crate) fn begin_tidying(&self) {
         self.tidies.set(true);
-        tokio::task::spawn_local(tidy(isolate.downgrade()));
+    }
+
+    /// It has ended: the next is due when the heap has grown again.
+    pub(crate) fn end_tidying(&self) {
+        let used = crate::engine::memory::used();
+        self.worthwhile.set(used + used / 4 + SLACK);
+        self.tidies.set(false);
+    }
+
+    /// Counts how often fibers have run.
+    pub(crate) fn runs(&self) -> u32 {
+        self.turns.get()
     }
 
     /// Whether requests wait for memory that a collection would free.
-    fn is_urgent() -> bool {
+    pub(crate) fn is_urgent() -> bool {
         let budget = Budget::of_process();
         garbage() > 0 && budget.held() > budget.limit() / 4
-    }
-}
-
-/// Collects all garbage once the engine is idle, or when requests wait for its memory, and gives the
-/// memory back.
-async fn tidy(isolate: Weak<crate::isolate::Inner>) {
-    let current = || isolate.upgrade().map(Isolate::of_inner);
-    for _ in 0..LOOKS {
-        if Collector::is_urgent() {
-            break;
-        }
-        let turns = || Some(current()?.collector().turns.get());
-        let Some(before) = turns() else { return };
-        tokio::time::sleep(LOOK).await;
-        let Some(after) = turns() else { return };
-        if after.wrapping_sub(before) < FEW_TURNS {
-            break;
-        }
-    }
-    loop {
-        let Some(isolate) = current() else { return };
-        if isolate.collector().relieve(isolate.stack()) {
-            break;
-        }
-        drop(isolate);
-        match Collector::is_urgent() {
-            true => tokio::task::yield_now().await,
-            false => tokio::time::sleep(REST).await,
-        }
-    }
-    let Some(isolate) = current() else { return };
-    let used = crate::engine::memory::used();
-    isolate.host().give_back_memory();
-    isolate.collector().worthwhile.set(used + used / 4 + SLACK);
-    isolate.collector().tidies.set(false);
-    drop(isolate);
-    // Threads of pools that worked for the requests have ended by then.
-    tokio::time::sleep(AFTERMATH).await;
-    if let Some(isolate) = current() {
-        isolate.host().give_back_memory();
     }
 }

@@ -5,6 +5,7 @@
 use mlua::ffi::{self, lua_State};
 use std::any::Any;
 use std::cell::Cell;
+use std::ffi::CString;
 use std::os::raw::{c_int, c_void};
 use std::rc::Rc;
 
@@ -359,6 +360,25 @@ impl Stack {
         let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
         crate::engine::memory::leave(mode);
         status == ffi::LUA_OK
+    }
+
+    /// Pushes the function of a Lua source text.
+    ///
+    /// # Errors
+    /// The engine's message about the source.
+    pub(crate) fn load(self, lua: &str, name: &str) -> Result<(), String> {
+        let name = CString::new(format!("@{}", name.replace('\0', "?"))).unwrap_or_default();
+        // SAFETY: the text and the name live during the call; mode "t" refuses bytecode.
+        let status = unsafe {
+            let (text, length) = (lua.as_ptr().cast(), lua.len());
+            ffi::luaL_loadbufferx(self.0, text, length, name.as_ptr(), c"t".as_ptr())
+        };
+        if status == ffi::LUA_OK {
+            return Ok(());
+        }
+        let message = String::from_utf8_lossy(self.bytes(-1)).into_owned();
+        self.pop(1);
+        Err(message)
     }
 
     /// Moves values from the top of this stack to another of the same isolate.

@@ -1,10 +1,12 @@
 //! What a program raised, seen from Rust; and errors of stores, seen from a program.
 
-use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use runnel_store::{Error, ErrorResponse, FieldProblem, Kind, Value};
+use runnel_store::{Error, ErrorResponse, FieldProblem, Kind};
 use std::fmt;
-use std::os::raw::c_int;
+
+/// Places of a trace that are shown from its inner and from its outer end.
+const INNERMOST: usize = 12;
+const OUTERMOST: usize = 8;
 
 /// The kind of the error that a program raises when its memory is used up (fiber.lua).
 const OUT_OF_MEMORY: &str = "memory";
@@ -70,46 +72,6 @@ impl Fault {
         Fault { kind: OUT_OF_MEMORY.into(), ..Fault::broken(message) }
     }
 
-    /// Reads an Error object of the program.
-    pub(crate) fn read(isolate: &Isolate, stack: Stack, index: c_int) -> Fault {
-        let index = stack.absolute(index);
-        if stack.kind(index) != Type::Table || !stack.reserve(12) {
-            let text = String::from_utf8_lossy(stack.bytes(index)).into_owned();
-            return Fault::of_engine(if text.is_empty() { "an unknown error" } else { &text });
-        }
-        let text = |name: &str| {
-            stack.field(index, name);
-            let kind = stack.kind(-1);
-            let text = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
-            stack.pop(1);
-            (kind == Type::Text).then_some(text)
-        };
-        stack.field(index, "_exit");
-        let exit = (stack.kind(-1) == Type::Number).then(|| stack.number(-1) as i32);
-        stack.pop(1);
-        let kind = text("i_kind").unwrap_or_else(|| "failed".into());
-        let side = text("_side");
-        let of_reference = side.as_deref() == Some("reference");
-        let internal = match side.as_deref() {
-            Some("store" | "reference") => true,
-            Some(_) => false,
-            // A limit of the language, such as the digits of a number, is no limit on a request.
-            None => kind == Kind::TooLarge.name(),
-        };
-        Fault {
-            kind,
-            message: text("i_message").unwrap_or_else(|| "an error without a message".into()),
-            hint: text("i_hint"),
-            trace: read_trace(stack, index),
-            detail: text("i_detail"),
-            fields: read_fields(isolate, stack, index),
-            response: read_response(isolate, stack, index),
-            internal,
-            of_reference,
-            exit,
-        }
-    }
-
     /// As the error of a verb: the program's message, with the trace as detail for the log.
     pub(crate) fn into_error(self, isolate: &Isolate) -> Error {
         let is_out_of_memory = self.kind == OUT_OF_MEMORY;
@@ -131,121 +93,35 @@ impl Fault {
     }
 }
 
+impl Isolate {
+    /// A fault with its chain of source lines, for the log.
+    pub fn explain(&self, fault: &Fault) -> String {
+        let mut text = format!("{}: {}", fault.kind, fault.message);
+        if let Some(hint) = &fault.hint {
+            text.push_str(&format!("\n  hint: {hint}"));
+        }
+        // Of a deep recursion both ends say enough.
+        let left_out = fault.trace.len().saturating_sub(INNERMOST + OUTERMOST);
+        for (number, place) in fault.trace.iter().enumerate() {
+            if left_out > 0 && number == INNERMOST {
+                text.push_str(&format!("\n  … {left_out} more"));
+            }
+            if (INNERMOST..INNERMOST + left_out).contains(&number) {
+                continue;
+            }
+            let source = self.source(&place.source);
+            let line = source
+                .as_deref()
+                .and_then(|source| source.lines().nth(place.line.saturating_sub(1) as usize))
+                .map_or("", str::trim);
+            text.push_str(&format!("\n  {}:{}  {line}", place.source, place.line));
+        }
+        text
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.message)
     }
-}
-
-/// A field of an Error object as plain data.
-fn read_plain(isolate: &Isolate, stack: Stack, index: c_int, name: &str) -> Option<Value> {
-    stack.field(index, name);
-    let value = match stack.kind(-1) {
-        Type::Nil => None,
-        _ => crate::values::convert::read_value(isolate, stack, -1).ok(),
-    };
-    stack.pop(1);
-    value
-}
-
-fn read_fields(isolate: &Isolate, stack: Stack, index: c_int) -> Vec<FieldProblem> {
-    let Some(Value::List(items)) = read_plain(isolate, stack, index, "i_fields") else {
-        return Vec::new();
-    };
-    let text =
-        |item: &Value, name| item.get(name).and_then(Value::as_str).unwrap_or("").to_string();
-    let field =
-        |item| FieldProblem { pointer: text(item, "pointer"), message: text(item, "message") };
-    items.iter().map(field).collect()
-}
-
-fn read_response(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Box<ErrorResponse>> {
-    let status = read_plain(isolate, stack, index, "i_status");
-    let status = status.and_then(|value| value.as_f64()).map(|status| status as u16);
-    let headers = match read_plain(isolate, stack, index, "i_headers") {
-        Some(Value::Record(pairs)) => pairs
-            .into_iter()
-            .map(|(name, value)| match value {
-                Value::Text(text) => (name, text),
-                other => {
-                    let text = runnel_store::json::text(&other);
-                    (name, String::from_utf8_lossy(&text).into_owned())
-                }
-            })
-            .collect(),
-        _ => Vec::new(),
-    };
-    (status.is_some() || !headers.is_empty()).then(|| Box::new(ErrorResponse { status, headers }))
-}
-
-fn read_trace(stack: Stack, index: c_int) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
-    stack.field(index, "_trace");
-    if stack.kind(-1) == Type::Table {
-        let trace = stack.top();
-        for position in 1..=stack.length(trace).min(64) {
-            stack.get_element(trace, position);
-            let frame = stack.top();
-            stack.get_element(frame, 1);
-            let source = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
-            stack.get_element(frame, 2);
-            let line = stack.number(-1) as u32;
-            stack.pop(3);
-            let place = Place { source, line };
-            // Blocks that were inlined into functions of their own repeat their line.
-            if places.last() != Some(&place) {
-                places.push(place);
-            }
-        }
-    }
-    stack.pop(1);
-    places
-}
-
-/// Pushes an error of a store as an Error object; the kernel adds the trace when it raises it.
-pub(crate) fn push_error(isolate: &Isolate, stack: Stack, error: &Error) {
-    stack.new_table(0, 6);
-    let table = stack.top();
-    stack.push_bytes(error.kind.name().as_bytes());
-    stack.set_field(table, "i_kind");
-    stack.push_bytes(error.to_string().as_bytes());
-    stack.set_field(table, "i_message");
-    if let Some(reference) = &error.reference {
-        stack.push_bytes(reference.as_bytes());
-        stack.set_field(table, "i_reference");
-    }
-    if let Some(detail) = &error.detail {
-        stack.push_bytes(detail.as_bytes());
-        stack.set_field(table, "i_detail");
-    }
-    if !error.fields.is_empty() {
-        let field = |field: &FieldProblem| {
-            let text = |text: &str| Value::Text(text.to_string());
-            Value::Record(vec![
-                ("pointer".to_string(), text(&field.pointer)),
-                ("message".to_string(), text(&field.message)),
-            ])
-        };
-        let fields = Value::List(error.fields.iter().map(field).collect());
-        crate::values::convert::push_value(isolate, stack, &fields);
-        stack.set_field(table, "i_fields");
-    }
-    if let Some(response) = &error.response {
-        if let Some(status) = response.status {
-            stack.push_number(status.into());
-            stack.set_field(table, "i_status");
-        }
-        let pair = |(name, value): &(String, String)| (name.clone(), Value::Text(value.clone()));
-        let headers = Value::Record(response.headers.iter().map(pair).collect());
-        crate::values::convert::push_value(isolate, stack, &headers);
-        stack.set_field(table, "i_headers");
-    }
-    if error.of_reference {
-        stack.push_bytes(b"reference");
-        stack.set_field(table, "_side");
-    }
-    stack.push_boolean(error.temporary);
-    stack.set_field(table, "_temporary");
-    stack.push_kept(isolate.error_methods());
-    stack.set_metatable(table);
 }

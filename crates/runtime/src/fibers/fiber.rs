@@ -8,15 +8,18 @@
 //! these wait in turn, the fiber goes on as a task of its own for a short time of grace.
 #![allow(unsafe_code)]
 
-use crate::engine::stack::{Slot, Stack, Type};
-use crate::fibers::fault::Fault;
-use crate::fibers::load::Living;
-use crate::fibers::scheduler::{RequestKind, Scheduler, Ticket};
-use crate::isolate::Isolate;
-use crate::natives::Task;
-use crate::natives::call::{Given, Operation, Reply};
+use super::fault::Fault;
+use super::load::Living;
+use super::scheduler::{RequestKind, Scheduler, Ticket};
+use super::task::FiberTask;
+use super::tidying;
+use crate::engine::stack::{Stack, Type};
+use crate::engine::thread::EngineThread;
+use crate::engine::{memory, watchdog};
+use crate::isolate::{Isolate, PendingOperation};
+use crate::values::errors::{push_error, read_fault};
 use mlua::ffi;
-use runnel_store::{Content, Context as Call, Kind};
+use runnel_store::{Answer, Content, Context as Call, Kind};
 use std::future::Future;
 use std::os::raw::c_int;
 use std::pin::Pin;
@@ -26,8 +29,6 @@ use std::time::{Duration, Instant};
 
 /// Memory from which on a fiber counts among those that use up what there is, in bytes.
 const HEAVY: usize = 4 << 20;
-/// Idle coroutines kept for the next fibers.
-const POOL: usize = 1024;
 /// How long the `ensure:` blocks of a fiber that was cancelled or is late may take.
 const GRACE: Duration = Duration::from_secs(5);
 /// Resumes of a cancelled fiber before it is given up, where there is no event loop to go on in:
@@ -36,12 +37,6 @@ const CANCEL_RESUMES: usize = 8;
 
 /// What a coroutine yields first: its outcome, or that it waits.
 const DONE: f64 = 1.0;
-
-/// A coroutine of the pool.
-pub(crate) struct Coroutine {
-    stack: Stack,
-    slot: Slot,
-}
 
 /// What the coroutine did.
 enum Step {
@@ -65,13 +60,13 @@ enum State {
 /// A running fiber. `T` is made from the value it answers.
 pub(crate) struct Fiber<T> {
     isolate: Isolate,
-    coroutine: Option<Coroutine>,
+    coroutine: Option<EngineThread>,
     arguments: c_int,
     state: State,
-    pending: Option<Operation>,
+    pending: Option<PendingOperation>,
     /// What a verb left to wait for when the time slice ended before the coroutine could yield:
     /// a verb that copies much ends its slice itself.
-    early: Option<Operation>,
+    early: Option<PendingOperation>,
     /// Its answer, when the time slice ended just before the end.
     answer: Option<Box<Content>>,
     call: Call,
@@ -87,7 +82,7 @@ pub(crate) struct Fiber<T> {
     /// The request that it answers.
     kind: Option<RequestKind>,
     /// The fibers that it has started.
-    children: Vec<Rc<Task>>,
+    children: Vec<Rc<FiberTask>>,
     /// It was told to end: only `ensure:` blocks run.
     ending: bool,
     /// It is a task of its own for what its `ensure:` blocks still do.
@@ -107,14 +102,14 @@ impl<T> Fiber<T> {
         push: impl FnOnce(Stack) -> c_int,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Self {
-        let coroutine = isolate.pool().pop().unwrap_or_else(|| Coroutine::new(isolate));
+        let coroutine = isolate.take_coroutine();
         // A suspended coroutine cannot run code, and making objects may: they are made on the
         // stack that runs, and moved.
         let outer = isolate.stack();
         outer.reserve(24);
-        coroutine.stack.reserve(24);
+        coroutine.stack().reserve(24);
         let arguments = push(outer) + 1;
-        outer.move_to(coroutine.stack, arguments);
+        outer.move_to(coroutine.stack(), arguments);
         Fiber {
             isolate: isolate.clone(),
             coroutine: Some(coroutine),
@@ -146,15 +141,15 @@ impl<T> Fiber<T> {
     /// Whether it may run as far as memory is concerned; if not, it is woken when a collection has
     /// gone on. Where all of that frees too little, the memory error is raised in it.
     fn has_memory(&mut self, context: &mut Context<'_>) -> bool {
-        let counts = self.allocated >= HEAVY || crate::engine::memory::is_exceeded();
-        if !counts || !crate::engine::memory::is_over() || self.ending {
+        let counts = self.allocated >= HEAVY || memory::is_exceeded();
+        if !counts || !memory::is_over() || self.ending {
             return true;
         }
         if !self.isolate.collector().relieve(self.isolate.stack()) {
             after_the_others(context);
             return false;
         }
-        if crate::engine::memory::is_exhausted() {
+        if memory::is_exhausted() {
             // Its handlers may use the reserve.
             self.allocated = 0;
             self.out_of_memory = true;
@@ -177,7 +172,7 @@ impl<T> Fiber<T> {
                 return false;
             }
             // One that is late runs at once, to be told so where it stands.
-            crate::engine::watchdog::fire();
+            watchdog::fire();
         }
         self.ticket = None;
         true
@@ -185,7 +180,7 @@ impl<T> Fiber<T> {
 
     fn step(&mut self) -> Step {
         let Some(coroutine) = &self.coroutine else { return Step::Broken };
-        let stack = coroutine.stack;
+        let stack = coroutine.stack();
         let deadline = self.call.deadline;
         // It comes back when the fiber stops; what it was called with is the isolate's meanwhile.
         let outer = self.isolate.enter(std::mem::take(&mut self.call), stack);
@@ -196,19 +191,19 @@ impl<T> Fiber<T> {
             self.isolate.hold_answer(*answer);
         }
         if std::mem::take(&mut self.out_of_memory) {
-            crate::engine::watchdog::raise_next();
+            watchdog::raise_next();
         }
-        let used = crate::engine::memory::used();
-        let mode = crate::engine::memory::enter_engine();
+        let used = memory::used();
+        let mode = memory::enter_engine();
         // SAFETY: the coroutine is suspended and holds `arguments` values on its stack.
         let status = unsafe { ffi::lua_resume_(stack.0, self.arguments) };
-        crate::engine::memory::leave(mode);
+        memory::leave(mode);
         // It is raised in this fiber or in none.
-        crate::engine::watchdog::takes_raise();
-        self.allocated += crate::engine::memory::used().saturating_sub(used);
+        watchdog::takes_raise();
+        self.allocated += memory::used().saturating_sub(used);
         self.isolate.swap_children(&mut self.children);
         self.ran += Scheduler::end(self.isolate.scheduler(), began);
-        self.isolate.collector().look(&self.isolate);
+        tidying::after_run(&self.isolate);
         let is_late = self.isolate.watchdog().end(watched);
         self.call = self.isolate.leave(outer);
         if is_late {
@@ -230,7 +225,7 @@ impl<T> Fiber<T> {
 
     fn wait(&mut self) -> bool {
         let Some(coroutine) = &self.coroutine else { return false };
-        coroutine.stack.set_top(0);
+        coroutine.stack().set_top(0);
         self.state = State::Waiting;
         self.pending = self.isolate.take_pending().or_else(|| self.early.take());
         self.pending.is_some()
@@ -250,34 +245,23 @@ impl<T> Fiber<T> {
 
     /// Ends the wait with an error that the program cannot handle.
     fn give_end(&mut self, kind: Kind, message: &str) {
-        self.give(Err(runnel_store::Error::new(kind, message)));
-        if let Some(coroutine) = &self.coroutine {
-            coroutine.stack.push_boolean(true);
-            coroutine.stack.set_field(-2, "_uncatchable");
-        }
+        let stack = self.isolate.stack();
+        stack.reserve(24);
+        stack.push_boolean(false);
+        push_error(&self.isolate, stack, &runnel_store::Error::new(kind, message));
+        stack.push_boolean(true);
+        stack.set_field(-2, "_uncatchable");
+        self.give();
         self.begin_end();
     }
 
-    /// Gives the coroutine the result of what it waited for.
-    fn give(&mut self, result: Result<Given, runnel_store::Error>) {
+    /// Gives the coroutine what lies on the isolate's stack: the outcome of what it waited for.
+    fn give(&mut self) {
         let Some(coroutine) = &self.coroutine else { return };
-        let stack = self.isolate.stack();
-        stack.reserve(24);
-        coroutine.stack.reserve(24);
-        match result {
-            Ok(given) => {
-                stack.push_boolean(true);
-                given.push(&self.isolate, stack);
-                crate::natives::call::refuse_excess(stack);
-                // Others may run before this one has its turn.
-                self.answer = self.isolate.take_answer().map(Box::new);
-            }
-            Err(error) => {
-                stack.push_boolean(false);
-                crate::fibers::fault::push_error(&self.isolate, stack, &error);
-            }
-        }
-        stack.move_to(coroutine.stack, 2);
+        coroutine.stack().reserve(24);
+        // Others may run before this one has its turn.
+        self.answer = self.isolate.take_answer().map(Box::new);
+        self.isolate.stack().move_to(coroutine.stack(), 2);
         self.arguments = 2;
     }
 
@@ -288,20 +272,20 @@ impl<T> Fiber<T> {
         if let Some(kind) = self.kind {
             self.isolate.scheduler().learn(kind, self.ran);
         }
-        let stack = coroutine.stack;
+        let stack = coroutine.stack();
         let outcome = match good {
             true => Ok((self.take)(&self.isolate, stack, 3)),
             false => {
                 // A deadline may have come between a verb and its wait.
                 self.isolate.take_pending();
-                Err(Fault::read(&self.isolate, stack, 3))
+                Err(read_fault(&self.isolate, stack, 3))
             }
         };
         stack.set_top(0);
         // A stack that overflowed keeps its size, and has no room for the trace of the next time.
         match &outcome {
-            Err(fault) if fault.kind == "recursion" => coroutine.discard(&self.isolate),
-            _ => coroutine.recycle(&self.isolate),
+            Err(fault) if fault.kind == "recursion" => coroutine.release(self.isolate.stack()),
+            _ => self.isolate.recycle(coroutine),
         }
         outcome
     }
@@ -310,16 +294,16 @@ impl<T> Fiber<T> {
         let Some(coroutine) = self.coroutine.take() else {
             return Fault::broken("the fiber has ended already");
         };
-        let stack = coroutine.stack;
+        let stack = coroutine.stack();
         if stack.top() == 0 {
-            coroutine.discard(&self.isolate);
+            coroutine.release(self.isolate.stack());
             return Fault::broken("the fiber waits for nothing");
         }
         let fault = match stack.kind(-1) {
             Type::Text => Fault::of_engine(&String::from_utf8_lossy(stack.bytes(-1))),
-            _ => Fault::read(&self.isolate, stack, -1),
+            _ => read_fault(&self.isolate, stack, -1),
         };
-        coroutine.discard(&self.isolate);
+        coroutine.release(self.isolate.stack());
         fault
     }
 
@@ -353,17 +337,10 @@ impl<T> Future for Fiber<T> {
         }
         loop {
             if let Some(operation) = &mut this.pending {
-                match operation.as_mut().poll(context) {
-                    Poll::Ready(Ok(given)) if given.is_large() => {
-                        this.pending = match given.in_slices(&this.isolate, &this.call) {
-                            Reply::Later(operation) => Some(operation),
-                            _ => None,
-                        };
-                        continue;
-                    }
-                    Poll::Ready(result) => {
+                match operation.as_mut().poll(&this.isolate, &this.call, context) {
+                    Poll::Ready(()) => {
                         this.pending = None;
-                        this.give(result);
+                        this.give();
                     }
                     Poll::Pending if this.is_late(context) => {
                         this.pending = None;
@@ -402,7 +379,7 @@ impl<T> Fiber<T> {
     /// Tells a fiber that runs to end. Answers whether it goes on: its `ensure:` blocks wait.
     fn cancel(&mut self) -> bool {
         let Some(coroutine) = &self.coroutine else { return false };
-        let stack = coroutine.stack;
+        let stack = coroutine.stack();
         match self.state {
             State::Waiting => {
                 self.pending = None;
@@ -414,14 +391,14 @@ impl<T> Fiber<T> {
             // deadline has come instead, and the hook raises.
             _ => {
                 self.call.deadline = Some(Instant::now());
-                crate::engine::watchdog::fire();
+                watchdog::fire();
             }
         }
         match self.step() {
             Step::Done(_) => {
                 stack.set_top(0);
                 if let Some(coroutine) = self.coroutine.take() {
-                    coroutine.recycle(&self.isolate);
+                    self.isolate.recycle(coroutine);
                 }
                 false
             }
@@ -480,33 +457,23 @@ impl<T> Drop for Fiber<T> {
             }
         }
         if let Some(coroutine) = self.coroutine.take() {
-            coroutine.discard(&self.isolate);
+            coroutine.release(self.isolate.stack());
         }
     }
 }
 
-impl Coroutine {
-    fn new(isolate: &Isolate) -> Coroutine {
-        let main = isolate.stack();
-        main.reserve(8);
-        // SAFETY: the thread is kept by its slot until it is discarded.
-        let stack = Stack(unsafe { ffi::lua_newthread(main.0) });
-        let slot = main.keep();
-        stack.push_kept(isolate.worker());
-        Coroutine { stack, slot }
-    }
-
-    fn recycle(self, isolate: &Isolate) {
-        let mut pool = isolate.pool();
-        if pool.len() < POOL {
-            pool.push(self);
-        } else {
-            drop(pool);
-            self.discard(isolate);
+impl<T: 'static> Fiber<T> {
+    /// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
+    pub(crate) fn run_now(mut self) -> Answer<T> {
+        let isolate = self.isolate.clone();
+        let outcome = isolate.scheduler().at_once(|context| Pin::new(&mut self).poll(context));
+        match outcome {
+            Poll::Ready(result) => {
+                Answer::Ready(result.map_err(|fault| fault.into_error(&isolate)))
+            }
+            Poll::Pending => {
+                Answer::later(async move { self.await.map_err(|fault| fault.into_error(&isolate)) })
+            }
         }
-    }
-
-    fn discard(self, isolate: &Isolate) {
-        isolate.stack().release(self.slot);
     }
 }

@@ -4,21 +4,26 @@
 //! that only the fiber waits.
 #![allow(unsafe_code)]
 
+use crate::engine::memory;
 use crate::engine::stack::{Slot, Stack, Type};
-use crate::isolate::Isolate;
-use crate::slices::build::{build_content, is_large_content};
-use crate::values::convert::Origin;
-use mlua::ffi::lua_State;
-use runnel_store::{Content, Context as Call, Error, Kind, Store, Value};
+use crate::isolate::{Isolate, Operation, PendingOperation};
+use crate::slices::content::{build_content, is_large_content};
+use crate::slices::data::read_value;
+use crate::values::content::{push_answer, push_content, read_content};
+use crate::values::errors::push_error;
+use crate::values::handle::ObjectHandle;
+use crate::values::kind::Origin;
+use crate::values::native::{native_store, push_store};
+use crate::values::push::push_value;
+use futures_util::future::LocalBoxFuture;
+use runnel_store::{Answer, Content, Context as Call, Error, Kind, Store, Value};
 use std::any::Any;
 use std::future::Future;
 use std::os::raw::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
-
-/// What a fiber waits for.
-pub(crate) type Operation = Pin<Box<dyn Future<Output = Result<Given, Error>>>>;
+use std::task::{Context, Poll, ready};
 
 /// A value given to the program.
 pub(crate) enum Given {
@@ -40,8 +45,8 @@ pub(crate) enum Given {
     Names(Vec<String>),
     /// A value that is kept and let go once it is given.
     Kept(Slot),
-    /// A value that is kept and stays so.
-    Shared(Slot),
+    /// An object of the program.
+    Object(ObjectHandle),
 }
 
 impl Given {
@@ -52,21 +57,19 @@ impl Given {
             Given::Number(value) => stack.push_number(value),
             Given::Text(text) => stack.push_bytes(text.as_bytes()),
             Given::Bytes(bytes) => stack.push_bytes(&bytes),
-            Given::Value(value) => crate::values::convert::push_value(isolate, stack, &value),
-            Given::Content(content) => {
-                crate::values::convert::push_content(isolate, stack, content)
-            }
-            Given::Answer(content) => crate::values::convert::push_answer(isolate, stack, content),
-            Given::Store(store) => crate::values::convert::push_store(isolate, stack, store),
+            Given::Value(value) => push_value(isolate, stack, &value),
+            Given::Content(content) => push_content(isolate, stack, content),
+            Given::Answer(content) => push_answer(isolate, stack, content),
+            Given::Store(store) => push_store(isolate, stack, store),
             Given::Native(value) => stack.push_native(value),
-            Given::Shared(slot) => stack.push_kept(slot),
+            Given::Object(object) => object.push(stack),
             Given::Kept(slot) => {
                 stack.push_kept(slot);
                 stack.release(slot);
             }
             Given::Names(names) => {
                 let names = names.into_iter().map(Value::Text).collect();
-                crate::values::convert::push_value(isolate, stack, &Value::List(names));
+                push_value(isolate, stack, &Value::List(names));
             }
         }
     }
@@ -82,15 +85,13 @@ impl Given {
         }
     }
 
-    /// Makes the objects of what is large in slices.
-    pub(crate) fn in_slices(self, isolate: &Isolate, call: &Call) -> Reply {
-        let content = match self {
+    /// Large content, whose objects are made in slices.
+    fn into_content(self) -> Content {
+        match self {
             Given::Value(value) => Content::value(value),
             Given::Content(Some(content)) => content,
-            given => return Reply::Now(given),
-        };
-        let built = build_content(isolate.clone(), call.clone(), content, Origin::Program);
-        Reply::later(async move { built.await.map(Given::Kept) })
+            _ => Content::default(),
+        }
     }
 }
 
@@ -98,23 +99,84 @@ impl Given {
 pub(crate) enum Reply {
     Now(Given),
     Failed(Error),
-    Later(Operation),
+    Later(PendingOperation),
 }
 
 impl Reply {
     pub(crate) fn later(future: impl Future<Output = Result<Given, Error>> + 'static) -> Reply {
-        Reply::Later(Box::pin(future))
+        Reply::Later(Box::pin(Later { future, objects: None }))
     }
 }
 
-impl<T: 'static> From<(runnel_store::Answer<T>, fn(T) -> Given)> for Reply {
-    fn from((answer, give): (runnel_store::Answer<T>, fn(T) -> Given)) -> Reply {
-        match answer {
-            runnel_store::Answer::Ready(Ok(value)) => Reply::Now(give(value)),
-            runnel_store::Answer::Ready(Err(error)) => Reply::Failed(error),
-            runnel_store::Answer::Later(future) => {
-                Reply::later(async move { future.await.map(give) })
+impl From<Result<Given, Error>> for Reply {
+    fn from(result: Result<Given, Error>) -> Reply {
+        match result {
+            Ok(given) => Reply::Now(given),
+            Err(error) => Reply::Failed(error),
+        }
+    }
+}
+
+/// The later answer of a native, and then the objects of a large one.
+struct Later<F> {
+    future: F,
+    objects: Option<LocalBoxFuture<'static, Result<Slot, Error>>>,
+}
+
+impl<F: Future<Output = Result<Given, Error>>> Operation for Later<F> {
+    fn poll(
+        self: Pin<&mut Self>,
+        isolate: &Isolate,
+        call: &Call,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        // SAFETY: `future` is never moved: only this function reaches it, behind the same pin.
+        let (mut future, objects) = unsafe {
+            let this = self.get_unchecked_mut();
+            (Pin::new_unchecked(&mut this.future), &mut this.objects)
+        };
+        let outcome = loop {
+            if let Some(objects) = objects {
+                break ready!(objects.as_mut().poll(context)).map(Given::Kept);
             }
+            match ready!(future.as_mut().poll(context)) {
+                Ok(given) if given.is_large() => {
+                    let (isolate, call) = (isolate.clone(), call.clone());
+                    let built = build_content(isolate, call, given.into_content(), Origin::Program);
+                    *objects = Some(Box::pin(built));
+                }
+                outcome => break outcome,
+            }
+        };
+        push_outcome(isolate, isolate.stack(), outcome);
+        Poll::Ready(())
+    }
+}
+
+/// Pushes `true` and a value, or `false` and an error. The value may have taken more memory than
+/// there is: then it may not be whole, and the memory error takes its place.
+fn push_outcome(isolate: &Isolate, stack: Stack, outcome: Result<Given, Error>) {
+    stack.reserve(8);
+    stack.push_boolean(outcome.is_ok());
+    match outcome {
+        Ok(given) => {
+            given.push(isolate, stack);
+            if memory::is_exceeded() {
+                stack.pop(2);
+                stack.push_boolean(false);
+                stack.push_bytes(memory::MESSAGE);
+            }
+        }
+        Err(error) => push_error(isolate, stack, &error),
+    }
+}
+
+impl<T: 'static> From<(Answer<T>, fn(T) -> Given)> for Reply {
+    fn from((answer, give): (Answer<T>, fn(T) -> Given)) -> Reply {
+        match answer {
+            Answer::Ready(Ok(value)) => Reply::Now(give(value)),
+            Answer::Ready(Err(error)) => Reply::Failed(error),
+            Answer::Later(future) => Reply::later(async move { future.await.map(give) }),
         }
     }
 }
@@ -146,7 +208,7 @@ impl Arguments {
     }
 
     pub(crate) fn store(self, at: c_int) -> Result<Rc<dyn Store>, Error> {
-        crate::values::convert::native_store(self.0, at)
+        native_store(self.0, at)
             .ok_or_else(|| Error::new(Kind::Invalid, "a store is expected here"))
     }
 
@@ -154,73 +216,56 @@ impl Arguments {
         self.0.native(at)
     }
 
+    /// A value of Rust as the first argument; `what` names it with its article.
+    pub(crate) fn held<T: 'static>(self, what: &str) -> Result<Rc<T>, Error> {
+        self.native(1)
+            .and_then(|native| native.downcast::<T>().ok())
+            .ok_or_else(|| Error::new(Kind::Invalid, format!("{what} is expected here")))
+    }
+
     pub(crate) fn content(self, isolate: &Isolate, at: c_int) -> Content {
-        crate::values::convert::read_content(isolate, self.0, at)
+        read_content(isolate, self.0, at)
     }
 
     pub(crate) fn value(self, isolate: &Isolate, at: c_int) -> Result<Value, Error> {
-        crate::values::convert::read_value(isolate, self.0, at)
+        read_value(isolate, self.0, at)
     }
 }
 
 /// A native.
 pub(crate) type Native = fn(&Isolate, Arguments) -> Reply;
 
-/// What Lua calls: finds the native by its number and gives its answer as `true, value`,
-/// `false, error`, or nothing after the operation was left in the pending place.
-// SAFETY: the engine calls it with its own state; panics of natives do not pass through it.
-pub(crate) unsafe extern "C-unwind" fn trampoline(state: *mut lua_State) -> c_int {
-    let stack = Stack(state);
-    let number = stack.upvalue_number();
-    let Some(isolate) = Isolate::current() else { return 0 };
-    let Some(native) = isolate.native(number) else { return 0 };
-    // No allocation is refused, and so nothing raised, before the last of Rust's values is dropped.
-    let mode = crate::engine::memory::enter_native();
-    let results = answer(&isolate, native, stack);
-    crate::engine::memory::leave(mode);
-    results
-}
-
-/// Runs a native and pushes its answer; answers how many values.
-fn answer(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
+/// Runs a native and pushes its answer; answers how many values: none when the operation was left
+/// to the isolate.
+pub(crate) fn run(isolate: &Isolate, native: Native, stack: Stack) -> c_int {
     let reply = catch_unwind(AssertUnwindSafe(|| match native(isolate, Arguments(stack)) {
         Reply::Now(given) if given.is_large() && stack.can_yield() => {
-            given.in_slices(isolate, &isolate.call())
+            let content = given.into_content();
+            let built = build_content(isolate.clone(), isolate.call(), content, Origin::Program);
+            Reply::later(async move { built.await.map(Given::Kept) })
         }
         reply => reply,
     }));
-    stack.reserve(8);
-    match reply {
-        Ok(Reply::Now(given)) => {
-            stack.push_boolean(true);
-            given.push(isolate, stack);
-            refuse_excess(stack);
-            2
-        }
-        Ok(Reply::Failed(error)) => {
-            stack.push_boolean(false);
-            crate::fibers::fault::push_error(isolate, stack, &error);
-            2
-        }
+    let outcome = match reply {
+        Ok(Reply::Now(given)) => Ok(given),
+        Ok(Reply::Failed(error)) => Err(error),
         Ok(Reply::Later(operation)) => {
             isolate.set_pending(operation);
-            0
+            return 0;
         }
-        Err(_) => {
-            let error = Error::new(Kind::Failed, "an internal error; the log has more");
-            stack.push_boolean(false);
-            crate::fibers::fault::push_error(isolate, stack, &error);
-            2
-        }
-    }
+        Err(_) => Err(Error::new(Kind::Failed, "an internal error; the log has more")),
+    };
+    push_outcome(isolate, stack, outcome);
+    2
 }
 
-/// Replaces `true` and a value on top by `false` and the memory error, where the value took more
-/// than there is: it may not be whole.
-pub(crate) fn refuse_excess(stack: Stack) {
-    if crate::engine::memory::is_exceeded() {
-        stack.pop(2);
-        stack.push_boolean(false);
-        stack.push_bytes(crate::engine::memory::MESSAGE);
-    }
+/// The value of a result; an error ends the native with it.
+macro_rules! attempt {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(error) => return Reply::Failed(error),
+        }
+    };
 }
+pub(crate) use attempt;

@@ -1,9 +1,9 @@
 //! Making native stores and combinators.
 
 use super::combinators::{Options, Parts, make};
-use super::stores::{any_store, attempt};
+use super::stores::any_store;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::stores::combined::{Combined, Controls};
 use runnel_store::{Error, Kind, Memory, Reference, Relative, Store, Value, draw_graph};
 use std::os::raw::c_int;

@@ -1,8 +1,8 @@
 //! Copying trees between stores.
 
-use super::stores::{any_store, attempt};
+use super::stores::any_store;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::streams::progress::Progress;
 use runnel_store::{CopyOptions, CopyProgress, CopyReport, Error, Reference, Value};
 

@@ -2,8 +2,10 @@
 
 use crate::engine::stack::Type;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::stores::script::ScriptStore;
+use crate::values::kind::is_sent;
+use crate::values::native::NativeLazy;
 use futures_util::future::FutureExt;
 use runnel_store::{
     Answer, Body, ClientContent, Condition, Content, Context as Call, EntityTag, Error, Kind,
@@ -96,20 +98,10 @@ fn write_call(isolate: &Isolate, arguments: Arguments, value: c_int, granted: c_
             Some(ClientContent { granted: Some(names.collect()), text: None })
         }
         Ok(Value::Bool(_)) => None,
-        _ => crate::values::convert::is_sent(stack, value).then(ClientContent::default),
+        _ => is_sent(stack, value).then(ClientContent::default),
     };
     Call { from_client, ..inner_call(isolate) }
 }
-
-macro_rules! attempt {
-    ($result:expr) => {
-        match $result {
-            Ok(value) => value,
-            Err(error) => return Reply::Failed(error),
-        }
-    };
-}
-pub(super) use attempt;
 
 async fn whole(content: Option<Content>) -> Result<Given, Error> {
     let Some(mut content) = content else { return Ok(Given::Nil) };
@@ -309,7 +301,7 @@ fn delete_if(isolate: &Isolate, arguments: Arguments) -> Reply {
 /// Lazy content that the program holds.
 pub(super) fn lazy(arguments: Arguments, at: c_int) -> Option<Rc<dyn runnel_store::Lazy>> {
     let native = arguments.native(at)?;
-    native.downcast_ref::<crate::values::convert::NativeLazy>().map(|one| one.lazy.clone())
+    native.downcast_ref::<NativeLazy>().map(|one| one.lazy.clone())
 }
 
 fn no_lazy() -> Error {

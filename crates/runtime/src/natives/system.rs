@@ -1,9 +1,8 @@
 //! Output, input, time, sources, and the request being answered.
 
-use super::stores::attempt;
 use crate::host::Output;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use runnel_store::{Error, Kind, Value};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -63,7 +62,7 @@ fn sleep(_: &Isolate, arguments: Arguments) -> Reply {
 
 fn interact(isolate: &Isolate, _: Arguments) -> Reply {
     let give: fn(()) -> Given = |()| Given::Nil;
-    Reply::from((isolate.host().interact(isolate), give))
+    Reply::from((isolate.host().interact(), give))
 }
 
 fn shell(isolate: &Isolate, arguments: Arguments) -> Reply {

@@ -1,9 +1,10 @@
 //! Fibers that a program starts itself.
 
-use crate::engine::stack::Slot;
 use crate::fibers::fiber::Fiber;
+use crate::fibers::task::FiberTask;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::values::handle::ObjectHandle;
 use runnel_store::{Error, Kind};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,42 +20,41 @@ pub(crate) const NATIVES: [(&str, Native); 7] = [
     ("endJob", end_job),
 ];
 
-/// Fibers that a program may have started and not yet ended.
+/// Forked fibers that may run at the same time.
 const MOST: usize = 10_000;
 
 thread_local! {
     static RUNNING: Cell<usize> = const { Cell::new(0) };
 }
 
-/// A fiber in the hands of the program. Cancelled when it is told so, when the fiber that started
-/// it is cancelled, or when the program ends.
-pub(crate) struct Task {
-    result: RefCell<Option<Result<Slot, Error>>>,
-    done: tokio::sync::Notify,
-    abort: RefCell<Option<tokio::task::AbortHandle>>,
+/// A forked fiber and its result. Without a result at its end it was cancelled.
+struct ForkedFiber {
+    task: Rc<FiberTask>,
+    result: RefCell<Option<Result<ObjectHandle, Error>>>,
 }
 
-impl Task {
-    pub(crate) fn is_over(&self) -> bool {
-        self.result.borrow().is_some()
-    }
-
-    /// Ends it, if it has not ended.
-    pub(crate) fn cancel(&self) {
-        if let Some(abort) = self.abort.take() {
-            abort.abort();
+impl ForkedFiber {
+    /// The value or error of a fiber that has ended. May be called more than once.
+    fn outcome(&self) -> Result<Given, Error> {
+        match &*self.result.borrow() {
+            Some(Ok(value)) => Ok(Given::Object(value.clone())),
+            Some(Err(error)) => Err(error.clone()),
+            None => Err(Error::new(Kind::Cancelled, "the fiber was cancelled")),
         }
-        self.result
-            .borrow_mut()
-            .get_or_insert_with(|| Err(Error::new(Kind::Cancelled, "the fiber was cancelled")));
-        self.done.notify_waiters();
     }
 }
 
 /// Counts a running fiber, however it ends.
-struct Counted;
+struct RunningFiber;
 
-impl Drop for Counted {
+impl RunningFiber {
+    fn new() -> RunningFiber {
+        RUNNING.set(RUNNING.get() + 1);
+        RunningFiber
+    }
+}
+
+impl Drop for RunningFiber {
     fn drop(&mut self) {
         RUNNING.set(RUNNING.get() - 1);
     }
@@ -94,63 +94,34 @@ fn fork(isolate: &Isolate, arguments: Arguments) -> Reply {
             stack.release(function);
             0
         },
-        |_, stack, index| {
-            stack.push_copy(index);
-            stack.keep()
-        },
+        ObjectHandle::new,
     );
-    let task = Rc::new(Task {
-        result: RefCell::default(),
-        done: tokio::sync::Notify::new(),
-        abort: RefCell::default(),
-    });
-    RUNNING.set(RUNNING.get() + 1);
-    let outer = isolate;
-    let (counted, shared, isolate) = (Counted, task.clone(), isolate.clone());
+    let task = Rc::new(FiberTask::default());
+    let forked = Rc::new(ForkedFiber { task: task.clone(), result: RefCell::default() });
+    let (running, shared, of_fiber) = (RunningFiber::new(), forked.clone(), isolate.clone());
     let handle = tokio::task::spawn_local(async move {
-        let _counted = counted;
-        let result = fiber.await.map_err(|fault| fault.into_error(&isolate));
+        let _running = running;
+        let result = fiber.await.map_err(|fault| fault.into_error(&of_fiber));
         shared.result.replace(Some(result));
-        shared.done.notify_waiters();
+        shared.task.end();
     });
-    task.abort.replace(Some(handle.abort_handle()));
+    task.started(handle.abort_handle());
     if !detached {
-        outer.add_child(task.clone());
+        isolate.add_child(task);
     }
-    Reply::Now(Given::Native(task))
+    Reply::Now(Given::Native(forked))
 }
 
-fn task(arguments: Arguments) -> Result<Rc<Task>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<Task>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "a fiber is expected here"))
-}
-
-/// Waits for a fiber; its value, or its error. May be asked more than once.
+/// `(fiber)`: waits for its end; its value, or its error.
 fn join(_: &Isolate, arguments: Arguments) -> Reply {
-    let task = match task(arguments) {
-        Ok(task) => task,
-        Err(error) => return Reply::Failed(error),
-    };
-    let given = |result: &Result<Slot, Error>| match result {
-        Ok(slot) => Ok(Given::Shared(*slot)),
-        Err(error) => Err(error.clone()),
-    };
-    let ready = task.result.borrow().as_ref().map(given);
-    match ready {
-        Some(Ok(value)) => Reply::Now(value),
-        Some(Err(error)) => Reply::Failed(error),
-        None => Reply::later(async move {
-            loop {
-                let notified = task.done.notified();
-                if let Some(result) = task.result.borrow().as_ref() {
-                    return given(result);
-                }
-                notified.await;
-            }
-        }),
+    let forked = attempt!(arguments.held::<ForkedFiber>("a fiber"));
+    if forked.task.has_ended() {
+        return forked.outcome().into();
     }
+    Reply::later(async move {
+        forked.task.ended().await;
+        forked.outcome()
+    })
 }
 
 /// `(array of fibers)`: waits until one of them has ended; its position, from 1.
@@ -159,39 +130,34 @@ fn join_any(_: &Isolate, arguments: Arguments) -> Reply {
     let mut tasks = Vec::new();
     for position in 1..=stack.length(1) {
         stack.get_element(1, position);
-        let task = stack.native(-1).and_then(|native| native.downcast::<Task>().ok());
+        let forked = stack.native(-1).and_then(|native| native.downcast::<ForkedFiber>().ok());
         stack.pop(1);
-        tasks.extend(task);
+        tasks.extend(forked.map(|forked| forked.task.clone()));
     }
     if tasks.is_empty() {
         return Reply::Failed(Error::new(Kind::Invalid, "there is no fiber to wait for"));
     }
-    let ended = |tasks: &[Rc<Task>]| tasks.iter().position(|task| task.result.borrow().is_some());
-    if let Some(position) = ended(&tasks) {
+    let first = |tasks: &[Rc<FiberTask>]| tasks.iter().position(|task| task.has_ended());
+    if let Some(position) = first(&tasks) {
         return Reply::Now(Given::Number(position as f64 + 1.0));
     }
     Reply::later(async move {
-        loop {
-            let waits = tasks.iter().map(|task| Box::pin(task.done.notified()));
-            futures_util::future::select_all(waits).await;
-            if let Some(position) = ended(&tasks) {
-                return Ok(Given::Number(position as f64 + 1.0));
-            }
-        }
+        let ends = tasks.iter().map(|task| Box::pin(task.ended()));
+        futures_util::future::select_all(ends).await;
+        Ok(first(&tasks).map_or(Given::Nil, |position| Given::Number(position as f64 + 1.0)))
     })
 }
 
+/// `(fiber)`: cancels it.
 fn cancel(_: &Isolate, arguments: Arguments) -> Reply {
-    let task = match task(arguments) {
-        Ok(task) => task,
-        Err(error) => return Reply::Failed(error),
-    };
-    task.cancel();
+    attempt!(arguments.held::<ForkedFiber>("a fiber")).task.cancel();
     Reply::Now(Given::Nil)
 }
 
+/// `(fiber)`: whether it has ended.
 fn is_done(_: &Isolate, arguments: Arguments) -> Reply {
-    Reply::Now(Given::Boolean(task(arguments).is_ok_and(|task| task.result.borrow().is_some())))
+    let forked = arguments.held::<ForkedFiber>("a fiber");
+    Reply::Now(Given::Boolean(forked.is_ok_and(|forked| forked.task.has_ended())))
 }
 
 /// `(job)`: whether this worker is the one that runs a job; nil when the job was ended.

@@ -1,8 +1,8 @@
 //! Following the changes of stores.
 
-use super::stores::{any_store, attempt, given, inner_call, reference};
+use super::stores::{any_store, given, inner_call, reference};
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use futures_util::StreamExt;
 use runnel_store::{
     Answer, Change, ChangeKind, Changes, Content, Error, Kind, Reference, Value, Watchers,

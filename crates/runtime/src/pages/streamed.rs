@@ -5,18 +5,17 @@
 //! fiber waits longer than [`PATIENCE`], the client gets what is there, and the rest as it comes. A
 //! page that is done before is one piece with a length, and its errors have a status.
 
+use super::whole::document_type;
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::fibers::fault::Fault;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
 use bytes::Bytes;
 use futures_util::Stream;
-use runnel_store::{Answer, Body, Content, Form, Result, Text};
+use runnel_store::{Answer, Body, Content, Form, Result};
 use std::borrow::Cow;
 use std::future::Future;
-use std::os::raw::c_int;
 use std::pin::Pin;
-use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -119,42 +118,9 @@ fn begun(isolate: &Isolate, stack: Stack) -> Option<Slot> {
 fn media_type(isolate: &Isolate, stack: Stack) -> Cow<'static, str> {
     stack.push_kept(isolate.slots().sending);
     stack.get_element(-1, 2);
-    let media_type = of_document(stack.bytes(-1));
+    let media_type = document_type(stack.bytes(-1));
     stack.pop(2);
     media_type
-}
-
-/// The media type of an element, by what the kernel says of it: nothing for HTML.
-pub(crate) fn of_document(media: &[u8]) -> Cow<'static, str> {
-    match std::str::from_utf8(media) {
-        Ok("") | Err(_) => Cow::Borrowed("text/html; charset=utf-8"),
-        Ok(media) => Cow::Owned(format!("{media}; charset=utf-8")),
-    }
-}
-
-/// The class of a page, by which a store that kept its text gives back an element.
-pub(crate) const CLASS: &str = "Element";
-
-thread_local! {
-    static CLASS_NAME: Rc<str> = Rc::from(CLASS);
-}
-
-/// A page that is complete: `true` stands above it. Nothing of it is run, and nobody has to ask for
-/// its form.
-pub(crate) fn written(stack: Stack, index: c_int) -> Option<Content> {
-    if stack.top() <= index || stack.kind(index + 1) != Type::Boolean {
-        return None;
-    }
-    let bytes = match stack.kind(index) {
-        Type::Text => Bytes::copy_from_slice(stack.bytes(index)),
-        Type::Table => crate::pages::markup::handed_over(stack, index),
-        _ => return None,
-    };
-    // A program can make texts of any bytes.
-    let body = Text::from_utf8(bytes).map_or_else(Body::Bytes, Body::Text);
-    let class = CLASS_NAME.with(Rc::clone);
-    let content = Content { body, class: Some(class), ..Content::default() };
-    Some(content.with_media_type("text/html"))
 }
 
 /// Runs the fiber of a `get`.

@@ -5,6 +5,9 @@ use crate::fibers::fault::Fault;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
 use crate::program::known::KernelNames;
+use crate::values::native::native_store;
+use crate::values::native::push_store;
+use crate::values::push::push_value;
 use runnel_compile::compile;
 use runnel_store::{Context as Call, Store, Value};
 use runnel_syntax::{Diagnostic, Level};
@@ -64,7 +67,7 @@ impl Isolate {
         }
         let chunk = compile(&parsed.program, source, &KernelNames(self))?;
         self.remember(name, source);
-        let slot = crate::kernel::load_chunk(self, &chunk.lua, name).map_err(|message| {
+        let slot = self.load_chunk(&chunk.lua, name).map_err(|message| {
             vec![
                 Diagnostic::error(
                     runnel_syntax::Span::new(0, 0),
@@ -78,6 +81,14 @@ impl Isolate {
         let mut warnings = parsed.diagnostics;
         warnings.extend(chunk.warnings);
         Ok((slot, chunk.silent, warnings))
+    }
+
+    /// The function of generated code, which takes the kernel, in a slot.
+    fn load_chunk(&self, lua: &str, name: &str) -> Result<Slot, String> {
+        let stack = self.stack();
+        stack.reserve(8);
+        stack.load(lua, name)?;
+        Ok(stack.keep())
     }
 
     /// For programs that load others: all errors in one text.
@@ -241,7 +252,7 @@ impl Isolate {
     pub fn run_lua(&self, lua: &str, name: &str) -> Result<(), String> {
         let stack = self.stack();
         stack.reserve(8);
-        let slot = crate::kernel::load_chunk(self, lua, name)?;
+        let slot = self.load_chunk(lua, name)?;
         stack.push_kept(slot);
         stack.release(slot);
         stack.push_kept(self.slots().kernel);
@@ -249,7 +260,7 @@ impl Isolate {
             return Ok(());
         }
         let fault = match stack.kind(-1) {
-            Type::Table => Fault::read(self, stack, -1).to_string(),
+            Type::Table => crate::values::errors::read_fault(self, stack, -1).to_string(),
             _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
         };
         stack.pop(1);
@@ -272,7 +283,7 @@ impl Isolate {
         let stack = self.stack();
         stack.reserve(4);
         stack.push_kept(value);
-        if let Some(store) = crate::values::convert::native_store(stack, stack.top()) {
+        if let Some(store) = native_store(stack, stack.top()) {
             stack.pop(1);
             return store;
         }
@@ -298,7 +309,7 @@ impl Isolate {
         stack.push_bytes(name.as_bytes());
         match argument {
             Argument::Value(value) => {
-                crate::values::convert::push_value(self, stack, value);
+                push_value(self, stack, value);
                 stack.push_nil();
             }
             Argument::Reference(scheme, path) => {
@@ -344,7 +355,7 @@ impl Isolate {
         let top = stack.top();
         stack.push_kept(self.slots().kernel);
         stack.field(-1, "schemes");
-        crate::values::convert::push_store(self, stack, store);
+        push_store(self, stack, store);
         stack.set_field(-2, name);
         stack.set_top(top);
     }

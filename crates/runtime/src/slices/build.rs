@@ -2,11 +2,13 @@
 
 use super::{Slice, Workspace};
 use crate::engine::stack::{Slot, Stack, Type};
-use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
-use crate::values::convert::{EXACT, Origin};
-use runnel_store::json::{Document, Node, Tape, TapeSize};
-use runnel_store::{Body, Content, Context as Call, Error, Kind, Value};
+use crate::values::kind::EXACT;
+use crate::values::kind::Origin;
+use crate::values::push::push_big;
+use crate::values::push::push_value;
+use runnel_store::json::{Node, Tape, TapeSize};
+use runnel_store::{Context as Call, Error, Kind, Value};
 use std::os::raw::c_int;
 use std::sync::Arc;
 
@@ -36,7 +38,7 @@ pub(crate) fn engine_bytes(size: TapeSize) -> usize {
 }
 
 /// Adds what a value has to a size.
-fn measure(value: &Value, size: &mut TapeSize) {
+pub(super) fn measure(value: &Value, size: &mut TapeSize) {
     match value {
         Value::List(items) => {
             size.lists += 1;
@@ -204,7 +206,7 @@ impl ObjectBuilder {
                     Pushed::Record(count)
                 }
                 leaf => {
-                    crate::values::convert::push_value(&self.isolate, stack, &leaf);
+                    push_value(&self.isolate, stack, &leaf);
                     Pushed::Leaf(match &leaf {
                         Value::Text(text) => text.len(),
                         Value::Bytes(bytes) => bytes.len(),
@@ -296,9 +298,9 @@ fn push_node(isolate: &Isolate, stack: Stack, node: Node<'_>, nil: impl Fn()) ->
         Node::Nil => nil(),
         Node::Bool(value) => stack.push_boolean(value),
         Node::Int(value) if (value as f64).abs() <= EXACT => stack.push_number(value as f64),
-        Node::Int(value) => crate::values::convert::push_big(isolate, stack, &value.into()),
+        Node::Int(value) => push_big(isolate, stack, &value.into()),
         Node::Big(digits) => match digits.parse() {
-            Ok(value) => crate::values::convert::push_big(isolate, stack, &value),
+            Ok(value) => push_big(isolate, stack, &value),
             Err(_) => nil(),
         },
         Node::Float(value) => stack.push_number(value),
@@ -364,14 +366,14 @@ pub(crate) async fn build(
     origin: Origin,
 ) -> Result<Slot, Error> {
     let workspace = Workspace::new(&isolate);
-    let mut builder = ObjectBuilder::new(&isolate, workspace.stack, source, origin);
+    let mut builder = ObjectBuilder::new(&isolate, workspace.stack(), source, origin);
     super::run(&isolate, |slice| match crate::engine::memory::is_exceeded() {
         true => Err(super::out_of_memory(&isolate)),
         false => Ok(builder.step(slice)?.then_some(())),
     })
     .await?;
     builder.finish();
-    Ok(workspace.stack.keep())
+    Ok(workspace.stack().keep())
 }
 
 /// Charges the request for a document, and builds it in slices.
@@ -385,61 +387,10 @@ pub(crate) async fn build_tape(
     build(isolate, BuildSource::of_tape(tape), origin).await
 }
 
-/// Whether content is so large that its objects are made in slices.
-pub(crate) fn is_large_content(content: &Content) -> bool {
-    match &content.body {
-        Body::Value(value) => value.is_large(),
-        Body::Lazy(lazy) => lazy.as_any().is::<Document>(),
-        _ => false,
-    }
-}
-
-/// The object that large content is, built in slices; an instance of its class where it has one.
-pub(crate) async fn build_content(
-    isolate: Isolate,
-    call: Call,
-    content: Content,
-    origin: Origin,
-) -> Result<Slot, Error> {
-    let built = match content.body {
-        Body::Value(value) => {
-            let mut size = TapeSize::default();
-            measure(&value, &mut size);
-            super::hold(&isolate, &call, engine_bytes(size)).await?;
-            build(isolate.clone(), BuildSource::of_value(value), origin).await?
-        }
-        Body::Lazy(lazy) => match lazy.as_any().downcast_ref::<Document>() {
-            Some(document) => {
-                // It waits in memory until its objects are built.
-                call.hold_arrived(document.0.memory())?;
-                build_tape(isolate.clone(), &call, document.0.clone(), origin).await?
-            }
-            None => return Err(Error::new(Kind::Failed, "this content is not plain data")),
-        },
-        _ => return Err(Error::new(Kind::Failed, "this content is not plain data")),
-    };
-    let Some(class) = content.class else { return Ok(built) };
-    let fiber = Fiber::new(
-        &isolate,
-        call,
-        |stack| {
-            stack.push_kept(isolate.slots().instantiate);
-            stack.push_kept(built);
-            stack.release(built);
-            stack.push_bytes(class.as_bytes());
-            2
-        },
-        |_, stack, index| {
-            stack.push_copy(index);
-            stack.keep()
-        },
-    );
-    fiber.await.map_err(|fault| fault.into_error(&isolate))
-}
-
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
     use crate::{Host, Limits, Output, Server};
     use bytes::Bytes;
@@ -484,7 +435,7 @@ mod tests {
             Answer::ok(None)
         }
 
-        fn interact(&self, _: &Isolate) -> Answer<()> {
+        fn interact(&self) -> Answer<()> {
             Answer::ok(())
         }
 

@@ -4,9 +4,11 @@ use super::walk::{Leaf, Walk, WalkSink};
 use super::{Slice, Workspace};
 use crate::engine::stack::Stack;
 use crate::isolate::Isolate;
-use crate::values::convert::DEPTH;
+use crate::values::kind::DEPTH;
+use crate::values::kind::number;
 use crate::values::plans::Plan;
 use runnel_store::{Answer, Error, Kind, Value};
+use std::os::raw::c_int;
 
 /// The values that were read, those of incomplete collections last.
 #[derive(Default)]
@@ -26,7 +28,7 @@ impl WalkSink for PlainData {
         self.values.push(match leaf {
             Leaf::Nil => Value::Nil,
             Leaf::Boolean(value) => Value::Bool(value),
-            Leaf::Number(value) => crate::values::convert::number(value),
+            Leaf::Number(value) => number(value),
             Leaf::Text(text) => {
                 self.bytes += text.len();
                 match std::str::from_utf8(text) {
@@ -122,8 +124,9 @@ pub(crate) fn data_of_top(isolate: &Isolate, stack: Stack) -> Answer<Value> {
     }
 }
 
-/// The same in any case at once.
-pub(crate) fn data_of_top_now(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
+/// A value of the program as plain data, at once; objects become records of their instance variables.
+pub(crate) fn read_value(isolate: &Isolate, stack: Stack, index: c_int) -> Result<Value, Error> {
+    stack.push_copy(index);
     let mut walk = Walk::new(isolate, stack, PlainData::default());
     let outcome = walk.step(&mut Slice::endless());
     walk.clear();

@@ -6,7 +6,10 @@
 use super::{Slice, Workspace};
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::convert::{DEPTH, TableKind, table_kind};
+use crate::values::kind::DEPTH;
+use crate::values::kind::TableKind;
+use crate::values::kind::date_text;
+use crate::values::kind::table_kind;
 use crate::values::plans::Plan;
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -102,9 +105,9 @@ impl<S: WalkSink> Walk<S> {
     /// Moves what it has on the stack to a workspace, to go on there.
     pub(crate) fn move_to(&mut self, workspace: &Workspace) {
         let count = self.stack.top() - self.base;
-        workspace.stack.reserve(count + 24);
-        self.stack.move_to(workspace.stack, count);
-        (self.stack, self.base) = (workspace.stack, 0);
+        workspace.stack().reserve(count + 24);
+        self.stack.move_to(workspace.stack(), count);
+        (self.stack, self.base) = (workspace.stack(), 0);
     }
 
     /// Pops what it has on the stack, after it has stopped.
@@ -217,7 +220,7 @@ impl<S: WalkSink> Walk<S> {
                 return Ok(());
             }
             TableKind::Date => {
-                let text = crate::values::convert::date_text(stack, stack.top());
+                let text = date_text(stack, stack.top());
                 self.sink.leaf(Leaf::Date(text))?;
             }
             TableKind::Big | TableKind::Data => {
@@ -249,7 +252,7 @@ impl<S: WalkSink> Walk<S> {
         }
         let kind = table_kind(stack, -1);
         let plan = (kind == TableKind::Object)
-            .then(|| self.isolate.plans().of(&self.isolate, stack, stack.top()));
+            .then(|| self.isolate.plans().for_object(stack, stack.top()));
         let known = Known { metatable, kind, plan };
         self.last = Some(known.clone());
         known
@@ -288,7 +291,7 @@ fn next_entry(
         match stack.kind(name) {
             Type::Text => sink.name(stack.bytes(name), *is_first),
             _ => sink
-                .name(crate::values::plans::number_text(stack.number(name)).as_bytes(), *is_first),
+                .name(crate::values::kind::number_text(stack.number(name)).as_bytes(), *is_first),
         }
         *is_first = false;
         stack.remove(-2);

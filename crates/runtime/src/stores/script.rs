@@ -1,47 +1,53 @@
 //! A store written in the language: its verbs run in fibers.
 
-use crate::engine::stack::{Slot, Stack, Type};
-use crate::fibers::fault::Fault;
+use crate::engine::stack::{Stack, Type};
 use crate::fibers::fiber::Fiber;
 use crate::fibers::scheduler::RequestKind;
 use crate::isolate::Isolate;
 use crate::natives::call::Given;
-use crate::slices::build::{build_content, is_large_content};
-use crate::values::convert::Origin;
+use crate::pages::streamed;
+use crate::slices::content::{build_content, is_large_content};
+use crate::slices::data::read_value;
+use crate::values::content::{push_content_of, read_answer};
+use crate::values::handle::ObjectHandle;
+use crate::values::kind::Origin;
+use crate::values::native::native_store;
+use crate::values::push::push_data;
 use runnel_store::{
     Answer, Body, Changes, Content, Context as Call, Entry, Error, Kind, Outcome, Reference,
     Result, Store, Text, Value, Verb, Verbs, Watchers, is_text_type,
 };
-use std::future::Future;
 use std::os::raw::c_int;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::Poll;
 
 /// From this size on a text that a program gets is charged to its request.
 const COUNTED: usize = 64 << 10;
 
 /// An object of the program, as a store.
+#[derive(Clone)]
 pub(crate) struct ScriptStore {
-    isolate: Isolate,
-    object: Slot,
+    object: ObjectHandle,
     name: String,
 }
 
 impl ScriptStore {
     /// The object on top of the stack, which is popped.
     pub(crate) fn of_top(isolate: &Isolate, stack: Stack, name: String) -> Rc<dyn Store> {
-        Rc::new(ScriptStore { isolate: isolate.clone(), object: stack.keep(), name })
+        Rc::new(ScriptStore { object: ObjectHandle::of_top(isolate, stack), name })
+    }
+
+    fn isolate(&self) -> &Isolate {
+        self.object.isolate()
     }
 
     /// Asks a function of the kernel about the object, at once; nothing where that fails.
     fn ask<T>(&self, name: &str, read: impl FnOnce(Stack) -> Option<T>) -> Option<T> {
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(12);
         let top = stack.top();
-        stack.push_kept(self.isolate.slots().kernel);
+        stack.push_kept(self.isolate().slots().kernel);
         stack.field(-1, name);
-        stack.push_kept(self.object);
+        self.object.push(stack);
         let found = stack.protected_call(1, 1).then(|| read(stack)).flatten();
         stack.set_top(top);
         found
@@ -55,7 +61,7 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Answer<T> {
-        run_now(&self.isolate, self.fiber(verb, reference, value, call, take))
+        self.fiber(verb, reference, value, call, take).run_now()
     }
 
     /// The fiber that runs a verb.
@@ -67,10 +73,10 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Fiber<T> {
-        let isolate = &self.isolate;
+        let isolate = self.isolate();
         let push = |stack: Stack| {
             stack.push_kept(isolate.slots().serve);
-            stack.push_kept(self.object);
+            self.object.push(stack);
             match verb {
                 Verb::Get => stack.push_kept(isolate.slots().get),
                 _ => stack.push_bytes(verb.name().as_bytes()),
@@ -83,10 +89,10 @@ impl ScriptStore {
             match value {
                 // Whether bytes happen to be UTF-8 makes no difference to a program.
                 Given::Content(Some(Content { body: Body::Bytes(bytes), .. })) => {
-                    crate::values::convert::push_data(isolate, stack, &bytes);
+                    push_data(isolate, stack, &bytes);
                 }
                 Given::Content(content) => {
-                    crate::values::convert::push_content_of(isolate, stack, content, origin(call));
+                    push_content_of(isolate, stack, content, origin(call));
                 }
                 given => given.push(isolate, stack),
             }
@@ -109,7 +115,7 @@ impl ScriptStore {
         if !matches!(content.body, Body::Stream(..)) {
             return match typed(content) {
                 Ok(content) if is_large_content(&content) => {
-                    let (this, reference, call) = (self.again(), reference.clone(), call.clone());
+                    let (this, reference, call) = (self.clone(), reference.clone(), call.clone());
                     Answer::later(async move {
                         this.run_large(verb, &reference, content, &call, take).await
                     })
@@ -118,7 +124,7 @@ impl ScriptStore {
                 Err(error) => error.on(verb, reference).into(),
             };
         }
-        let (this, reference, mut call) = (self.again(), reference.clone(), call.clone());
+        let (this, reference, mut call) = (self.clone(), reference.clone(), call.clone());
         let media_type = content.media_type.clone();
         Answer::later(async move {
             // The server's limit and the share of one request bound it.
@@ -146,7 +152,7 @@ impl ScriptStore {
         call: &Call,
         take: fn(&Isolate, Stack, c_int) -> T,
     ) -> Result<T> {
-        let built = build_content(self.isolate.clone(), call.clone(), content, origin(call));
+        let built = build_content(self.isolate().clone(), call.clone(), content, origin(call));
         let late = || Error::new(Kind::Timeout, "the deadline passed while waiting");
         let built = match call.deadline {
             Some(deadline) => {
@@ -156,14 +162,6 @@ impl ScriptStore {
         };
         let built = built.and_then(|built| built).map_err(|error| error.on(verb, reference))?;
         self.run(verb, reference, Given::Kept(built), call, take).await
-    }
-
-    /// The same object as another store.
-    fn again(&self) -> ScriptStore {
-        let stack = self.isolate.stack();
-        stack.reserve(4);
-        stack.push_kept(self.object);
-        ScriptStore { isolate: self.isolate.clone(), object: stack.keep(), name: self.name.clone() }
     }
 }
 
@@ -190,20 +188,6 @@ fn typed(mut content: Content) -> Result<Content> {
     Ok(content)
 }
 
-/// Runs a fiber to its end at once when it does not wait: the usual case, without allocation.
-pub(crate) fn run_now<T: 'static>(isolate: &Isolate, mut fiber: Fiber<T>) -> Answer<T> {
-    let outcome = isolate.scheduler().at_once(|context| Pin::new(&mut fiber).poll(context));
-    let isolate = isolate.clone();
-    match outcome {
-        Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(&isolate))),
-        Poll::Pending => {
-            Answer::later(
-                async move { fiber.await.map_err(|fault: Fault| fault.into_error(&isolate)) },
-            )
-        }
-    }
-}
-
 /// What a handler answers to a write, and beside it the reference of the new thing, or a number
 /// where something was created at the path itself.
 fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
@@ -217,7 +201,7 @@ fn outcome(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
     };
     match stack.kind(index) {
         Type::Nil => outcome,
-        _ => outcome.with_content(crate::values::convert::read_answer(isolate, stack, index)),
+        _ => outcome.with_content(read_answer(isolate, stack, index)),
     }
 }
 
@@ -230,7 +214,7 @@ fn deletion(isolate: &Isolate, stack: Stack, index: c_int) -> Outcome {
 }
 
 fn entries(isolate: &Isolate, stack: Stack, index: c_int) -> Option<Vec<Entry>> {
-    let Ok(Value::List(names)) = crate::values::convert::read_value(isolate, stack, index) else {
+    let Ok(Value::List(names)) = read_value(isolate, stack, index) else {
         return None;
     };
     let mut entries: Vec<Entry> = names
@@ -256,9 +240,9 @@ impl Store for ScriptStore {
                 .kind(index)
             {
                 Type::Nil => None,
-                _ => Some(crate::values::convert::read_answer(isolate, stack, index)),
+                _ => Some(read_answer(isolate, stack, index)),
             });
-        crate::pages::streamed::answer(&self.isolate, fiber)
+        streamed::answer(self.isolate(), fiber)
     }
 
     fn put(&self, reference: &Reference, content: Content, call: &Call) -> Answer<Outcome> {
@@ -294,11 +278,11 @@ impl Store for ScriptStore {
     }
 
     fn verbs(&self, reference: &Reference) -> Verbs {
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(8);
         let top = stack.top();
-        stack.push_kept(self.isolate.slots().serve_verbs);
-        stack.push_kept(self.object);
+        stack.push_kept(self.isolate().slots().serve_verbs);
+        self.object.push(stack);
         stack.push_bytes(reference.path().as_bytes());
         let mut verbs = Verbs::NONE;
         if stack.protected_call(2, 1) {
@@ -332,18 +316,13 @@ impl Store for ScriptStore {
 
     /// The stores in its instance variables.
     fn sources(&self) -> Vec<(String, Rc<dyn Store>)> {
-        let read = |stack: Stack| Some(stores_of_top(&self.isolate, stack));
+        let read = |stack: Stack| Some(stores_of_top(self.isolate(), stack));
         self.ask("storesIn", read).unwrap_or_default()
     }
 
+    /// Its object: the program gets that back for the store.
     fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-}
-
-impl Drop for ScriptStore {
-    fn drop(&mut self) {
-        self.isolate.stack().release(self.object);
+        Some(&self.object)
     }
 }
 
@@ -356,7 +335,7 @@ pub(crate) fn stores_of_top(isolate: &Isolate, stack: Stack) -> Vec<(String, Rc<
         let name = String::from_utf8_lossy(stack.bytes(-1)).into_owned();
         stack.pop(1);
         stack.get_element(list, position + 1);
-        let store = match crate::values::convert::native_store(stack, stack.top()) {
+        let store = match native_store(stack, stack.top()) {
             Some(store) => {
                 stack.pop(1);
                 store
@@ -366,10 +345,4 @@ pub(crate) fn stores_of_top(isolate: &Isolate, stack: Stack) -> Vec<(String, Rc<
         stores.push((name, store));
     }
     stores
-}
-
-/// The object of the program that a store is, if it is one.
-pub(crate) fn object_of(store: &Rc<dyn Store>) -> Option<Slot> {
-    let store = store.as_any()?.downcast_ref::<ScriptStore>()?;
-    Some(store.object)
 }

@@ -1,8 +1,8 @@
 //! What a block writes, as content: the block runs in a fiber of its own while it is read.
 
-use crate::engine::stack::Slot;
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
+use crate::values::handle::ObjectHandle;
 use bytes::Bytes;
 use futures_util::Stream;
 use runnel_store::{Answer, ByteStream, Context as Call, Error, Form, Kind, Lazy, Result, Value};
@@ -66,45 +66,36 @@ impl Pipe {
 
 /// What a block writes, as content that is made while it is read, each time anew.
 pub(crate) struct Written {
-    isolate: Isolate,
     /// The object of the program; the kernel's `runWritten` knows what to do with it.
-    object: Slot,
+    object: ObjectHandle,
     media_type: String,
     call: Call,
 }
 
 impl Written {
-    /// Of an object that is kept, and let go at the end.
-    pub(crate) fn new(isolate: &Isolate, object: Slot, media_type: String) -> Self {
-        let mut call = isolate.call();
+    pub(crate) fn new(object: ObjectHandle, media_type: String) -> Self {
+        let mut call = object.isolate().call();
         // It goes on for as long as somebody reads, and after any transaction around it.
         (call.deadline, call.transaction, call.known) = (None, None, None);
-        Written { isolate: isolate.clone(), object, media_type, call }
+        Written { object, media_type, call }
     }
 
     fn run(&self) -> Running {
         let pipe = Rc::new(Pipe::default());
         let given = pipe.clone();
-        let run = kernel_function(&self.isolate, "runWritten");
+        let isolate = self.object.isolate();
         let fiber = Fiber::new(
-            &self.isolate,
+            isolate,
             self.call.clone(),
             |stack| {
-                stack.push_kept(run);
-                stack.release(run);
-                stack.push_kept(self.object);
+                isolate.push_of_kernel(stack, "runWritten");
+                self.object.push(stack);
                 stack.push_native(given);
                 2
             },
             |_, _, _| (),
         );
-        Running { isolate: self.isolate.clone(), fiber: Some(fiber), pipe, failed: None }
-    }
-}
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        self.isolate.stack().release(self.object);
+        Running { isolate: isolate.clone(), fiber: Some(fiber), pipe, failed: None }
     }
 }
 
@@ -188,15 +179,4 @@ impl Drop for Running {
             self.isolate.flush_output();
         }
     }
-}
-
-/// A function of the kernel, kept until it is pushed.
-pub(crate) fn kernel_function(isolate: &Isolate, name: &str) -> Slot {
-    let stack = isolate.stack();
-    stack.reserve(4);
-    stack.push_kept(isolate.slots().kernel);
-    stack.field(-1, name);
-    let function = stack.keep();
-    stack.pop(1);
-    function
 }

@@ -1,9 +1,9 @@
 //! A conversation of the program: messages in both directions, with an object of its own.
 
-use crate::engine::stack::{Slot, Stack};
 use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
-use crate::streams::pipe::kernel_function;
+use crate::values::handle::ObjectHandle;
+use crate::values::native::NativePort;
 use futures_util::{Stream, StreamExt};
 use runnel_store::{
     Content, Context as Call, Error, Kind, Message, Messages, Port, PortContent, Result,
@@ -11,7 +11,6 @@ use runnel_store::{
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
-use std::os::raw::c_int;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -103,26 +102,18 @@ impl Socket {
     }
 }
 
-/// The content that a socket of the program is: the object at an index, with the socket in it.
-pub(crate) fn content(
-    isolate: &Isolate,
-    stack: Stack,
-    index: c_int,
-    socket: Rc<Socket>,
-) -> Content {
-    stack.push_copy(index);
-    let object = stack.keep();
-    let mut call = isolate.call();
-    // It lives longer than the request that opens it.
-    (call.deadline, call.transaction, call.known) = (None, None, None);
-    let port = ScriptPort { isolate: isolate.clone(), object, socket, call };
-    Content::lazy(Rc::new(PortContent(Rc::new(port))))
+impl NativePort for Socket {
+    fn content(self: Rc<Self>, object: ObjectHandle) -> Content {
+        let mut call = object.isolate().call();
+        // It lives longer than the request that opens it.
+        (call.deadline, call.transaction, call.known) = (None, None, None);
+        Content::lazy(Rc::new(PortContent(Rc::new(ScriptPort { object, socket: self, call }))))
+    }
 }
 
 /// An object of the program that converses.
 struct ScriptPort {
-    isolate: Isolate,
-    object: Slot,
+    object: ObjectHandle,
     socket: Rc<Socket>,
     call: Call,
 }
@@ -131,19 +122,17 @@ impl Port for ScriptPort {
     fn open(&self, received: Messages) -> Messages {
         self.socket.opened.set(true);
         self.socket.incoming.replace(Some(received));
-        let run = kernel_function(&self.isolate, "runSocket");
+        let isolate = self.object.isolate().clone();
         let fiber = Fiber::new(
-            &self.isolate,
+            &isolate,
             self.call.clone(),
             |stack| {
-                stack.push_kept(run);
-                stack.release(run);
-                stack.push_kept(self.object);
+                isolate.push_of_kernel(stack, "runSocket");
+                self.object.push(stack);
                 1
             },
             |_, _, _| (),
         );
-        let isolate = self.isolate.clone();
         Box::pin(Outgoing { isolate, fiber: Some(fiber), socket: self.socket.clone() })
     }
 }
@@ -154,7 +143,6 @@ impl Drop for ScriptPort {
             // Nobody will: who waits to send is told.
             self.socket.close();
         }
-        self.isolate.stack().release(self.object);
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::engine::stack::Stack;
+use crate::values::kind::number;
 use runnel_store::Value;
 use std::os::raw::c_int;
 
@@ -46,7 +47,7 @@ pub(crate) fn values(stack: Stack, address: c_int, count: usize) -> Vec<Value> {
                         std::slice::from_raw_parts(start, length)
                     })
                 }
-                Err(_) => crate::values::convert::number(f64::from_bits(cell.content)),
+                Err(_) => number(f64::from_bits(cell.content)),
             },
         })
         .collect()

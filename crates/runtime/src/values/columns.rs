@@ -2,6 +2,7 @@
 //! round. They never become objects of the program.
 
 use crate::streams::progress::Progress;
+use crate::values::kind::number;
 use runnel_store::{Answer, Records, Value};
 use std::rc::Rc;
 
@@ -26,9 +27,7 @@ impl Column {
 
     fn value(&self, row: u64) -> Value {
         match self {
-            Column::Sequence(first, step) => {
-                crate::values::convert::number(first + row as f64 * step)
-            }
+            Column::Sequence(first, step) => number(first + row as f64 * step),
             Column::Values(values) => match values.as_slice() {
                 [single] => single.clone(),
                 values => values[(row % values.len() as u64) as usize].clone(),

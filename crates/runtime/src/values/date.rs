@@ -1,4 +1,4 @@
-//! Moments in time as text: RFC 3339 in UTC, as the kernel writes it too (kernel/time.lua).
+//! Moments in time as text: RFC 3339 in UTC, as the kernel writes it too (kernel/values/time.lua).
 
 use runnel_store::date_of_day;
 

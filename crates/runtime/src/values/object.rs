@@ -1,9 +1,13 @@
 //! Objects of the program as content of stores.
 
+use super::handle::ObjectHandle;
+use super::kind::{TableKind, table_kind};
 use crate::engine::stack::{Slot, Stack, Type};
+use crate::fibers::fiber::Fiber;
 use crate::isolate::Isolate;
+use crate::pages::whole::document_type;
+use crate::slices::data::data_of_top;
 use crate::slices::json::{Unwritten, json_of_top, too_deep};
-use crate::values::convert::{TableKind, table_kind};
 use bytes::Bytes;
 use runnel_store::{Answer, Form, Kind, Lazy, Value};
 use std::any::Any;
@@ -13,8 +17,7 @@ use std::os::raw::c_int;
 /// An object of the program in the hands of a store. Encoding it natively costs no fiber, unless
 /// its class says itself how it is written.
 pub(crate) struct ScriptObject {
-    isolate: Isolate,
-    slot: Slot,
+    object: ObjectHandle,
     shape: Shape,
 }
 
@@ -38,24 +41,27 @@ impl ScriptObject {
             },
             _ => Shape::Other,
         };
-        stack.push_copy(index);
-        ScriptObject { isolate: isolate.clone(), slot: stack.keep(), shape }
+        ScriptObject { object: ObjectHandle::new(isolate, stack, index), shape }
     }
 
     pub(crate) fn belongs_to(&self, isolate: &Isolate) -> bool {
-        self.isolate.same(isolate)
+        self.isolate().same(isolate)
+    }
+
+    fn isolate(&self) -> &Isolate {
+        self.object.isolate()
     }
 
     pub(crate) fn push(&self, stack: Stack) {
-        stack.push_kept(self.slot);
+        self.object.push(stack);
     }
 
     /// The markup of an element, when it is complete: nothing of it is run.
     fn written(&self) -> Option<Bytes> {
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(8);
         let top = stack.top();
-        stack.push_kept(self.slot);
+        self.object.push(stack);
         let is_nil = |name: &str| {
             stack.field(top + 1, name);
             let nil = stack.kind(-1) == Type::Nil;
@@ -73,46 +79,31 @@ impl ScriptObject {
     /// What becomes of an object that cannot be written without the program.
     fn unwritten(&self, why: &Unwritten) -> Answer<Bytes> {
         match why {
-            Unwritten::Custom => self.ask(self.isolate.slots().json_text),
+            Unwritten::Custom => self.ask(self.isolate().slots().json_text),
             Unwritten::Depth => too_deep(Kind::Failed).into(),
         }
     }
 
-    /// The same object, kept once more.
-    fn clone(&self) -> ScriptObject {
-        let stack = self.isolate.stack();
-        stack.reserve(4);
-        stack.push_kept(self.slot);
-        ScriptObject { isolate: self.isolate.clone(), slot: stack.keep(), shape: self.shape }
-    }
-
     /// Asks the program for a text: `entry` is a kernel function of the object.
     fn ask(&self, entry: Slot) -> Answer<Bytes> {
-        let slot = self.slot;
-        let fiber = crate::fibers::fiber::Fiber::new(
-            &self.isolate,
-            self.isolate.call(),
+        let isolate = self.isolate().clone();
+        let fiber = Fiber::new(
+            &isolate,
+            isolate.call(),
             |stack| {
                 stack.push_kept(entry);
-                stack.push_kept(slot);
+                self.object.push(stack);
                 1
             },
             |_, stack, index| Bytes::copy_from_slice(stack.bytes(index)),
         );
-        let isolate = self.isolate.clone();
         Answer::later(async move { fiber.await.map_err(|fault| fault.into_error(&isolate)) })
-    }
-}
-
-impl Drop for ScriptObject {
-    fn drop(&mut self) {
-        self.isolate.stack().release(self.slot);
     }
 }
 
 impl Lazy for ScriptObject {
     fn encode(&self, form: Form) -> Answer<Bytes> {
-        let slots = self.isolate.slots();
+        let slots = self.isolate().slots();
         let json = match (form, self.shape) {
             (_, Shape::Element) => {
                 return match self.written() {
@@ -128,15 +119,15 @@ impl Lazy for ScriptObject {
             let value = self.value();
             return value.and_then(|value| runnel_store::Content::value(value).encode(Form::Csv));
         }
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(16);
-        stack.push_kept(self.slot);
-        let written = match json_of_top(&self.isolate, stack) {
+        self.object.push(stack);
+        let written = match json_of_top(self.isolate(), stack) {
             Ok(Answer::Ready(Ok(Ok(bytes)))) => return Answer::ok(bytes),
             Ok(written) => written,
             Err(unwritten) => return self.unwritten(&unwritten),
         };
-        let this = self.clone();
+        let this = ScriptObject { object: self.object.clone(), shape: self.shape };
         written.and_then(move |written| match written {
             Ok(bytes) => Answer::ok(bytes),
             Err(unwritten) => this.unwritten(&unwritten),
@@ -147,11 +138,11 @@ impl Lazy for ScriptObject {
         if self.shape != Shape::Element {
             return None;
         }
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(8);
-        stack.push_kept(self.slot);
+        self.object.push(stack);
         stack.field(-1, "_media");
-        let media_type = crate::pages::streamed::of_document(stack.bytes(-1));
+        let media_type = document_type(stack.bytes(-1));
         stack.pop(2);
         Some(media_type)
     }
@@ -162,11 +153,11 @@ impl Lazy for ScriptObject {
     }
 
     fn value(&self) -> Answer<Value> {
-        let stack = self.isolate.stack();
+        let stack = self.isolate().stack();
         stack.reserve(16);
-        stack.push_kept(self.slot);
+        self.object.push(stack);
         let is_object = self.shape == Shape::Other;
-        crate::slices::data::data_of_top(&self.isolate, stack).map(move |mut value| {
+        data_of_top(self.isolate(), stack).map(move |mut value| {
             if is_object && let Value::Record(fields) = &mut value {
                 fields.retain(|(_, value)| !value.is_nil());
             }

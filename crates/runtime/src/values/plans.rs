@@ -1,9 +1,7 @@
-//! How the instances of a class are written, and numbers as text.
+//! Plans: how the instances of a class are written, made once for each class.
 
 use crate::engine::stack::{Slot, Stack, Type};
-use crate::isolate::Isolate;
-use crate::values::convert::EXACT;
-use runnel_store::json::{write_int, write_text};
+use runnel_store::json::write_text;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::os::raw::c_int;
@@ -42,7 +40,7 @@ impl Plans {
     }
 
     /// The plan for the object at an index.
-    pub(crate) fn of(&self, isolate: &Isolate, stack: Stack, index: c_int) -> Rc<Plan> {
+    pub(crate) fn for_object(&self, stack: Stack, index: c_int) -> Rc<Plan> {
         if !stack.metatable(index) {
             return Rc::new(Plan::default());
         }
@@ -51,15 +49,16 @@ impl Plans {
             stack.pop(1);
             return plan.clone();
         }
-        let plan = Rc::new(Self::make(isolate, stack, stack.top()));
+        let plan = Rc::new(Plan::make(stack, stack.top()));
         stack.pop(1);
         self.known.borrow_mut().insert(address, plan.clone());
         plan
     }
+}
 
-    fn make(isolate: &Isolate, stack: Stack, methods: c_int) -> Plan {
-        let _ = isolate;
-        // Messages with which a class says itself how it is written (kernel/json.lua).
+impl Plan {
+    fn make(stack: Stack, methods: c_int) -> Plan {
+        // Messages with which a class says itself how it is written (kernel/text/json.lua).
         let mut custom = false;
         for message in ["jsonRepresentation", "asDictionary", "writeOnJSONStream_"] {
             stack.field(methods, message);
@@ -89,20 +88,4 @@ impl Plans {
         stack.pop(1);
         Plan { fields, custom }
     }
-}
-
-/// A number as JSON and as text: integers without a fraction, floats as short as they come back
-/// the same, NaN and infinities as `null`.
-pub(crate) fn write_number(value: f64, out: &mut Vec<u8>) {
-    if value.fract() == 0.0 && value.abs() <= EXACT {
-        write_int(value as i64, out);
-    } else {
-        runnel_store::json::write(&runnel_store::Value::Float(value), out);
-    }
-}
-
-pub(crate) fn number_text(value: f64) -> String {
-    let mut out = Vec::new();
-    write_number(value, &mut out);
-    String::from_utf8(out).unwrap_or_default()
 }

@@ -3,7 +3,10 @@
 
 use crate::engine::stack::{Slot, Stack, Type};
 use crate::isolate::Isolate;
-use crate::values::convert::{TableKind, number, table_kind};
+use crate::slices::data::read_value;
+use crate::values::kind::TableKind;
+use crate::values::kind::number;
+use crate::values::kind::table_kind;
 use runnel_store::{Error, Kind, RECORDS_BATCH, Value};
 use std::os::raw::c_int;
 use std::rc::Rc;
@@ -53,14 +56,12 @@ impl Reader {
         let kind = table_kind(stack, first);
         let dictionaries = kind == TableKind::Dictionary;
         let mut fields = match kind {
-            TableKind::Dictionary => {
-                match crate::values::convert::read_value(isolate, stack, first)? {
-                    Value::Record(fields) => fields.into_iter().map(|(name, _)| name).collect(),
-                    _ => Vec::new(),
-                }
-            }
+            TableKind::Dictionary => match read_value(isolate, stack, first)? {
+                Value::Record(fields) => fields.into_iter().map(|(name, _)| name).collect(),
+                _ => Vec::new(),
+            },
             TableKind::Object => known.unwrap_or_else(|| {
-                let plan = isolate.plans().of(isolate, stack, first);
+                let plan = isolate.plans().for_object(stack, first);
                 plan.fields.iter().map(|field| field.name.clone()).collect()
             }),
             _ => return Err(no_record(stack, first, 1)),
@@ -216,13 +217,13 @@ fn field(isolate: &Isolate, stack: Stack) -> Result<Value, Error> {
             stack.field(index, "i_id");
             if stack.kind(-1) == Type::Nil {
                 stack.pop(1);
-                return crate::values::convert::read_value(isolate, stack, index);
+                return read_value(isolate, stack, index);
             }
-            let key = crate::values::convert::read_value(isolate, stack, -1);
+            let key = read_value(isolate, stack, -1);
             stack.pop(1);
             key
         }
-        _ => crate::values::convert::read_value(isolate, stack, index),
+        _ => read_value(isolate, stack, index),
     }
 }
 

@@ -87,3 +87,10 @@ fn garbage_is_collected_before_an_error_is_raised() {
     assert_eq!(lab.value("1 to: 400000 do: { :i | (1 to: 20) asArray }. 'done'"), "done");
     assert!(runnel_runtime::load().memory < 32 << 20);
 }
+
+#[test]
+fn results_of_forked_fibers_are_collected() {
+    let lab = Lab::limited(24 << 20);
+    let source = "1 to: 2000 do: { :i | { 'text' repeated: 25000 } fork join }. 'done'";
+    assert_eq!(lab.value(source), "done");
+}

@@ -57,7 +57,7 @@ impl Host for TestHost {
         Answer::ok(None)
     }
 
-    fn interact(&self, _isolate: &Isolate) -> Answer<()> {
+    fn interact(&self) -> Answer<()> {
         Answer::ok(())
     }
 

@@ -1,11 +1,13 @@
 //! Sorting documents by their attributes.
 
 use crate::error::RequestError;
-use crate::index::attributes::{AttributeType, Column, Columns, NO_CODE, NO_NUMBER};
-use crate::index::distinct_texts::{Texts, compare, first};
-use crate::index::search_index::Index;
+use crate::index::attributes::{
+    AttributeColumn, AttributeColumns, AttributeType, NO_CODE, NO_NUMBER,
+};
+use crate::index::distinct_texts::{DistinctTexts, compare, first};
+use crate::index::search_index::SearchIndex;
 use crate::limits::MAX_ORDER_KEYS;
-use crate::query::filter::Word;
+use crate::query::filter::FilterWord;
 use crate::query::restriction::known;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -17,17 +19,17 @@ use std::collections::VecDeque;
 /// Documents without a value come last either way; those that nothing tells apart stay in the order
 /// of the index.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Order {
-    keys: Vec<(Word, bool)>,
+pub struct DocumentOrder {
+    keys: Vec<(FilterWord, bool)>,
 }
 
-impl Order {
+impl DocumentOrder {
     /// Reads an order: names of attributes with commas between them, each perhaps with `-` in front
     /// for descending or `+` for ascending.
     ///
     /// # Errors
     /// No names, an empty one, or more than [`MAX_ORDER_KEYS`]; with the place.
-    pub fn parse(text: &str) -> Result<Order, RequestError> {
+    pub fn parse(text: &str) -> Result<DocumentOrder, RequestError> {
         let mut keys = Vec::new();
         let mut at = 1;
         for part in text.split(',') {
@@ -51,45 +53,45 @@ impl Order {
                     format!("an order has more than {MAX_ORDER_KEYS} names; leave some out"),
                 ));
             }
-            keys.push((Word { text: name.to_owned(), at: start }, descending));
+            keys.push((FilterWord { text: name.to_owned(), at: start }, descending));
             at += length;
         }
-        Ok(Order { keys })
+        Ok(DocumentOrder { keys })
     }
 
     /// Whether indexes with these columns can be sorted so.
-    pub(crate) fn check(&self, indexes: &[&Columns]) -> Result<(), RequestError> {
+    pub(crate) fn check(&self, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
         self.keys.iter().try_for_each(|(name, _)| known(name, indexes).map(|_| ()))
     }
 
     /// The keys by which documents of an index are sorted.
-    pub(crate) fn keys<'a>(&self, index: &'a Index) -> Keys<'a> {
+    pub(crate) fn keys<'a>(&self, index: &'a SearchIndex) -> OrderKeys<'a> {
         let columns = index.columns();
-        let key = |(name, descending): &(Word, bool)| {
+        let key = |(name, descending): &(FilterWord, bool)| {
             let (attribute, column) = columns.named(&name.text)?;
             let values = match column {
-                Column::Numbers(numbers) => Values::Numbers(numbers),
-                Column::Codes(codes, _) if attribute.kind() == AttributeType::Boolean => {
-                    Values::Booleans(codes)
+                AttributeColumn::Numbers(numbers) => OrderValues::Numbers(numbers),
+                AttributeColumn::Codes(codes, _) if attribute.kind() == AttributeType::Boolean => {
+                    OrderValues::Booleans(codes)
                 }
-                Column::Codes(codes, texts) => Values::Texts(codes, texts),
+                AttributeColumn::Codes(codes, texts) => OrderValues::Texts(codes, texts),
             };
             Some((values, *descending))
         };
-        Keys { base: columns.base(), keys: self.keys.iter().map(key).collect() }
+        OrderKeys { base: columns.base(), keys: self.keys.iter().map(key).collect() }
     }
 }
 
 /// What the documents of one index are sorted by; nothing for an attribute that it does not have.
-pub(crate) struct Keys<'a> {
+pub(crate) struct OrderKeys<'a> {
     base: u32,
-    keys: Vec<Option<(Values<'a>, bool)>>,
+    keys: Vec<Option<(OrderValues<'a>, bool)>>,
 }
 
-enum Values<'a> {
+enum OrderValues<'a> {
     Numbers(&'a VecDeque<u64>),
     Booleans(&'a VecDeque<u32>),
-    Texts(&'a VecDeque<u32>, &'a Texts),
+    Texts(&'a VecDeque<u32>, &'a DistinctTexts),
 }
 
 fn code_at(codes: &VecDeque<u32>, place: u32) -> u32 {
@@ -105,7 +107,7 @@ fn directed(place: u64, descending: bool) -> u64 {
     }
 }
 
-impl Keys<'_> {
+impl OrderKeys<'_> {
     /// A number for the value of a document, in the order of values within the index.
     fn number(&self, key: usize, slot: u32) -> u64 {
         let place = slot.wrapping_sub(self.base);
@@ -113,12 +115,14 @@ impl Keys<'_> {
             return NO_NUMBER;
         };
         let number = match values {
-            Values::Numbers(numbers) => numbers.get(place as usize).copied().unwrap_or(NO_NUMBER),
-            Values::Booleans(codes) => match code_at(codes, place) {
+            OrderValues::Numbers(numbers) => {
+                numbers.get(place as usize).copied().unwrap_or(NO_NUMBER)
+            }
+            OrderValues::Booleans(codes) => match code_at(codes, place) {
                 NO_CODE => NO_NUMBER,
                 code => u64::from(code),
             },
-            Values::Texts(codes, texts) => {
+            OrderValues::Texts(codes, texts) => {
                 let rank = texts.ranks().get(code_at(codes, place) as usize);
                 rank.map_or(NO_NUMBER, |rank| u64::from(*rank))
             }
@@ -154,12 +158,12 @@ impl Keys<'_> {
     }
 
     /// How documents of two indexes compare.
-    pub(crate) fn compare_with(&self, left: u32, others: &Keys<'_>, right: u32) -> Ordering {
+    pub(crate) fn compare_with(&self, left: u32, others: &OrderKeys<'_>, right: u32) -> Ordering {
         for (key, (mine, theirs)) in self.keys.iter().zip(&others.keys).enumerate() {
             let order = match (mine, theirs) {
                 (
-                    Some((Values::Texts(codes, texts), descending)),
-                    Some((Values::Texts(other_codes, other_texts), _)),
+                    Some((OrderValues::Texts(codes, texts), descending)),
+                    Some((OrderValues::Texts(other_codes, other_texts), _)),
                 ) => {
                     let left = code_at(codes, left.wrapping_sub(self.base));
                     let right = code_at(other_codes, right.wrapping_sub(others.base));
@@ -188,12 +192,12 @@ mod tests {
 
     #[test]
     fn orders_are_read() {
-        let order = Order::parse(" -year, +title,x ").unwrap();
+        let order = DocumentOrder::parse(" -year, +title,x ").unwrap();
         let keys: Vec<(&str, usize, bool)> =
             order.keys.iter().map(|(name, down)| (name.text.as_str(), name.at, *down)).collect();
         assert_eq!(keys, [("year", 3, true), ("title", 10, false), ("x", 16, false)]);
         for (text, place) in [("", 1), ("a,,b", 3), ("-", 2), ("a,b,c,d,e", 9)] {
-            assert_eq!(Order::parse(text).unwrap_err().place(), place, "{text}");
+            assert_eq!(DocumentOrder::parse(text).unwrap_err().place(), place, "{text}");
         }
     }
 }

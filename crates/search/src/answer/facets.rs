@@ -4,14 +4,15 @@
 //! a search makes it matter which categories an interpretation has, each value is a search instead:
 //! that of the query with the value as one more word.
 
-use crate::answer::search_answer::Answer;
+use crate::answer::search_answer::SearchAnswer;
 use crate::error::ConfigError;
 use crate::index::posting_list::SeenSlots;
-use crate::index::search_index::Index;
-use crate::index::word_table::Entry;
-use crate::query::filter::Filter;
-use crate::query::work_budget::Work;
-use crate::search::{Request, Search, read};
+use crate::index::search_index::SearchIndex;
+use crate::index::word_table::WordEntry;
+use crate::query::filter::SearchFilter;
+use crate::query::work_budget::WorkBudget;
+use crate::request::Request;
+use crate::search::{Search, read};
 use std::ops::Deref;
 
 /// How many steps it is to look at a value.
@@ -24,7 +25,7 @@ const TAKEN: usize = 72;
 const SEARCHED: usize = 250;
 
 /// The documents that values are counted in.
-enum Within {
+enum FacetScope {
     /// All of the index.
     All,
     Some(SeenSlots),
@@ -58,7 +59,7 @@ impl Search {
         &self,
         category: &str,
         query: Option<&str>,
-        filter: Option<&Filter>,
+        filter: Option<&SearchFilter>,
         at_least: usize,
     ) -> Result<Vec<(String, usize)>, ConfigError> {
         let [index] = self.indexes() else {
@@ -72,21 +73,21 @@ impl Search {
         let Some(number) = guard[0].category_number(category) else {
             return Ok(Vec::new());
         };
-        let mut query_only = Answer::new();
+        let mut query_only = SearchAnswer::new();
         query_only.query.parse(
             query.unwrap_or_default(),
             &self.config.tokenizer,
             self.config.reading(false),
         );
-        let mut work = Work::new();
+        let mut work = WorkBudget::new();
         let request = Request { filter, ..Request::new().ids(0).flat(true) };
         let within = match query.is_none() && filter.is_none() {
-            true => Some(Within::All),
+            true => Some(FacetScope::All),
             false => self.within(&guard, number, &request, query_only.clone(), &mut work),
         };
         let words = &guard[0].categories()[usize::from(number)];
         let mut values = Vec::new();
-        let mut answer = Answer::new();
+        let mut answer = SearchAnswer::new();
         for entry in words.words() {
             let count = match &within {
                 Some(within) => count(entry, within, &mut work),
@@ -116,14 +117,14 @@ impl Search {
     }
 
     /// The documents that a query finds, or nothing if each value needs a search of its own.
-    fn within<I: Deref<Target = Index>>(
+    fn within<I: Deref<Target = SearchIndex>>(
         &self,
         index: &[I; 1],
         category: u8,
         request: &Request<'_>,
-        mut answer: Answer,
-        work: &mut Work,
-    ) -> Option<Within> {
+        mut answer: SearchAnswer,
+        work: &mut WorkBudget,
+    ) -> Option<FacetScope> {
         let config = &self.config;
         let by_categories = !config.only.is_empty()
             || !config.ignored_lists.is_empty()
@@ -134,18 +135,18 @@ impl Search {
         }
         let nothing_said = answer.query.places.is_empty() && answer.query.excluded.is_empty();
         if nothing_said && request.filter.is_none() {
-            return Some(Within::All);
+            return Some(FacetScope::All);
         }
-        self.run_within(index, request, &mut answer, work).pop().map(Within::Some)
+        self.run_within(index, request, &mut answer, work).pop().map(FacetScope::Some)
     }
 }
 
 /// The number of documents that have a value, or nothing if that is too much work.
-fn count(entry: Entry<'_>, within: &Within, work: &mut Work) -> Option<usize> {
+fn count(entry: WordEntry<'_>, within: &FacetScope, work: &mut WorkBudget) -> Option<usize> {
     let posting = entry.posting();
     match within {
-        Within::All => work.spend(VALUE).then_some(posting.len()),
-        Within::Some(slots) => {
+        FacetScope::All => work.spend(VALUE).then_some(posting.len()),
+        FacetScope::Some(slots) => {
             let enough = work.spend(VALUE + posting.len());
             enough.then(|| posting.iter().filter(|slot| slots.contains(*slot)).count())
         }

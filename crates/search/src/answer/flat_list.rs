@@ -1,35 +1,35 @@
 //! The documents of all interpretations as one list, each there once.
 
-use crate::answer::document_order::{Keys, Order};
-use crate::answer::search_answer::{Answer, FlatList};
+use crate::answer::document_order::{DocumentOrder, OrderKeys};
+use crate::answer::search_answer::{FlatList, SearchAnswer};
 use crate::collection::id::Id;
 use crate::index::posting_list::SeenSlots;
-use crate::index::search_index::Index;
-use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, Work};
-use crate::search::Request;
+use crate::index::search_index::SearchIndex;
+use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, WorkBudget};
+use crate::request::Request;
 use std::ops::Deref;
 
 /// The documents found so far, those of better interpretations first.
-pub(crate) struct Flat {
+pub(crate) struct FlatCollector {
     pub(crate) seen: Vec<SeenSlots>,
     /// Numbers of indexes and slots.
     pub(crate) all: Vec<(u8, u32)>,
 }
 
-impl Flat {
-    pub(crate) fn new(indexes: usize) -> Flat {
+impl FlatCollector {
+    pub(crate) fn new(indexes: usize) -> FlatCollector {
         let mut seen = Vec::new();
         seen.resize_with(indexes, SeenSlots::default);
-        Flat { seen, all: Vec::new() }
+        FlatCollector { seen, all: Vec::new() }
     }
 
     /// Puts the page that was asked for into the answer.
-    pub(crate) fn finish<I: Deref<Target = Index>>(
+    pub(crate) fn finish<I: Deref<Target = SearchIndex>>(
         self,
         indexes: &[I],
         request: &Request<'_>,
-        answer: &mut Answer,
-        work: &mut Work,
+        answer: &mut SearchAnswer,
+        work: &mut WorkBudget,
     ) {
         let count = self.all.len();
         let start = match request.offset {
@@ -69,13 +69,13 @@ impl Flat {
 }
 
 /// The first `wanted` documents in an order.
-fn sorted<I: Deref<Target = Index>>(
+fn sorted<I: Deref<Target = SearchIndex>>(
     all: Vec<(u8, u32)>,
     indexes: &[I],
-    order: &Order,
+    order: &DocumentOrder,
     wanted: usize,
 ) -> Vec<(u8, u32)> {
-    let keys: Vec<Keys<'_>> = indexes.iter().map(|index| order.keys(index)).collect();
+    let keys: Vec<OrderKeys<'_>> = indexes.iter().map(|index| order.keys(index)).collect();
     let mut first = Vec::new();
     for (number, keys) in keys.iter().enumerate() {
         let number = number as u8;

@@ -5,16 +5,16 @@
 //! what they were indexed as: by their stem, without their accents, as a synonym, in spite of a
 //! typo. The whole word is marked, also where a part of it was asked for.
 
-use crate::answer::search_answer::Answer;
-use crate::index::category_index::WordsIndex;
-use crate::index::search_index::Index;
+use crate::answer::search_answer::SearchAnswer;
+use crate::index::category_index::CategoryIndex;
+use crate::index::search_index::SearchIndex;
 use crate::limits::{MAX_HIGHLIGHTED_BYTES, MAX_WORD_CHARS};
-use crate::query::combinations::How;
-use crate::query::parsed_query::Query;
-use crate::query::string_range::Succession;
+use crate::query::combination::FoundBy;
+use crate::query::parsed_query::ParsedQuery;
+use crate::query::string_range::StringRange;
 use crate::text::scripts;
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{Words, first_characters};
+use crate::text::word_list::{TextSpan, WordList, first_characters};
 use hashbrown::HashSet;
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -60,7 +60,7 @@ enum Matcher {
 }
 
 impl Matcher {
-    fn is(&self, words: &WordsIndex, word: &str) -> bool {
+    fn is(&self, words: &CategoryIndex, word: &str) -> bool {
         match self {
             Matcher::Word(known) => known == word,
             Matcher::Part(part) => {
@@ -70,7 +70,7 @@ impl Matcher {
             }
             Matcher::Phrase(_) => false,
             Matcher::Range { range, part } => {
-                let succession = Succession::new(&range.start, &range.end);
+                let succession = StringRange::new(&range.start, &range.end);
                 let Some(members) = succession.members() else { return false };
                 let mut found = members.contains(word);
                 if *part {
@@ -88,7 +88,7 @@ impl Matcher {
 /// All of its texts together may have [`MAX_HIGHLIGHTED_BYTES`]; in those after that nothing is
 /// marked.
 pub struct Highlighter<'a> {
-    index: &'a Index,
+    index: &'a SearchIndex,
     terms: Vec<Term>,
     left: Cell<usize>,
 }
@@ -101,7 +101,7 @@ struct SourceWord {
 
 impl<'a> Highlighter<'a> {
     /// The matches of an answer from this index, or a search that has it among others.
-    pub fn new(index: &'a Index, answer: &Answer) -> Highlighter<'a> {
+    pub fn new(index: &'a SearchIndex, answer: &SearchAnswer) -> Highlighter<'a> {
         let query = &answer.query;
         let mut terms = Vec::new();
         for record in &answer.records {
@@ -182,24 +182,29 @@ impl<'a> Highlighter<'a> {
     }
 }
 
-fn matcher(words: &WordsIndex, query: &Query, text: &str, how: How) -> Option<Matcher> {
+fn matcher(
+    words: &CategoryIndex,
+    query: &ParsedQuery,
+    text: &str,
+    how: FoundBy,
+) -> Option<Matcher> {
     let word = |part: bool, text: String| match part && !words.config().partial.is_none() {
         true => Matcher::Part(text),
         false => Matcher::Word(text),
     };
     Some(match how {
-        How::Others => return None,
-        How::Stored { part } => word(part, text.to_owned()),
-        How::Query { part, exact: true } => word(part, text.to_owned()),
-        How::Query { part, exact: false } => word(part, stored(words, text)),
-        How::Phrase(start, end) => {
+        FoundBy::Others => return None,
+        FoundBy::Stored { part } => word(part, text.to_owned()),
+        FoundBy::Query { part, exact: true } => word(part, text.to_owned()),
+        FoundBy::Query { part, exact: false } => word(part, stored(words, text)),
+        FoundBy::Phrase(start, end) => {
             let spans = query.phrase_words.get(start as usize..end as usize)?;
-            let stored = |span: &crate::text::word_list::Span| stored(words, span.of(&query.text));
+            let stored = |span: &TextSpan| stored(words, span.of(&query.text));
             Matcher::Phrase(spans.iter().map(stored).collect())
         }
-        How::Range { from, to, part } => {
+        FoundBy::Range { from, to, part } => {
             let (from, to) = (from.of(&query.text), to.of(&query.text));
-            let succession = Succession::new(from, to);
+            let succession = StringRange::new(from, to);
             match succession.members() {
                 Some(_) => Matcher::Range { range: from.to_owned()..to.to_owned(), part },
                 None => Matcher::OneOf(succession.take(MAX_RANGE_WORDS).collect()),
@@ -209,7 +214,7 @@ fn matcher(words: &WordsIndex, query: &Query, text: &str, how: How) -> Option<Ma
 }
 
 /// A word as a category keeps it.
-fn stored(words: &WordsIndex, word: &str) -> String {
+fn stored(words: &CategoryIndex, word: &str) -> String {
     let word = first_characters(word, MAX_WORD_CHARS);
     match words.stemmer() {
         Some(stemmer) => stemmer.stem(word).into_owned(),
@@ -218,15 +223,15 @@ fn stored(words: &WordsIndex, word: &str) -> String {
 }
 
 /// The words of a text with their places.
-fn source_words(words: &WordsIndex, text: &str) -> Vec<SourceWord> {
+fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
     let tokenizer = words.tokenizer();
     let mut out = Vec::new();
-    let mut made = Words::default();
+    let mut made = WordList::default();
     let mut chunks = Vec::new();
     scripts::each_chunk(text, |place| chunks.push(place));
     // Where there is nothing but stop words, they were indexed.
     let dropped = |chunk: &Range<usize>| {
-        split(tokenizer, &text[chunk.clone()], false, &mut Words::default()) == 0
+        split(tokenizer, &text[chunk.clone()], false, &mut WordList::default()) == 0
     };
     let whole = chunks.len() == 1 || chunks.iter().all(dropped);
     // A field that is not taken apart is one word, spaces included.
@@ -258,14 +263,14 @@ fn source_words(words: &WordsIndex, text: &str) -> Vec<SourceWord> {
 
 /// Where the only word of a place is: of `women's` perhaps the first five letters.
 fn only_word(
-    words: &WordsIndex,
+    words: &CategoryIndex,
     text: &str,
     place: Range<usize>,
     stored_as: Option<&str>,
 ) -> Range<usize> {
     let mut found = None;
     if text[place.clone()].contains(|letter| !scripts::is_in_word(letter)) {
-        let mut made = Words::default();
+        let mut made = WordList::default();
         scripts::each_piece(text, place.clone(), |piece| {
             split(words.tokenizer(), &text[piece.clone()], false, &mut made);
             let word = made.iter().next().map(|word| stored(words, word));
@@ -277,7 +282,7 @@ fn only_word(
     found.unwrap_or(place)
 }
 
-fn split(tokenizer: &Tokenizer, text: &str, whole: bool, made: &mut Words) -> usize {
+fn split(tokenizer: &Tokenizer, text: &str, whole: bool, made: &mut WordList) -> usize {
     made.clear();
     tokenizer.add_words(text, whole, made);
     made.len()
@@ -285,7 +290,7 @@ fn split(tokenizer: &Tokenizer, text: &str, whole: bool, made: &mut Words) -> us
 
 /// Adds the places of words that match.
 fn add_matches(
-    words: &WordsIndex,
+    words: &CategoryIndex,
     matchers: &[&Matcher],
     found: &[SourceWord],
     matches: &mut Vec<Range<usize>>,

@@ -1,34 +1,36 @@
 //! Walking the interpretations from the best one on: counting, and collecting the documents of the
 //! page that was asked for.
 
-use crate::answer::flat_list::Flat;
-use crate::answer::search_answer::{Answer, Row};
+use crate::answer::flat_list::FlatCollector;
+use crate::answer::search_answer::{AnswerRow, SearchAnswer};
 use crate::collection::id::Id;
 use crate::index::intersection::{Ascending, intersect};
-use crate::index::posting_list::{Posting, SeenSlots};
-use crate::index::search_index::{Fidelity, Index};
-use crate::query::combinations::{COMPARED_LISTS, List};
+use crate::index::posting_list::{PostingList, SeenSlots};
+use crate::index::search_index::{Fidelity, SearchIndex};
+use crate::query::combination::{COMPARED_LISTS, DocumentList};
 use crate::query::interpretations::{EVERYTHING, Interpretation};
 use crate::query::restriction::Restriction;
-use crate::query::work_budget::{ORDERED, ORDERED_BY_FUNCTION, SEEN, SEEN_BY_IDENTIFIER, Work};
-use crate::search::Request;
+use crate::query::work_budget::{
+    ORDERED, ORDERED_BY_FUNCTION, SEEN, SEEN_BY_IDENTIFIER, WorkBudget,
+};
+use crate::request::Request;
 use std::ops::Deref;
 
 /// What is needed to look into interpretations.
 pub(crate) struct Pager<'a, I> {
     pub(crate) indexes: &'a [I],
-    pub(crate) lists: &'a [List<'a>],
+    pub(crate) lists: &'a [DocumentList<'a>],
     pub(crate) fidelity: Fidelity,
     /// How many more interpretations to look into once the page is full; all, if nothing.
     pub(crate) extra: Option<usize>,
     /// The lists of one interpretation; kept for its memory.
-    pub(crate) chosen: Vec<&'a Posting>,
+    pub(crate) chosen: Vec<&'a PostingList>,
     /// The documents that each index may answer with; empty if all.
     pub(crate) restrictions: &'a [Restriction],
 }
 
 /// Where the walk is.
-struct Progress {
+struct PagePosition {
     /// Documents still to be left out.
     offset: i64,
     /// Documents still to be shown.
@@ -36,7 +38,7 @@ struct Progress {
     extra: Option<usize>,
 }
 
-impl Progress {
+impl PagePosition {
     /// The part of a list of this length to show: what to skip and how many, both within it. A
     /// negative offset counts from the end; nothing is shown if it is outside.
     fn part(&self, length: usize) -> (usize, usize) {
@@ -70,19 +72,19 @@ impl Progress {
     }
 }
 
-impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
+impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     /// Looks into all interpretations of the answer.
     ///
     /// Answers the documents of each index that were found, if each was to be there once only.
     pub(crate) fn run(
         &mut self,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
         request: &Request<'_>,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Vec<SeenSlots> {
-        let mut flat = request.flat.then(|| Flat::new(self.indexes.len()));
+        let mut flat = request.flat.then(|| FlatCollector::new(self.indexes.len()));
         let mut progress =
-            Progress { offset: request.offset, wanted: request.ids, extra: self.extra };
+            PagePosition { offset: request.offset, wanted: request.ids, extra: self.extra };
         let mut shown_before: Vec<SeenSlots> = Vec::new();
         if request.unique {
             shown_before.resize_with(self.indexes.len(), SeenSlots::default);
@@ -109,7 +111,7 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
                 *member = answer.combinations[*member as usize].record;
             }
             answer.total += count;
-            answer.rows.push(Row {
+            answer.rows.push(AnswerRow {
                 index: interpretation.index,
                 score: interpretation.score,
                 count,
@@ -133,12 +135,12 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// Counts an interpretation and adds its documents to a list of all.
     fn collect(
         &mut self,
-        answer: &Answer,
+        answer: &SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
         request: &Request<'_>,
-        flat: &mut Flat,
-        work: &mut Work,
+        flat: &mut FlatCollector,
+        work: &mut WorkBudget,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
         let slots = self.all(answer, interpretation, start, work)?;
@@ -155,10 +157,10 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// much work.
     fn all(
         &mut self,
-        answer: &Answer,
+        answer: &SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Option<Vec<u32>> {
         let ascending = self.choose(answer, interpretation, start);
         let mut slots = if ascending && !self.chosen.is_empty() {
@@ -176,15 +178,20 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
         Some(slots)
     }
 
-    fn posting(&self, answer: &Answer, member: u32) -> &'a Posting {
-        let lists: &'a [List<'a>] = self.lists;
+    fn posting(&self, answer: &SearchAnswer, member: u32) -> &'a PostingList {
+        let lists: &'a [DocumentList<'a>] = self.lists;
         lists[answer.combinations[member as usize].list as usize].posting()
     }
 
     /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If
     /// so, equal ones are there once, in no particular order; otherwise they are in the order of
     /// words. Lists that ascend get the documents that the index may answer with as one more.
-    fn choose(&mut self, answer: &Answer, interpretation: &Interpretation, start: usize) -> bool {
+    fn choose(
+        &mut self,
+        answer: &SearchAnswer,
+        interpretation: &Interpretation,
+        start: usize,
+    ) -> bool {
         self.chosen.clear();
         let mut ascending = true;
         for member in &answer.members[start..] {
@@ -216,12 +223,12 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// An interpretation of one word: the documents are those of its list.
     fn single(
         &self,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         member: u32,
         request: &Request<'_>,
-        progress: &mut Progress,
-        work: &mut Work,
+        progress: &mut PagePosition,
+        work: &mut WorkBudget,
     ) -> Option<usize> {
         let index = &self.indexes[usize::from(interpretation.index)];
         let list = self.posting(answer, member);
@@ -245,12 +252,12 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     /// work.
     fn plain(
         &mut self,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
         request: &Request<'_>,
-        progress: &mut Progress,
-        work: &mut Work,
+        progress: &mut PagePosition,
+        work: &mut WorkBudget,
     ) -> Option<usize> {
         let restriction = self.restrictions.get(usize::from(interpretation.index));
         if let [member] = answer.members[start..]
@@ -306,13 +313,13 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
     #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
     fn once(
         &mut self,
-        answer: &mut Answer,
+        answer: &mut SearchAnswer,
         interpretation: &Interpretation,
         start: usize,
         request: &Request<'_>,
-        progress: &mut Progress,
+        progress: &mut PagePosition,
         before: &mut [SeenSlots],
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Option<usize> {
         let number = usize::from(interpretation.index);
         let index = &self.indexes[number];
@@ -382,8 +389,8 @@ impl<'a, I: Deref<Target = Index>> Pager<'a, I> {
 }
 
 /// Drops the hidden combinations from the members of the answer, from a place on.
-fn drop_hidden(answer: &mut Answer, start: usize) {
-    let Answer { members, combinations, .. } = answer;
+fn drop_hidden(answer: &mut SearchAnswer, start: usize) {
+    let SearchAnswer { members, combinations, .. } = answer;
     let mut kept = start;
     for at in start..members.len() {
         if !combinations[members[at] as usize].hidden {
@@ -397,13 +404,13 @@ fn drop_hidden(answer: &mut Answer, start: usize) {
 /// Appends the identifiers of part of a list, sorted if that is asked for; nothing if that is too
 /// much work.
 fn show(
-    index: &Index,
+    index: &SearchIndex,
     slots: &[u32],
     skip: usize,
     limit: usize,
     request: &Request<'_>,
     ids: &mut Vec<Id>,
-    work: &mut Work,
+    work: &mut WorkBudget,
 ) -> Option<()> {
     if limit == 0 {
         return Some(());

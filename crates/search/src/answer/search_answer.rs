@@ -1,13 +1,13 @@
 //! What a search found: interpretations with their counts, and documents.
 
+use crate::answer::count_cache::CountCache;
 use crate::collection::id::{self, Id};
 use crate::format::digits::write_unsigned;
 use crate::format::json;
-use crate::format::number::{Number, write_microseconds};
-use crate::query::combinations::{Combination, Record};
-use crate::query::count_cache::Counts;
+use crate::format::number::{Score, write_microseconds};
+use crate::query::combination::{Combination, CombinationRecord};
 use crate::query::interpretations::Interpretations;
-use crate::query::parsed_query::Query;
+use crate::query::parsed_query::ParsedQuery;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,22 +18,22 @@ use std::time::Duration;
 /// [`Search::search_into`](crate::Search::search_into) again to save the memory allocations of a
 /// new one.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct SearchAnswer {
     /// The query taken apart, and other texts that records refer to.
-    pub(crate) query: Query,
-    pub(crate) records: Vec<Record>,
+    pub(crate) query: ParsedQuery,
+    pub(crate) records: Vec<CombinationRecord>,
     pub(crate) record_json: Vec<u8>,
     pub(crate) combinations: Vec<Combination>,
     pub(crate) interpretations: Interpretations,
-    pub(crate) counts: Counts,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) counts: CountCache,
+    pub(crate) rows: Vec<AnswerRow>,
     /// The records of all rows, one after the other.
     pub(crate) members: Vec<u32>,
     /// The documents of all rows, one after the other.
     pub(crate) ids: Vec<Id>,
     /// One list of documents instead of one for each row, with the numbers of their indexes.
     pub(crate) flat: Option<FlatList>,
-    pub(crate) identifiers: Arc<[Identifier]>,
+    pub(crate) identifiers: Arc<[IndexIdentifier]>,
     pub(crate) offset: i64,
     pub(crate) total: usize,
     pub(crate) duration: Duration,
@@ -52,26 +52,26 @@ pub(crate) struct FlatList {
 
 /// What answers call an index.
 #[derive(Clone, Debug)]
-pub(crate) struct Identifier {
+pub(crate) struct IndexIdentifier {
     pub(crate) text: String,
     /// The text as the start of a row in JSON.
     pub(crate) json: Vec<u8>,
 }
 
-impl Identifier {
-    pub(crate) fn new(text: &str) -> Identifier {
+impl IndexIdentifier {
+    pub(crate) fn new(text: &str) -> IndexIdentifier {
         let mut json = vec![b'['];
         json::write_string(text, &mut json);
         json.push(b',');
-        Identifier { text: text.to_owned(), json }
+        IndexIdentifier { text: text.to_owned(), json }
     }
 }
 
 /// An interpretation that was looked into.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct AnswerRow {
     pub(crate) index: u8,
-    pub(crate) score: Number,
+    pub(crate) score: Score,
     pub(crate) count: usize,
     pub(crate) members: Range<u32>,
     pub(crate) ids: Range<u32>,
@@ -80,13 +80,13 @@ pub(crate) struct Row {
 /// One interpretation of a query, with what it found.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation<'a> {
-    answer: &'a Answer,
-    row: &'a Row,
+    answer: &'a SearchAnswer,
+    row: &'a AnswerRow,
 }
 
 /// A word of an interpretation: in which category, how it was written, what was looked up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen<'a> {
+pub struct InterpretedWord<'a> {
     /// The name of the category; of alternatives the names, with bars between them.
     pub category: &'a str,
     /// The word as it was written, with its markers.
@@ -107,7 +107,7 @@ impl<'a> Allocation<'a> {
     }
 
     /// The sum of the weights and the boost.
-    pub fn score(&self) -> Number {
+    pub fn score(&self) -> Score {
         self.row.score
     }
 
@@ -117,12 +117,12 @@ impl<'a> Allocation<'a> {
     }
 
     /// What each word means, in the order of the words.
-    pub fn words(&self) -> impl Iterator<Item = Chosen<'a>> + use<'a> {
+    pub fn words(&self) -> impl Iterator<Item = InterpretedWord<'a>> + use<'a> {
         let Allocation { answer, row } = *self;
         let text = &answer.query.text;
         answer.members[range(&row.members)].iter().map(move |member| {
             let record = &answer.records[*member as usize];
-            Chosen {
+            InterpretedWord {
                 category: record.category.of(text),
                 original: record.original.of(text),
                 text: record.text.of(text),
@@ -140,10 +140,10 @@ fn range(range: &Range<u32>) -> Range<usize> {
     range.start as usize..range.end as usize
 }
 
-impl Answer {
+impl SearchAnswer {
     /// An answer to nothing.
-    pub fn new() -> Answer {
-        Answer::default()
+    pub fn new() -> SearchAnswer {
+        SearchAnswer::default()
     }
 
     /// The interpretations that have documents, best first.
@@ -208,7 +208,7 @@ impl Answer {
     }
 
     /// Appends the answer as JSON: an object of `allocations`, `offset`, `duration` and `total`, and
-    /// `"incomplete":true` where [`Answer::is_incomplete`].
+    /// `"incomplete":true` where [`SearchAnswer::is_incomplete`].
     /// Each allocation is `[index,score,count,[[category,original,text],…],[id,…]]`; those without
     /// documents are left out. The duration is in seconds, to the microsecond. If one list was
     /// asked for, `flat` is one member more: an object of `count` and `ids`, which are
@@ -263,7 +263,7 @@ impl Answer {
     }
 
     /// A row up to its last element.
-    fn write_row(&self, row: &Row, out: &mut Vec<u8>) {
+    fn write_row(&self, row: &AnswerRow, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.identifiers[usize::from(row.index)].json);
         row.score.write_json(out);
         out.push(b',');

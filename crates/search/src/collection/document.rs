@@ -4,7 +4,7 @@ use crate::collection::id::Id;
 
 /// The content of one field of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Field {
+pub enum DocumentField {
     /// A text, which the tokenizer takes apart.
     Text(String),
     /// Several texts, each of which the tokenizer takes apart.
@@ -13,21 +13,21 @@ pub enum Field {
     Words(Vec<String>),
 }
 
-impl From<&str> for Field {
-    fn from(text: &str) -> Field {
-        Field::Text(text.to_owned())
+impl From<&str> for DocumentField {
+    fn from(text: &str) -> DocumentField {
+        DocumentField::Text(text.to_owned())
     }
 }
 
-impl From<String> for Field {
-    fn from(text: String) -> Field {
-        Field::Text(text)
+impl From<String> for DocumentField {
+    fn from(text: String) -> DocumentField {
+        DocumentField::Text(text)
     }
 }
 
-impl From<Vec<String>> for Field {
-    fn from(words: Vec<String>) -> Field {
-        Field::Words(words)
+impl From<Vec<String>> for DocumentField {
+    fn from(words: Vec<String>) -> DocumentField {
+        DocumentField::Words(words)
     }
 }
 
@@ -35,7 +35,7 @@ impl From<Vec<String>> for Field {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     id: Id,
-    fields: Vec<(String, Field)>,
+    fields: Vec<(String, DocumentField)>,
 }
 
 impl Document {
@@ -45,7 +45,7 @@ impl Document {
     }
 
     /// Adds a field. Of fields with the same name, the first counts.
-    pub fn with(mut self, name: impl Into<String>, field: impl Into<Field>) -> Document {
+    pub fn with(mut self, name: impl Into<String>, field: impl Into<DocumentField>) -> Document {
         self.fields.push((name.into(), field.into()));
         self
     }
@@ -56,7 +56,7 @@ impl Document {
     }
 
     /// The field of a name.
-    pub fn field(&self, name: &str) -> Option<&Field> {
+    pub fn field(&self, name: &str) -> Option<&DocumentField> {
         self.fields.iter().find(|(known, _)| known == name).map(|(_, field)| field)
     }
 }

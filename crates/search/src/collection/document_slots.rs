@@ -1,9 +1,9 @@
 //! The documents of an index in their order: which identifier is in which slot.
 
 use crate::collection::id::{Id, KeyFormat};
-use crate::collection::record_locations::{Location, Records};
-use crate::durable::{Damaged, Input, Output};
-use crate::index::posting_list::End;
+use crate::collection::record_locations::{Location, RecordLocations};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
+use crate::index::posting_list::ListEnd;
 use bytes::Bytes;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const FREE_SLOTS_ALLOWED: usize = 1_024;
 
 /// Identifiers and slots. Identifiers come in the format of the index, so all are of one kind.
 #[derive(Clone, Debug)]
-pub(crate) struct Documents {
+pub(crate) struct DocumentSlots {
     /// The slots by their identifiers.
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -28,7 +28,7 @@ pub(crate) struct Documents {
     base: u32,
     /// Where the record of each slot is.
     locations: VecDeque<Location>,
-    records: Records,
+    records: RecordLocations,
 }
 
 /// The identifiers by slot; those in slots of removed documents mean nothing.
@@ -69,15 +69,15 @@ fn hash(id: &Id, hasher: &DefaultHashBuilder) -> u64 {
     }
 }
 
-impl Documents {
-    pub(crate) fn new(format: KeyFormat) -> Documents {
-        Documents {
+impl DocumentSlots {
+    pub(crate) fn new(format: KeyFormat) -> DocumentSlots {
+        DocumentSlots {
             table: HashTable::new(),
             hasher: DefaultHashBuilder::default(),
             ids: Ids::new(format),
             base: FIRST_SLOT,
             locations: VecDeque::new(),
-            records: Records::default(),
+            records: RecordLocations::default(),
         }
     }
 
@@ -135,35 +135,35 @@ impl Documents {
     }
 
     /// Gives a new document a slot.
-    pub(crate) fn insert(&mut self, id: Id, end: End) -> u32 {
+    pub(crate) fn insert(&mut self, id: Id, end: ListEnd) -> u32 {
         let slot = match end {
-            End::Front => {
+            ListEnd::Front => {
                 self.base -= 1;
                 self.base
             }
-            End::Back => self.base + self.width() as u32,
+            ListEnd::Back => self.base + self.width() as u32,
         };
         match &mut self.ids {
             Ids::Integers(ids) => {
                 let number = if let Id::Integer(number) = id { number } else { 0 };
                 match end {
-                    End::Front => ids.push_front(number),
-                    End::Back => ids.push_back(number),
+                    ListEnd::Front => ids.push_front(number),
+                    ListEnd::Back => ids.push_back(number),
                 }
             }
             Ids::Texts(ids) => {
                 let text = if let Id::Text(text) = &id { text.clone() } else { "".into() };
                 match end {
-                    End::Front => ids.push_front(text),
-                    End::Back => ids.push_back(text),
+                    ListEnd::Front => ids.push_front(text),
+                    ListEnd::Back => ids.push_back(text),
                 }
             }
         }
         match end {
-            End::Front => self.locations.push_front(Location::NOWHERE),
-            End::Back => self.locations.push_back(Location::NOWHERE),
+            ListEnd::Front => self.locations.push_front(Location::NOWHERE),
+            ListEnd::Back => self.locations.push_back(Location::NOWHERE),
         }
-        let Documents { table, hasher, ids, base, .. } = self;
+        let DocumentSlots { table, hasher, ids, base, .. } = self;
         table.insert_unique(hash(&id, hasher), slot, |slot| {
             ids.hash((slot - *base) as usize, hasher)
         });
@@ -172,7 +172,7 @@ impl Documents {
 
     /// Forgets a document and answers the slot that it had.
     pub(crate) fn remove(&mut self, id: &Id) -> Option<u32> {
-        let Documents { table, hasher, ids, base, .. } = self;
+        let DocumentSlots { table, hasher, ids, base, .. } = self;
         let same = |slot: &u32| ids.is((slot - *base) as usize, id);
         let (slot, _) = table.find_entry(hash(id, hasher), same).ok()?.remove();
         self.set_location(slot, Location::NOWHERE);
@@ -201,7 +201,7 @@ impl Documents {
     }
 
     /// Where records are that are moved to another file.
-    pub(crate) fn records(&mut self) -> &mut Records {
+    pub(crate) fn records(&mut self) -> &mut RecordLocations {
         &mut self.records
     }
 
@@ -221,7 +221,7 @@ impl Documents {
 
     /// Writes the identifiers, with the places of the records in the file. The documents are in
     /// slots without gaps.
-    pub(crate) fn write(&self, offsets: &[u64], out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(&self, offsets: &[u64], out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.width() as u64)?;
         match &self.ids {
             Ids::Integers(ids) => out.u64s(ids.iter().map(|id| *id as u64))?,
@@ -232,9 +232,9 @@ impl Documents {
     }
 
     /// Reads what [`write`](Self::write) has written.
-    pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Result<(), Damaged> {
+    pub(crate) fn read(&mut self, input: &mut SectionReader<'_>) -> Result<(), DamagedFile> {
         let count = input.count(4)?;
-        let id = |input: &mut Input<'_>| match self.ids {
+        let id = |input: &mut SectionReader<'_>| match self.ids {
             Ids::Integers(_) => Ok(Id::Integer(input.u64()? as i64)),
             Ids::Texts(_) => Ok(Id::Text(input.text()?.into())),
         };
@@ -242,20 +242,20 @@ impl Documents {
         self.table.reserve(count, |_| 0);
         for id in ids {
             if self.slot(&id).is_some() {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
-            self.insert(id, End::Back);
+            self.insert(id, ListEnd::Back);
         }
         let located = input.count(8)?;
         if located != 0 && located != count {
-            return Err(Damaged);
+            return Err(DamagedFile);
         }
         for (place, offset) in input.u64s(located)?.enumerate() {
             if offset != 0 {
                 self.locations[place] = self.records.in_newest(offset);
             }
         }
-        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+        if input.is_empty() { Ok(()) } else { Err(DamagedFile) }
     }
 
     /// Whether most slots are free.
@@ -272,14 +272,16 @@ impl Documents {
             Ids::Integers(_) => KeyFormat::Integer,
             Ids::Texts(_) => KeyFormat::Text,
         };
-        let new =
-            Documents { records: std::mem::take(&mut self.records), ..Documents::new(format) };
+        let new = DocumentSlots {
+            records: std::mem::take(&mut self.records),
+            ..DocumentSlots::new(format)
+        };
         let old = std::mem::replace(self, new);
         let mut renumbering = Renumbering { base: old.base, new: vec![0; old.width()] };
         for slot in order {
             let place = (slot - old.base) as usize;
             let Some(id) = old.id(slot) else { continue };
-            renumbering.new[place] = self.insert(id, End::Back);
+            renumbering.new[place] = self.insert(id, ListEnd::Back);
             if let (Some(new), Some(known)) = (self.locations.back_mut(), old.locations.get(place))
             {
                 *new = *known;
@@ -308,10 +310,10 @@ mod tests {
 
     #[test]
     fn slots_keep_the_order_when_they_are_given_anew() {
-        let mut documents = Documents::new(KeyFormat::Integer);
+        let mut documents = DocumentSlots::new(KeyFormat::Integer);
         for number in 0..10 {
-            documents.insert(Id::Integer(number), End::Back);
-            documents.insert(Id::Integer(-1 - number), End::Front);
+            documents.insert(Id::Integer(number), ListEnd::Back);
+            documents.insert(Id::Integer(-1 - number), ListEnd::Front);
         }
         let removed = documents.remove(&Id::Integer(3));
         assert!(removed.is_some() && documents.len() == 19);
@@ -329,8 +331,8 @@ mod tests {
 
     #[test]
     fn texts_are_kept_as_they_are() {
-        let mut documents = Documents::new(KeyFormat::Text);
-        let slot = documents.insert(Id::from(" 1"), End::Front);
+        let mut documents = DocumentSlots::new(KeyFormat::Text);
+        let slot = documents.insert(Id::from(" 1"), ListEnd::Front);
         assert_eq!(documents.id(slot), Some(Id::from(" 1")));
         assert!(!documents.is_sparse() && !documents.is_exhausted());
     }

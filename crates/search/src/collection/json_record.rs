@@ -1,6 +1,6 @@
 //! Records as documents: the members of a JSON object become fields.
 
-use crate::collection::document::{Document, Field};
+use crate::collection::document::{Document, DocumentField};
 use crate::collection::id::Id;
 use crate::limits::MAX_RECORD_BYTES;
 use runnel_store::{Error, Kind, Value, json};
@@ -27,9 +27,11 @@ pub(crate) fn document(id: Id, record: &[u8]) -> Result<Document, Error> {
     let mut document = Document::new(id);
     for (name, value) in members {
         let field = match value {
-            Value::List(values) => Field::Texts(values.into_iter().filter_map(text).collect()),
+            Value::List(values) => {
+                DocumentField::Texts(values.into_iter().filter_map(text).collect())
+            }
             value => match text(value) {
-                Some(text) => Field::Text(text),
+                Some(text) => DocumentField::Text(text),
                 None => continue,
             },
         };
@@ -55,11 +57,11 @@ mod tests {
     fn members_become_fields() {
         let json = br#"{"a":"x y","b":1.5,"c":true,"d":null,"e":["x",2,null,["z"]],"f":{"g":1}}"#;
         let document = document(Id::from(1), json).unwrap();
-        let text = |text: &str| Field::Text(text.to_owned());
+        let text = |text: &str| DocumentField::Text(text.to_owned());
         assert_eq!(document.field("a"), Some(&text("x y")));
         assert_eq!(document.field("b"), Some(&text("1.5")));
         assert_eq!(document.field("c"), Some(&text("true")));
-        assert_eq!(document.field("e"), Some(&Field::Texts(vec!["x".into(), "2".into()])));
+        assert_eq!(document.field("e"), Some(&DocumentField::Texts(vec!["x".into(), "2".into()])));
         assert_eq!((document.field("d"), document.field("f")), (None, None));
     }
 

@@ -15,27 +15,30 @@ const TOLD_EVERY: u64 = 1_000;
 pub struct Loader {
     /// Nothing once loading has ended.
     collection: Option<Arc<Collection>>,
-    progress: Progress,
-    callback: Option<Box<dyn FnMut(Progress) + Send>>,
+    progress: LoadProgress,
+    callback: Option<Box<dyn FnMut(LoadProgress) + Send>>,
 }
 
 /// How far a loader is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct LoadProgress {
     /// Documents taken.
     pub documents: u64,
     /// Their size, in bytes of JSON.
     pub bytes: u64,
 }
 
-impl Loader {
-    pub(crate) fn new(collection: Arc<Collection>) -> Loader {
-        collection.set_loading(true);
-        Loader { collection: Some(collection), progress: Progress::default(), callback: None }
+impl Collection {
+    /// Starts loading many documents.
+    pub fn load(self: &Arc<Self>) -> Loader {
+        self.set_loading(true);
+        Loader { collection: Some(self.clone()), progress: LoadProgress::default(), callback: None }
     }
+}
 
+impl Loader {
     /// Calls a function after every thousand documents, and at the end.
-    pub fn on_progress(mut self, callback: impl FnMut(Progress) + Send + 'static) -> Loader {
+    pub fn on_progress(mut self, callback: impl FnMut(LoadProgress) + Send + 'static) -> Loader {
         self.callback = Some(Box::new(callback));
         self
     }
@@ -63,7 +66,7 @@ impl Loader {
     ///
     /// # Errors
     /// The log could not be written.
-    pub fn finish(mut self) -> Result<Progress, Error> {
+    pub fn finish(mut self) -> Result<LoadProgress, Error> {
         if let Some(collection) = self.collection.take() {
             let flushed = collection.flush();
             collection.set_loading(false);

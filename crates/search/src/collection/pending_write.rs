@@ -1,6 +1,6 @@
 //! Waiting for a write to be durable.
 
-use crate::durable::Progress;
+use crate::durable::FlushProgress;
 use runnel_store::Error;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use std::task::{Context, Poll};
 /// further write is taken until the collection is opened again. Dropping it takes nothing back.
 #[derive(Debug)]
 #[must_use = "only a write whose Pending has answered survives a crash"]
-pub struct Pending {
+pub struct PendingWrite {
     /// Nothing for a collection in memory.
-    log: Option<Arc<Progress>>,
+    log: Option<Arc<FlushProgress>>,
     write: u64,
     /// Whether somebody was left to be woken.
     waits: bool,
 }
 
-impl Pending {
+impl PendingWrite {
     /// What is as durable as it ever gets.
-    pub(crate) fn ready() -> Pending {
-        Pending { log: None, write: 0, waits: false }
+    pub(crate) fn ready() -> PendingWrite {
+        PendingWrite { log: None, write: 0, waits: false }
     }
 
     /// A write by its number.
-    pub(crate) fn of(log: Arc<Progress>, write: u64) -> Pending {
-        Pending { log: Some(log), write, waits: false }
+    pub(crate) fn of(log: Arc<FlushProgress>, write: u64) -> PendingWrite {
+        PendingWrite { log: Some(log), write, waits: false }
     }
 
     /// Waits, blocking the thread.
@@ -43,7 +43,7 @@ impl Pending {
     }
 }
 
-impl Future for Pending {
+impl Future for PendingWrite {
     type Output = Result<(), Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -54,7 +54,7 @@ impl Future for Pending {
     }
 }
 
-impl Drop for Pending {
+impl Drop for PendingWrite {
     fn drop(&mut self) {
         if let Some(log) = self.log.as_ref().filter(|_| self.waits) {
             log.forget(self.write);

@@ -34,7 +34,7 @@ struct Recent {
 
 /// The records of an index.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct RecordLocations {
     recent: Vec<Option<Recent>>,
     /// The places in `recent` where there is nothing.
     free: Vec<u32>,
@@ -43,7 +43,7 @@ pub(crate) struct Records {
     current: usize,
 }
 
-impl Records {
+impl RecordLocations {
     /// Keeps a record.
     pub(crate) fn insert(&mut self, sequence: u64, record: Bytes) -> Location {
         let recent = Some(Recent { sequence, record });
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn records_move_to_the_file_of_a_snapshot() {
-        let mut records = Records::default();
+        let mut records = RecordLocations::default();
         let old = records.insert(1, Bytes::from_static(b"old"));
         let new = records.insert(2, Bytes::from_static(b"new"));
         records.take_file(Bytes::from_static(b"\x03\0\0\0old"));

@@ -1,7 +1,7 @@
 //! Categories: `#Category{ … }`, `#Near{ … }` and `#Place{ … }`.
 
-use super::options::{Options, engine_number, invalid, same_name};
-use super::{CLASS, tokenizer};
+use super::options::{CLASS, DefinitionOptions, engine_number, invalid, same_name};
+use super::tokenizer;
 use crate::index::category::Category;
 use crate::index::grid::Grid;
 use crate::index::partial::Partial;
@@ -61,7 +61,7 @@ pub(super) fn read(name: &str, value: &Value, index: &str) -> Result<Vec<Categor
 }
 
 fn plain(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
-    let options = Options::new(value, what, &CATEGORY)?;
+    let options = DefinitionOptions::new(value, what, &CATEGORY)?;
     let mut category = named(Category::new(name), &options)?;
     if let Some(partial) = partial(&options)? {
         category = category.partial(partial);
@@ -76,14 +76,14 @@ fn plain(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
         category = category.tokenizer(tokenizer::read(
             value,
             &format!("the tokenizer of {what}"),
-            tokenizer::Use::Documents,
+            tokenizer::TokenizerUse::Documents,
         )?);
     }
     Ok(category.exact_first(options.flag("exactFirst")?.unwrap_or(false)))
 }
 
 /// What all categories are told.
-fn named(mut category: Category, options: &Options<'_>) -> Result<Category, Error> {
+fn named(mut category: Category, options: &DefinitionOptions<'_>) -> Result<Category, Error> {
     if let Some(field) = options.text("from")? {
         category = category.from(field);
     }
@@ -101,34 +101,37 @@ fn named(mut category: Category, options: &Options<'_>) -> Result<Category, Erro
 }
 
 fn near(name: &str, value: &Value, what: &str) -> Result<Category, Error> {
-    let options = Options::new(value, what, &NEAR)?;
+    let options = DefinitionOptions::new(value, what, &NEAR)?;
     let range = positive(&options, "range")?;
     let anchor = options.number("anchor")?.unwrap_or(0.0);
     named(Category::near(name, Grid::new(range, precision(&options)?, anchor)), &options)
 }
 
 fn place(value: &Value, what: &str) -> Result<Vec<Category>, Error> {
-    let options = Options::new(value, what, &PLACE)?;
+    let options = DefinitionOptions::new(value, what, &PLACE)?;
     let latitude = options.text("latitude")?.unwrap_or("lat");
     let longitude = options.text("longitude")?.unwrap_or("lng");
     let km = positive(&options, "km")?;
     Ok(Category::place(latitude, longitude, km, precision(&options)?).into())
 }
 
-fn positive(options: &Options<'_>, name: &str) -> Result<f64, Error> {
+fn positive(options: &DefinitionOptions<'_>, name: &str) -> Result<f64, Error> {
     match options.number(name)? {
         Some(number) if number > 0.0 => Ok(number),
         _ => Err(invalid(format!("`{name}` of {} must be a number above 0", options.what()))),
     }
 }
 
-fn precision(options: &Options<'_>) -> Result<u32, Error> {
+fn precision(options: &DefinitionOptions<'_>) -> Result<u32, Error> {
     let precision = options.count("precision", 1, i64::from(MAX_GRID_PRECISION))?;
     Ok(precision.map_or(1, |precision| precision as u32))
 }
 
 /// An option that is a literal of one of some classes, or names one: its class, and its options.
-fn class_of<'a>(options: &Options<'a>, name: &str) -> Option<(String, Option<&'a Value>)> {
+fn class_of<'a>(
+    options: &DefinitionOptions<'a>,
+    name: &str,
+) -> Option<(String, Option<&'a Value>)> {
     match options.get(name)? {
         Value::Bool(false) => Some(("None".into(), None)),
         Value::Text(text) => Some((text.clone(), None)),
@@ -140,26 +143,26 @@ fn class_of<'a>(options: &Options<'a>, name: &str) -> Option<(String, Option<&'a
     }
 }
 
-fn partial(options: &Options<'_>) -> Result<Option<Partial>, Error> {
+fn partial(options: &DefinitionOptions<'_>) -> Result<Option<Partial>, Error> {
     let name = "partial";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
     let what = format!("`{name}` of {}", options.what());
     let nothing = Value::Nil;
     let value = value.unwrap_or(&nothing);
-    let length = |options: &Options<'_>, name: &str, usual: i32| -> Result<i32, Error> {
+    let length = |options: &DefinitionOptions<'_>, name: &str, usual: i32| -> Result<i32, Error> {
         let length = options.count(name, -LENGTHS, LENGTHS)?;
         Ok(length.map_or(usual, |length| length as i32))
     };
     if same_name(&class, "Substring") {
-        let own = Options::new(value, &what, &[CLASS, "from", "to"])?;
+        let own = DefinitionOptions::new(value, &what, &[CLASS, "from", "to"])?;
         return Ok(Some(Partial::substring(length(&own, "from", 1)?, length(&own, "to", -1)?)));
     }
     if same_name(&class, "Postfix") {
-        let own = Options::new(value, &what, &[CLASS, "from"])?;
+        let own = DefinitionOptions::new(value, &what, &[CLASS, "from"])?;
         return Ok(Some(Partial::postfix(length(&own, "from", -3)?)));
     }
     if same_name(&class, "Infix") {
-        let own = Options::new(value, &what, &[CLASS, "min", "max"])?;
+        let own = DefinitionOptions::new(value, &what, &[CLASS, "min", "max"])?;
         let (min, max) = (length(&own, "min", 1)?, length(&own, "max", -1)?);
         return Ok(Some(Partial::Infix { min, max }));
     }
@@ -169,12 +172,12 @@ fn partial(options: &Options<'_>) -> Result<Option<Partial>, Error> {
     Err(invalid(format!("{what} must be a Substring, a Postfix, an Infix or false, not {class}")))
 }
 
-fn similarity(options: &Options<'_>) -> Result<Option<Similarity>, Error> {
+fn similarity(options: &DefinitionOptions<'_>) -> Result<Option<Similarity>, Error> {
     let name = "similarity";
     let Some((class, value)) = class_of(options, name) else { return Ok(None) };
     let what = format!("`{name}` of {}", options.what());
     let nothing = Value::Nil;
-    let own = Options::new(value.unwrap_or(&nothing), &what, &[CLASS, "amount"])?;
+    let own = DefinitionOptions::new(value.unwrap_or(&nothing), &what, &[CLASS, "amount"])?;
     let amount = own.count("amount", 1, MAX_SIMILAR)?.map_or(SIMILAR, |amount| amount as usize);
     let kinds = [
         ("DoubleMetaphone", Similarity::DoubleMetaphone(amount)),
@@ -191,7 +194,7 @@ fn similarity(options: &Options<'_>) -> Result<Option<Similarity>, Error> {
 }
 
 /// A number is added to the logarithm; a literal says which of both.
-fn weight(options: &Options<'_>) -> Result<Option<Weight>, Error> {
+fn weight(options: &DefinitionOptions<'_>) -> Result<Option<Weight>, Error> {
     let name = "weight";
     let Some(value) = options.get(name) else { return Ok(None) };
     if let Some(number) = engine_number(value) {
@@ -199,9 +202,9 @@ fn weight(options: &Options<'_>) -> Result<Option<Weight>, Error> {
     }
     let (class, _) = class_of(options, name).unwrap_or_default();
     let what = format!("`{name}` of {}", options.what());
-    let own = Options::new(value, &what, &[CLASS, "constant"])?;
+    let own = DefinitionOptions::new(value, &what, &[CLASS, "constant"])?;
     let constant = match own.get("constant") {
-        None => crate::Number::integer(0),
+        None => crate::Score::integer(0),
         Some(value) => engine_number(value).ok_or_else(|| own.wrong("constant", "a number"))?,
     };
     if same_name(&class, "Logarithmic") {

@@ -1,10 +1,13 @@
 //! The options of one literal: their names are known, and each has a type.
 
 use crate::error::ConfigError;
-use crate::format::number::Number;
+use crate::format::number::Score;
 use crate::text::pattern::Pattern;
 use crate::text::suggest::nearest_name;
 use runnel_store::{Error, Kind, Value};
+
+/// The field of a record that has the name of its class. No option has this name.
+pub const CLASS: &str = "#";
 
 /// Most elements of a list of options.
 const MAX_LIST: usize = 1_024;
@@ -16,33 +19,33 @@ pub(super) fn invalid(message: impl Into<String>) -> Error {
 
 /// The options of something, all of which are known.
 #[derive(Clone, Copy)]
-pub(super) struct Options<'a> {
+pub(super) struct DefinitionOptions<'a> {
     fields: &'a [(String, Value)],
     what: &'a str,
 }
 
-impl<'a> Options<'a> {
+impl<'a> DefinitionOptions<'a> {
     /// The options of a record; anything else has none.
     pub(super) fn new(
         value: &'a Value,
         what: &'a str,
         known: &[&str],
-    ) -> Result<Options<'a>, Error> {
+    ) -> Result<DefinitionOptions<'a>, Error> {
         let fields = value.as_record().unwrap_or_default();
         if let Some((name, _)) = fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
-            let options = known.iter().copied().filter(|name| *name != super::CLASS);
+            let options = known.iter().copied().filter(|name| *name != CLASS);
             let hint = nearest_name(name, options, "it has none");
             return Err(invalid(format!("{what} has no option `{name}`; {hint}")));
         }
-        Ok(Options { fields, what })
+        Ok(DefinitionOptions { fields, what })
     }
 
     /// The same options under another name of what has them.
-    pub(super) fn called<'b>(self, what: &'b str) -> Options<'b>
+    pub(super) fn called<'b>(self, what: &'b str) -> DefinitionOptions<'b>
     where
         'a: 'b,
     {
-        Options { fields: self.fields, what }
+        DefinitionOptions { fields: self.fields, what }
     }
 
     /// What has the options.
@@ -145,10 +148,10 @@ impl<'a> Options<'a> {
 }
 
 /// A number as the engine keeps it: integers stay integers.
-pub(super) fn engine_number(value: &Value) -> Option<Number> {
+pub(super) fn engine_number(value: &Value) -> Option<Score> {
     match value {
-        Value::Int(number) => Some(Number::integer(*number)),
-        Value::Float(number) if number.is_finite() => Some(Number::float(*number)),
+        Value::Int(number) => Some(Score::integer(*number)),
+        Value::Float(number) if number.is_finite() => Some(Score::float(*number)),
         _ => None,
     }
 }

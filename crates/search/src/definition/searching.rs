@@ -1,7 +1,6 @@
 //! How an index is searched, or several together.
 
-use super::CLASS;
-use super::options::{Options, engine_number, invalid, texts_of};
+use super::options::{CLASS, DefinitionOptions, engine_number, invalid, texts_of};
 use crate::answer::highlight::Markers;
 use crate::query::preferences::Boost;
 use crate::query::synonyms::Synonyms;
@@ -39,7 +38,7 @@ const EXCLUSIONS: &str = "-!";
 const MAX_EXCLUSIONS: usize = 4;
 
 /// The search of options that may have others besides; without its tokenizer.
-pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
+pub(super) fn of(options: &DefinitionOptions<'_>) -> Result<SearchConfig, Error> {
     let mut search = SearchConfig::new();
     for (categories, by) in boosts(options)? {
         search = search.boost(Boost::new(categories, by));
@@ -57,14 +56,14 @@ pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
     }
     for list in lists(options, "ignore")? {
         search = match list {
-            List::One(category) => search.ignore(category),
-            List::Several(categories) => search.ignore_list(categories),
+            CategoryList::One(category) => search.ignore(category),
+            CategoryList::Several(categories) => search.ignore_list(categories),
         };
     }
     for list in lists(options, "only")? {
         search = match list {
-            List::One(category) => search.only([category]),
-            List::Several(categories) => search.only(categories),
+            CategoryList::One(category) => search.only([category]),
+            CategoryList::Several(categories) => search.only(categories),
         };
     }
     search = search.ignore_unassigned(options.flag("ignoreUnassigned")?.unwrap_or(false));
@@ -88,13 +87,13 @@ pub(super) fn of(options: &Options<'_>) -> Result<SearchConfig, Error> {
 }
 
 /// Whether there are phrases: where a language is named, unless it is said otherwise.
-pub(super) fn phrases(options: &Options<'_>) -> Result<bool, Error> {
+pub(super) fn phrases(options: &DefinitionOptions<'_>) -> Result<bool, Error> {
     Ok(options.flag("phrases")?.unwrap_or(options.get("language").is_some()))
 }
 
 /// `[ [ 'tv', 'television' ], #{ 'nyc': [ 'new york' ] } ]`: lists of texts that all find each
 /// other, and dictionaries from a text to others that it finds. A dictionary can stand alone.
-fn synonyms(options: &Options<'_>) -> Result<Synonyms, Error> {
+fn synonyms(options: &DefinitionOptions<'_>) -> Result<Synonyms, Error> {
     let name = "synonyms";
     let wrong = || options.wrong(name, "a list of lists of texts, or a dictionary to such lists");
     let elements = match options.get(name) {
@@ -118,7 +117,7 @@ fn synonyms(options: &Options<'_>) -> Result<Synonyms, Error> {
 }
 
 /// `#{ 'title author': 3 }`: category names with spaces between them, and what they add.
-fn boosts(options: &Options<'_>) -> Result<Vec<(Vec<String>, crate::Number)>, Error> {
+fn boosts(options: &DefinitionOptions<'_>) -> Result<Vec<(Vec<String>, crate::Score)>, Error> {
     let name = "boosts";
     let Some(record) = options.record(name)? else { return Ok(Vec::new()) };
     let fields = record.as_record().unwrap_or_default();
@@ -136,13 +135,13 @@ fn boosts(options: &Options<'_>) -> Result<Vec<(Vec<String>, crate::Number)>, Er
         .collect()
 }
 
-enum List {
+enum CategoryList {
     One(String),
     Several(Vec<String>),
 }
 
 /// Categories, and lists of them: `'year'`, `[ 'year', 'title author', [ 'title', 'year' ] ]`.
-fn lists(options: &Options<'_>, name: &str) -> Result<Vec<List>, Error> {
+fn lists(options: &DefinitionOptions<'_>, name: &str) -> Result<Vec<CategoryList>, Error> {
     let wrong = || options.wrong(name, "a list of categories, and of lists of them");
     let elements = match options.get(name) {
         None => return Ok(Vec::new()),
@@ -157,22 +156,22 @@ fn lists(options: &Options<'_>, name: &str) -> Result<Vec<List>, Error> {
                 let mut names = words(text);
                 match names.len() {
                     0 => Err(wrong()),
-                    1 => Ok(List::One(names.swap_remove(0))),
-                    _ => Ok(List::Several(names)),
+                    1 => Ok(CategoryList::One(names.swap_remove(0))),
+                    _ => Ok(CategoryList::Several(names)),
                 }
             }
             Value::List(names) => names
                 .iter()
                 .map(|name| name.as_str().map(str::to_owned))
                 .collect::<Option<Vec<String>>>()
-                .map(List::Several)
+                .map(CategoryList::Several)
                 .ok_or_else(wrong),
             _ => Err(wrong()),
         })
         .collect()
 }
 
-fn bounded(options: &Options<'_>, name: &str, length: usize) -> Result<(), Error> {
+fn bounded(options: &DefinitionOptions<'_>, name: &str, length: usize) -> Result<(), Error> {
     if length <= MAX_LISTS {
         return Ok(());
     }

@@ -1,7 +1,6 @@
 //! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
 
-use super::CLASS;
-use super::options::{Options, invalid};
+use super::options::{CLASS, DefinitionOptions, invalid};
 use crate::text::language::Language;
 use crate::text::pattern::Pattern;
 use crate::text::stemmer::Stemmer;
@@ -57,19 +56,22 @@ const STEMMERS: [(&str, Stemmer); 18] = [
 
 /// What a tokenizer takes apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum TokenizerUse {
     Documents,
     Queries,
 }
 
 /// A literal of a tokenizer.
-pub(super) fn read(value: &Value, what: &str, of_what: Use) -> Result<Tokenizer, Error> {
+pub(super) fn read(value: &Value, what: &str, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
-    of(&Options::new(value, what, &known)?, of_what)
+    of(&DefinitionOptions::new(value, what, &known)?, of_what)
 }
 
 /// The tokenizer of options that may have others besides.
-pub(super) fn of(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+pub(super) fn of(
+    options: &DefinitionOptions<'_>,
+    of_what: TokenizerUse,
+) -> Result<Tokenizer, Error> {
     let mut tokenizer = changed(options, of_what)?;
     if let Some(pattern) = options.pattern("removes")? {
         tokenizer = tokenizer.removes(pattern);
@@ -101,12 +103,12 @@ pub(super) fn of(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error
 
 /// What of the tokenizer of an index also suits queries, where nothing is said about these: not
 /// removing and splitting, since queries have marks that documents have not.
-pub(super) fn for_queries(options: &Options<'_>) -> Result<Tokenizer, Error> {
-    changed(options, Use::Queries)
+pub(super) fn for_queries(options: &DefinitionOptions<'_>) -> Result<Tokenizer, Error> {
+    changed(options, TokenizerUse::Queries)
 }
 
 /// The tokenizer of a language if one is named, with what changes texts and words.
-fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
+fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let mut tokenizer = match options.text("language")? {
         None => Tokenizer::new(),
         Some(name) => {
@@ -116,15 +118,15 @@ fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
                 return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
             };
             match of_what {
-                Use::Documents => language.indexing(),
-                Use::Queries => language.searching(),
+                TokenizerUse::Documents => language.indexing(),
+                TokenizerUse::Queries => language.searching(),
             }
         }
     };
     if options.text("splits")?.is_some_and(|text| WORDS.contains(&text)) {
         tokenizer = tokenizer.splits(match of_what {
-            Use::Documents => Splitter::Words,
-            Use::Queries => Splitter::QueryWords,
+            TokenizerUse::Documents => Splitter::Words,
+            TokenizerUse::Queries => Splitter::QueryWords,
         });
     }
     let substitutions = [
@@ -148,7 +150,7 @@ fn changed(options: &Options<'_>, of_what: Use) -> Result<Tokenizer, Error> {
 }
 
 /// `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
-fn normalizes(options: &Options<'_>) -> Result<Vec<(Pattern, String)>, Error> {
+fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>, Error> {
     let name = "normalizes";
     let wrong = || options.wrong(name, "a dictionary from patterns to texts");
     let pairs: Vec<(&str, &str)> = match options.get(name) {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// A failure that can pass from thread to thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Fault {
+pub(crate) struct DiskError {
     kind: Kind,
     message: String,
     detail: Option<String>,
@@ -14,23 +14,23 @@ pub(crate) struct Fault {
     lasting: bool,
 }
 
-impl Fault {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Fault {
-        Fault { kind, message: message.into(), detail: None, lasting: false }
+impl DiskError {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>) -> DiskError {
+        DiskError { kind, message: message.into(), detail: None, lasting: false }
     }
 
     /// The same for a log: after a failure nobody knows what the disk has.
-    pub(crate) fn of_log(self) -> Fault {
+    pub(crate) fn of_log(self) -> DiskError {
         let message = format!(
             "{}; no more writes are taken until the index is opened again: see to the disk, and \
              start the program again",
             self.message
         );
-        Fault { message, lasting: true, ..self }
+        DiskError { message, lasting: true, ..self }
     }
 
     /// A failure of the file system while doing something with a file.
-    pub(crate) fn of_file(doing: &str, path: &Path, error: &io::Error) -> Fault {
+    pub(crate) fn of_file(doing: &str, path: &Path, error: &io::Error) -> DiskError {
         use io::ErrorKind as Io;
         let (kind, cause) = match error.kind() {
             Io::StorageFull | Io::QuotaExceeded => (Kind::Unavailable, "the disk is full"),
@@ -41,17 +41,17 @@ impl Fault {
             _ => (Kind::Failed, "the file system reports an error"),
         };
         let message = format!("{doing} {} failed: {cause}", path.display());
-        Fault { kind, message, detail: Some(error.to_string()), lasting: false }
+        DiskError { kind, message, detail: Some(error.to_string()), lasting: false }
     }
 
     /// A file whose content cannot be what was written.
-    pub(crate) fn damaged(path: &Path, offset: u64, what: &str) -> Fault {
+    pub(crate) fn damaged(path: &Path, offset: u64, what: &str) -> DiskError {
         let message = format!(
             "{} is damaged at byte {offset}: {what}; put the folder back from a copy, or remove \
              it and load the documents again",
             path.display()
         );
-        Fault::new(Kind::Failed, message)
+        DiskError::new(Kind::Failed, message)
     }
 
     pub(crate) fn message(&self) -> &str {
@@ -63,8 +63,8 @@ impl Fault {
     }
 }
 
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Error {
+impl From<DiskError> for Error {
+    fn from(fault: DiskError) -> Error {
         let error = Error::new(fault.kind, fault.message);
         let temporary = error.temporary && !fault.lasting;
         let error = error.with_temporary(temporary);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Something that is done with the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum DiskStep {
     /// Writes were appended to the log.
     AppendLog,
     /// The log is flushed.
@@ -25,24 +25,26 @@ pub(crate) enum Step {
     Remove,
 }
 
-type Check = dyn Fn(Step) -> io::Result<()> + Send + Sync;
+type StepCheck = dyn Fn(DiskStep) -> io::Result<()> + Send + Sync;
 
 /// Asks before every step whether it shall fail. Outside of tests none does.
 #[derive(Clone, Default)]
-pub(crate) struct Steps(Option<Arc<Check>>);
+pub(crate) struct DiskSteps(Option<Arc<StepCheck>>);
 
-impl Steps {
+impl DiskSteps {
     #[cfg(test)]
-    pub(crate) fn checked(check: impl Fn(Step) -> io::Result<()> + Send + Sync + 'static) -> Steps {
-        Steps(Some(Arc::new(check)))
+    pub(crate) fn checked(
+        check: impl Fn(DiskStep) -> io::Result<()> + Send + Sync + 'static,
+    ) -> DiskSteps {
+        DiskSteps(Some(Arc::new(check)))
     }
 
-    pub(crate) fn take(&self, step: Step) -> io::Result<()> {
+    pub(crate) fn take(&self, step: DiskStep) -> io::Result<()> {
         self.0.as_ref().map_or(Ok(()), |check| check(step))
     }
 }
 
-impl fmt::Debug for Steps {
+impl fmt::Debug for DiskSteps {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Steps")
     }

@@ -1,35 +1,38 @@
 //! How far the log has been flushed, and who waits for it.
 
-use crate::durable::disk_error::Fault;
+use crate::durable::disk_error::DiskError;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 /// What has been made durable.
 #[derive(Debug, Default)]
-pub(crate) struct Progress {
-    state: Mutex<State>,
+pub(crate) struct FlushProgress {
+    state: Mutex<FlushState>,
     moved: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FlushState {
     /// The number of the last write that is durable.
     durable: u64,
-    fault: Option<Fault>,
+    fault: Option<DiskError>,
     /// Who waits for which write.
     waiting: Vec<(u64, Waker)>,
     /// Snapshots tried so far.
     snapshots: u64,
     /// How the last one went.
-    snapshot_fault: Option<Fault>,
+    snapshot_fault: Option<DiskError>,
 }
 
-impl Progress {
-    pub(crate) fn new(durable: u64) -> Progress {
-        Progress { state: Mutex::new(State { durable, ..State::default() }), moved: Condvar::new() }
+impl FlushProgress {
+    pub(crate) fn new(durable: u64) -> FlushProgress {
+        FlushProgress {
+            state: Mutex::new(FlushState { durable, ..FlushState::default() }),
+            moved: Condvar::new(),
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FlushState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -45,26 +48,26 @@ impl Progress {
     }
 
     /// Tells that nothing more can be made durable.
-    pub(crate) fn fail(&self, fault: Fault) {
+    pub(crate) fn fail(&self, fault: DiskError) {
         let mut state = self.lock();
         state.fault.get_or_insert(fault);
         let waiting = std::mem::take(&mut state.waiting);
         self.wake(state, waiting);
     }
 
-    fn wake(&self, state: MutexGuard<'_, State>, wakers: Vec<(u64, Waker)>) {
+    fn wake(&self, state: MutexGuard<'_, FlushState>, wakers: Vec<(u64, Waker)>) {
         drop(state);
         self.moved.notify_all();
         wakers.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// Why nothing more can be made durable.
-    pub(crate) fn fault(&self) -> Option<Fault> {
+    pub(crate) fn fault(&self) -> Option<DiskError> {
         self.lock().fault.clone()
     }
 
     /// Looks whether a write is durable, and waits for it otherwise.
-    pub(crate) fn poll(&self, write: u64, waker: &Waker) -> Poll<Result<(), Fault>> {
+    pub(crate) fn poll(&self, write: u64, waker: &Waker) -> Poll<Result<(), DiskError>> {
         let mut state = self.lock();
         if state.durable >= write {
             return Poll::Ready(Ok(()));
@@ -85,7 +88,7 @@ impl Progress {
     }
 
     /// Blocks until a write is durable.
-    pub(crate) fn wait(&self, write: u64) -> Result<(), Fault> {
+    pub(crate) fn wait(&self, write: u64) -> Result<(), DiskError> {
         let mut state = self.lock();
         loop {
             if state.durable >= write {
@@ -99,7 +102,7 @@ impl Progress {
     }
 
     /// Tells that a snapshot was made, or not.
-    pub(crate) fn snapshot_done(&self, result: Result<(), Fault>) {
+    pub(crate) fn snapshot_done(&self, result: Result<(), DiskError>) {
         let mut state = self.lock();
         state.snapshots += 1;
         state.snapshot_fault = result.err();
@@ -112,7 +115,7 @@ impl Progress {
     }
 
     /// Blocks until this many snapshots were tried, and says how the last one went.
-    pub(crate) fn wait_for_snapshot(&self, number: u64) -> Result<(), Fault> {
+    pub(crate) fn wait_for_snapshot(&self, number: u64) -> Result<(), DiskError> {
         let mut state = self.lock();
         while state.snapshots < number && state.fault.is_none() {
             state = self.moved.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! The folder of a collection: which files are in it, and that only one process uses it.
 
-use crate::durable::disk_error::Fault;
-use crate::durable::disk_steps::{Step, Steps};
+use crate::durable::disk_error::DiskError;
+use crate::durable::disk_steps::{DiskStep, DiskSteps};
 use runnel_store::Kind;
 use std::fs::{File, TryLockError};
 use std::io;
@@ -13,26 +13,26 @@ const ENDING: &str = ".search";
 
 /// A folder that this process has for itself as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct CollectionFolder {
     path: PathBuf,
-    steps: Steps,
+    steps: DiskSteps,
     closing: AtomicBool,
     lock: File,
 }
 
 /// The files by the numbers of writes in their names, ascending.
 #[derive(Debug, Default)]
-pub(crate) struct Files {
+pub(crate) struct FolderFiles {
     /// Snapshots, by the last write that each has.
     pub(crate) snapshots: Vec<u64>,
     /// Parts of the log, by the first write of each.
     pub(crate) logs: Vec<u64>,
 }
 
-impl Folder {
+impl CollectionFolder {
     /// Makes the folder if it is not there, and takes it.
-    pub(crate) fn open(path: &Path, steps: Steps) -> Result<Folder, Fault> {
-        let failed = |error: io::Error| Fault::of_file("opening the folder", path, &error);
+    pub(crate) fn open(path: &Path, steps: DiskSteps) -> Result<CollectionFolder, DiskError> {
+        let failed = |error: io::Error| DiskError::of_file("opening the folder", path, &error);
         if !path.is_dir() {
             std::fs::create_dir_all(path).map_err(failed)?;
             if let Some(above) = path.parent().filter(|above| !above.as_os_str().is_empty()) {
@@ -48,14 +48,14 @@ impl Folder {
                      index a folder of its own",
                     path.display()
                 );
-                return Err(Fault::new(Kind::Conflict, message));
+                return Err(DiskError::new(Kind::Conflict, message));
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         }
-        Ok(Folder { path: path.to_owned(), steps, closing: AtomicBool::new(false), lock })
+        Ok(CollectionFolder { path: path.to_owned(), steps, closing: AtomicBool::new(false), lock })
     }
 
-    pub(crate) fn steps(&self) -> &Steps {
+    pub(crate) fn steps(&self) -> &DiskSteps {
         &self.steps
     }
 
@@ -86,9 +86,10 @@ impl Folder {
     }
 
     /// The files that are there.
-    pub(crate) fn files(&self) -> Result<Files, Fault> {
-        let failed = |error: io::Error| Fault::of_file("reading the folder", &self.path, &error);
-        let mut files = Files::default();
+    pub(crate) fn files(&self) -> Result<FolderFiles, DiskError> {
+        let failed =
+            |error: io::Error| DiskError::of_file("reading the folder", &self.path, &error);
+        let mut files = FolderFiles::default();
         for entry in std::fs::read_dir(&self.path).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
             let number = |start: &str| {
@@ -105,13 +106,13 @@ impl Folder {
 
     /// Removes what nothing needs once there is a snapshot of the writes up to this one: older
     /// snapshots, and parts of the log with these writes only.
-    pub(crate) fn clean(&self, last: u64) -> Result<(), Fault> {
+    pub(crate) fn clean(&self, last: u64) -> Result<(), DiskError> {
         let files = self.files()?;
         let remove = |path: PathBuf| {
-            self.steps.take(Step::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
+            self.steps.take(DiskStep::Remove).and_then(|()| std::fs::remove_file(&path)).or_else(
                 |error| match error.kind() {
                     io::ErrorKind::NotFound => Ok(()),
-                    _ => Err(Fault::of_file("removing", &path, &error)),
+                    _ => Err(DiskError::of_file("removing", &path, &error)),
                 },
             )
         };
@@ -125,11 +126,11 @@ impl Folder {
     }
 
     /// Removes what a crash has left behind.
-    pub(crate) fn clean_up(&self) -> Result<(), Fault> {
+    pub(crate) fn clean_up(&self) -> Result<(), DiskError> {
         let unfinished = self.unfinished();
         match std::fs::remove_file(&unfinished) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Fault::of_file("removing", &unfinished, &error));
+                return Err(DiskError::of_file("removing", &unfinished, &error));
             }
             _ => {}
         }
@@ -140,13 +141,13 @@ impl Folder {
     }
 
     /// Makes changes of names durable.
-    pub(crate) fn sync(&self) -> Result<(), Fault> {
-        let synced = self.steps.take(Step::SyncFolder).and_then(|()| sync_folder(&self.path));
-        synced.map_err(|error| Fault::of_file("writing", &self.path, &error))
+    pub(crate) fn sync(&self) -> Result<(), DiskError> {
+        let synced = self.steps.take(DiskStep::SyncFolder).and_then(|()| sync_folder(&self.path));
+        synced.map_err(|error| DiskError::of_file("writing", &self.path, &error))
     }
 }
 
-impl Drop for Folder {
+impl Drop for CollectionFolder {
     fn drop(&mut self) {
         // Closing alone would not do while a process that is just being started has the file, too.
         // If it fails, the lock goes with the file.

@@ -7,8 +7,8 @@
 //! be taken for a group.
 
 use crate::collection::id::Id;
-use crate::durable::disk_error::Fault;
-use crate::durable::section_reader::{Damaged, Input};
+use crate::durable::disk_error::DiskError;
+use crate::durable::section_reader::{DamagedFile, SectionReader};
 use crc32fast::Hasher;
 use runnel_store::Kind;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) const GROUP_HEADER: usize = 20;
 
 /// A write, as it stands in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Write<'a> {
+pub(crate) enum LoggedWrite<'a> {
     Put(Id, &'a [u8]),
     Remove(Id),
 }
@@ -55,18 +55,18 @@ pub(crate) fn append_write(id: &Id, record: Option<&[u8]>, out: &mut Vec<u8>) {
     out.extend_from_slice(record.unwrap_or_default());
 }
 
-fn read_write<'a>(input: &mut Input<'a>) -> Result<Write<'a>, Damaged> {
+fn read_write<'a>(input: &mut SectionReader<'a>) -> Result<LoggedWrite<'a>, DamagedFile> {
     let length = input.u32()? as usize;
-    let mut write = Input::new(input.take(length)?);
+    let mut write = SectionReader::new(input.take(length)?);
     let kind = write.u8()?;
     let id = match kind % 2 {
         0 => Id::Integer(write.u64()? as i64),
         _ => Id::Text(write.text()?.into()),
     };
     match kind {
-        0 | 1 => Ok(Write::Put(id, write.rest())),
-        2 | 3 if write.is_empty() => Ok(Write::Remove(id)),
-        _ => Err(Damaged),
+        0 | 1 => Ok(LoggedWrite::Put(id, write.rest())),
+        2 | 3 if write.is_empty() => Ok(LoggedWrite::Remove(id)),
+        _ => Err(DamagedFile),
     }
 }
 
@@ -103,7 +103,7 @@ fn checksum(salt: u64, header: &[u8], content: &[u8]) -> u32 {
 
 /// A part of the log that is read.
 #[derive(Debug)]
-pub(crate) struct Part<'a> {
+pub(crate) struct LogPart<'a> {
     path: &'a Path,
     bytes: &'a [u8],
     salt: u64,
@@ -113,16 +113,16 @@ pub(crate) struct Part<'a> {
 
 /// A group of a part.
 #[derive(Debug)]
-pub(crate) struct Group<'a> {
+pub(crate) struct LogGroup<'a> {
     /// The number of its first write.
     pub(crate) first: u64,
     content: &'a [u8],
     offset: usize,
 }
 
-impl<'a> Part<'a> {
+impl<'a> LogPart<'a> {
     /// Reads the header. `None` if there is no whole one, as after a crash when the part was begun.
-    pub(crate) fn open(path: &'a Path, bytes: &'a [u8]) -> Result<Option<Part<'a>>, Fault> {
+    pub(crate) fn open(path: &'a Path, bytes: &'a [u8]) -> Result<Option<LogPart<'a>>, DiskError> {
         let Some(header) = bytes.first_chunk::<LOG_HEADER>() else { return Ok(None) };
         let number = |at: usize| header[at..].first_chunk().copied().map_or(0, u64::from_le_bytes);
         let version = (number(8) & u64::from(u32::MAX)) as u32;
@@ -133,7 +133,7 @@ impl<'a> Part<'a> {
         if *header != log_header(first, salt) {
             return Ok(None);
         }
-        Ok(Some(Part { path, bytes, salt, at: LOG_HEADER, next: first }))
+        Ok(Some(LogPart { path, bytes, salt, at: LOG_HEADER, next: first }))
     }
 
     /// Where the next group begins.
@@ -150,9 +150,9 @@ impl<'a> Part<'a> {
         self.next
     }
 
-    /// The next group, or `None` at the end, or where the rest is no group: then [`position`]
+    /// The next group, or `None` at the end, or where the rest is no group: then `position`
     /// (Self::position) is before the end.
-    pub(crate) fn next_group(&mut self) -> Option<Group<'a>> {
+    pub(crate) fn next_group(&mut self) -> Option<LogGroup<'a>> {
         let (group, end) = self.group_at(self.at)?;
         if group.first != self.next {
             return None;
@@ -161,8 +161,8 @@ impl<'a> Part<'a> {
         Some(group)
     }
 
-    fn group_at(&self, offset: usize) -> Option<(Group<'a>, usize)> {
-        let mut input = Input::new(self.bytes.get(offset..)?);
+    fn group_at(&self, offset: usize) -> Option<(LogGroup<'a>, usize)> {
+        let mut input = SectionReader::new(self.bytes.get(offset..)?);
         let header = input.take(GROUP_HEADER).ok()?;
         let number = |at: usize| header[at..].first_chunk().copied().map_or(0, u32::from_le_bytes);
         if number(0) != GROUP_MAGIC {
@@ -172,7 +172,7 @@ impl<'a> Part<'a> {
         let first = header[8..].first_chunk().copied().map_or(0, u64::from_le_bytes);
         let sum = checksum(self.salt, &header[..16], content);
         let end = offset + GROUP_HEADER + content.len();
-        (number(16) == sum).then_some((Group { first, content, offset }, end))
+        (number(16) == sum).then_some((LogGroup { first, content, offset }, end))
     }
 
     /// Whether a whole group begins anywhere after this position: then what is here is no torn end.
@@ -187,14 +187,14 @@ impl<'a> Part<'a> {
     /// The writes of a group, in their order.
     pub(crate) fn writes(
         &mut self,
-        group: &Group<'a>,
-        mut each: impl FnMut(u64, Write<'a>) -> Result<(), Fault>,
-    ) -> Result<(), Fault> {
-        let mut input = Input::new(group.content);
+        group: &LogGroup<'a>,
+        mut each: impl FnMut(u64, LoggedWrite<'a>) -> Result<(), DiskError>,
+    ) -> Result<(), DiskError> {
+        let mut input = SectionReader::new(group.content);
         while !input.is_empty() {
-            let write = read_write(&mut input).map_err(|Damaged| {
+            let write = read_write(&mut input).map_err(|DamagedFile| {
                 let what = "a group of writes is not what was written";
-                Fault::damaged(self.path, group.offset as u64, what)
+                DiskError::damaged(self.path, group.offset as u64, what)
             })?;
             each(self.next, write)?;
             self.next += 1;
@@ -203,13 +203,13 @@ impl<'a> Part<'a> {
     }
 }
 
-pub(crate) fn unknown_version(path: &Path, version: u32) -> Fault {
+pub(crate) fn unknown_version(path: &Path, version: u32) -> DiskError {
     let message = format!(
         "{} has version {version} of its format, and this program knows version {VERSION}; open \
          it with the program that wrote it",
         path.display()
     );
-    Fault::new(Kind::Unsupported, message)
+    DiskError::new(Kind::Unsupported, message)
 }
 
 #[cfg(test)]
@@ -231,7 +231,7 @@ mod tests {
         file.extend(group_header(99, 7, &second));
         file.extend(&second);
         let path = Path::new("log");
-        let mut part = Part::open(path, &file).unwrap().unwrap();
+        let mut part = LogPart::open(path, &file).unwrap().unwrap();
         let mut writes = Vec::new();
         while let Some(group) = part.next_group() {
             let each = |number, write| {
@@ -241,16 +241,16 @@ mod tests {
             part.writes(&group, each).unwrap();
         }
         let expected = [
-            (5, Write::Put(Id::from(-7), &b"{}"[..])),
-            (6, Write::Remove(Id::from("a"))),
-            (7, Write::Put(Id::from("a"), &b""[..])),
+            (5, LoggedWrite::Put(Id::from(-7), &b"{}"[..])),
+            (6, LoggedWrite::Remove(Id::from("a"))),
+            (7, LoggedWrite::Put(Id::from("a"), &b""[..])),
         ];
         assert_eq!(writes, expected);
         assert_eq!((part.position(), part.next_write()), (file.len(), 8));
         for place in LOG_HEADER..file.len() {
             let mut broken = file.clone();
             broken[place] ^= 1;
-            let mut part = Part::open(path, &broken).unwrap().unwrap();
+            let mut part = LogPart::open(path, &broken).unwrap().unwrap();
             let whole = std::iter::from_fn(|| {
                 let group = part.next_group()?;
                 part.writes(&group, |_, _| Ok(())).unwrap();
@@ -265,8 +265,8 @@ mod tests {
     fn other_versions_are_refused() {
         let mut header = log_header(1, 2);
         header[8] = 2;
-        let fault = Part::open(Path::new("log"), &header).unwrap_err();
+        let fault = LogPart::open(Path::new("log"), &header).unwrap_err();
         assert!(fault.message().contains("version 2"));
-        assert!(Part::open(Path::new("log"), &header[..31]).unwrap().is_none());
+        assert!(LogPart::open(Path::new("log"), &header[..31]).unwrap().is_none());
     }
 }

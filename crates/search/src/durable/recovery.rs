@@ -2,11 +2,11 @@
 
 use crate::collection::id::Id;
 use crate::collection::json_record;
-use crate::durable::disk_error::Fault;
-use crate::durable::folder::Folder;
-use crate::durable::log_frame::{LOG_HEADER, Part, Write};
-use crate::durable::snapshot::{About, Snapshot};
-use crate::index::search_index::{Index, IndexConfig};
+use crate::durable::disk_error::DiskError;
+use crate::durable::folder::CollectionFolder;
+use crate::durable::log_frame::{LOG_HEADER, LogPart, LoggedWrite};
+use crate::durable::snapshot::{SnapshotFile, SnapshotHeader};
+use crate::index::search_index::{IndexConfig, SearchIndex};
 use bytes::Bytes;
 use runnel_store::Kind;
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// What is kept, apart from where.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct CollectionLayout {
     pub(crate) index: IndexConfig,
     pub(crate) stored: bool,
     pub(crate) fingerprint: u64,
@@ -22,8 +22,8 @@ pub(crate) struct Shape {
 
 /// What was found in a folder.
 #[derive(Debug)]
-pub(crate) struct Opened {
-    pub(crate) index: Index,
+pub(crate) struct RecoveredCollection {
+    pub(crate) index: SearchIndex,
     /// The number of the last write.
     pub(crate) last: u64,
     /// The length of the snapshot in bytes, 0 without one.
@@ -45,13 +45,23 @@ pub(crate) struct LogEnd {
     pub(crate) file_length: u64,
 }
 
-impl Shape {
+impl CollectionLayout {
     /// A new index with what the folder has, up to a write if one is given.
-    pub(crate) fn load(&self, folder: &Folder, up_to: Option<u64>) -> Result<Opened, Fault> {
-        let index = Index::new(self.index.clone())
-            .map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
-        let mut opened =
-            Opened { index, last: 0, snapshot_bytes: 0, log_bytes: 0, end: None, changed: false };
+    pub(crate) fn load(
+        &self,
+        folder: &CollectionFolder,
+        up_to: Option<u64>,
+    ) -> Result<RecoveredCollection, DiskError> {
+        let index = SearchIndex::new(self.index.clone())
+            .map_err(|error| DiskError::new(Kind::Invalid, error.message()))?;
+        let mut opened = RecoveredCollection {
+            index,
+            last: 0,
+            snapshot_bytes: 0,
+            log_bytes: 0,
+            end: None,
+            changed: false,
+        };
         let files = folder.files()?;
         if let Some(newest) = files.snapshots.last() {
             self.load_snapshot(&folder.snapshot(*newest), &mut opened)?;
@@ -66,16 +76,20 @@ impl Shape {
                 continue;
             }
             if up_to.is_some() && folder.is_closing() {
-                return Err(Fault::new(Kind::Unavailable, "the index is closed"));
+                return Err(DiskError::new(Kind::Unavailable, "the index is closed"));
             }
             self.load_log(&folder.log(*first), next.is_none(), &mut opened)?;
         }
         Ok(opened)
     }
 
-    fn load_snapshot(&self, path: &Path, opened: &mut Opened) -> Result<(), Fault> {
-        let snapshot = Snapshot::open(path)?;
-        let About { last, fingerprint, stored, keys } = snapshot.about;
+    fn load_snapshot(
+        &self,
+        path: &Path,
+        opened: &mut RecoveredCollection,
+    ) -> Result<(), DiskError> {
+        let snapshot = SnapshotFile::open(path)?;
+        let SnapshotHeader { last, fingerprint, stored, keys } = snapshot.about;
         opened.last = last;
         opened.snapshot_bytes = snapshot.file.len() as u64;
         if fingerprint == self.fingerprint {
@@ -88,34 +102,39 @@ impl Shape {
                  go back to the old definition, or remove the folder and load the documents again",
                 path.display()
             );
-            return Err(Fault::new(Kind::Conflict, message));
+            return Err(DiskError::new(Kind::Conflict, message));
         }
         tracing::info!(file = %path.display(), "the definition has changed: indexing anew");
         // In between, the documents are in an index that knows nothing but their identifiers.
-        let mut old = Index::new(self.index.clone().key_format(keys))
-            .map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
+        let mut old = SearchIndex::new(self.index.clone().key_format(keys))
+            .map_err(|error| DiskError::new(Kind::Invalid, error.message()))?;
         snapshot.fill_documents(&mut old, path)?;
         for id in old.documents().iter() {
             if let Some(record) = old.documents().record(&id) {
-                self.apply(&mut opened.index, last, Write::Put(id, &record), path)?;
+                self.apply(&mut opened.index, last, LoggedWrite::Put(id, &record), path)?;
             }
         }
         Ok(())
     }
 
-    fn load_log(&self, path: &Path, newest: bool, opened: &mut Opened) -> Result<(), Fault> {
-        let failed = |error: std::io::Error| Fault::of_file("reading", path, &error);
+    fn load_log(
+        &self,
+        path: &Path,
+        newest: bool,
+        opened: &mut RecoveredCollection,
+    ) -> Result<(), DiskError> {
+        let failed = |error: std::io::Error| DiskError::of_file("reading", path, &error);
         let bytes = std::fs::read(path).map_err(failed)?;
         opened.log_bytes += bytes.len() as u64;
         let file_length = bytes.len() as u64;
-        let Some(mut part) = Part::open(path, &bytes)? else {
+        let Some(mut part) = LogPart::open(path, &bytes)? else {
             // A part that was just begun when the process or the machine stopped.
             if newest && bytes.len() <= LOG_HEADER {
                 tracing::warn!(file = %path.display(), "a part of the log was never begun");
                 std::fs::remove_file(path).map_err(failed)?;
                 return Ok(());
             }
-            return Err(Fault::damaged(path, 0, "its header is not what was written"));
+            return Err(DiskError::damaged(path, 0, "its header is not what was written"));
         };
         if part.next_write() > opened.last + 1 {
             let what = format!(
@@ -123,7 +142,7 @@ impl Shape {
                 part.next_write(),
                 opened.last
             );
-            return Err(Fault::damaged(path, 0, &what));
+            return Err(DiskError::damaged(path, 0, &what));
         }
         let first = part.next_write();
         while let Some(group) = part.next_group() {
@@ -138,7 +157,7 @@ impl Shape {
         let length = part.position() as u64;
         if length < file_length {
             if !newest || part.goes_on() {
-                return Err(Fault::damaged(path, length, "a group of writes is broken"));
+                return Err(DiskError::damaged(path, length, "a group of writes is broken"));
             }
             tracing::warn!(
                 file = %path.display(),
@@ -156,16 +175,16 @@ impl Shape {
 
     fn apply(
         &self,
-        index: &mut Index,
+        index: &mut SearchIndex,
         number: u64,
-        write: Write<'_>,
+        write: LoggedWrite<'_>,
         path: &Path,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), DiskError> {
         match write {
-            Write::Put(id, record) => {
+            LoggedWrite::Put(id, record) => {
                 let document = json_record::document(id.clone(), record).map_err(|error| {
                     let what = format!("a document in it is none: {}", error.message);
-                    Fault::damaged(path, 0, &what)
+                    DiskError::damaged(path, 0, &what)
                 })?;
                 put(index, &document);
                 if self.stored {
@@ -173,7 +192,7 @@ impl Shape {
                     index.documents_mut().set_record(&self.id(id), number, record);
                 }
             }
-            Write::Remove(id) => {
+            LoggedWrite::Remove(id) => {
                 index.remove(id);
             }
         }
@@ -186,7 +205,7 @@ impl Shape {
 }
 
 /// Puts a document: a new one behind the others, another version of a known one before them.
-pub(crate) fn put(index: &mut Index, document: &crate::collection::document::Document) {
+pub(crate) fn put(index: &mut SearchIndex, document: &crate::collection::document::Document) {
     if index.contains(document.id().clone()) {
         index.replace(document);
     } else {
@@ -195,9 +214,9 @@ pub(crate) fn put(index: &mut Index, document: &crate::collection::document::Doc
 }
 
 /// Cuts off what is torn and answers the file, ready to be appended to.
-pub(crate) fn reopen(folder: &Folder, end: LogEnd) -> Result<File, Fault> {
+pub(crate) fn reopen(folder: &CollectionFolder, end: LogEnd) -> Result<File, DiskError> {
     let path = folder.log(end.first);
-    let failed = |error: std::io::Error| Fault::of_file("opening", &path, &error);
+    let failed = |error: std::io::Error| DiskError::of_file("opening", &path, &error);
     let file = File::options().append(true).open(&path).map_err(failed)?;
     if end.length < end.file_length {
         file.set_len(end.length).map_err(failed)?;

@@ -2,17 +2,17 @@
 
 /// A section does not say what it should, although its checksum is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Damaged;
+pub(crate) struct DamagedFile;
 
 /// A section that is read from its beginning to its end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Input<'a> {
+pub(crate) struct SectionReader<'a> {
     left: &'a [u8],
 }
 
-impl<'a> Input<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Input<'a> {
-        Input { left: bytes }
+impl<'a> SectionReader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> SectionReader<'a> {
+        SectionReader { left: bytes }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -24,50 +24,50 @@ impl<'a> Input<'a> {
         std::mem::take(&mut self.left)
     }
 
-    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], Damaged> {
-        let (taken, left) = self.left.split_at_checked(length).ok_or(Damaged)?;
+    pub(crate) fn take(&mut self, length: usize) -> Result<&'a [u8], DamagedFile> {
+        let (taken, left) = self.left.split_at_checked(length).ok_or(DamagedFile)?;
         self.left = left;
         Ok(taken)
     }
 
-    pub(crate) fn u8(&mut self) -> Result<u8, Damaged> {
+    pub(crate) fn u8(&mut self) -> Result<u8, DamagedFile> {
         Ok(self.take(1)?[0])
     }
 
-    pub(crate) fn u32(&mut self) -> Result<u32, Damaged> {
+    pub(crate) fn u32(&mut self) -> Result<u32, DamagedFile> {
         Ok(self.take(4)?.first_chunk().copied().map_or(0, u32::from_le_bytes))
     }
 
-    pub(crate) fn u64(&mut self) -> Result<u64, Damaged> {
+    pub(crate) fn u64(&mut self) -> Result<u64, DamagedFile> {
         Ok(self.take(8)?.first_chunk().copied().map_or(0, u64::from_le_bytes))
     }
 
     /// A text with its length before it.
-    pub(crate) fn text(&mut self) -> Result<&'a str, Damaged> {
+    pub(crate) fn text(&mut self) -> Result<&'a str, DamagedFile> {
         let length = self.u32()? as usize;
-        std::str::from_utf8(self.take(length)?).map_err(|_| Damaged)
+        std::str::from_utf8(self.take(length)?).map_err(|_| DamagedFile)
     }
 
     /// A number of things to come, each at least this many bytes long: never more than there is
     /// room for.
-    pub(crate) fn count(&mut self, size: usize) -> Result<usize, Damaged> {
-        let count = usize::try_from(self.u64()?).map_err(|_| Damaged)?;
-        if count > self.left.len() / size { Err(Damaged) } else { Ok(count) }
+    pub(crate) fn count(&mut self, size: usize) -> Result<usize, DamagedFile> {
+        let count = usize::try_from(self.u64()?).map_err(|_| DamagedFile)?;
+        if count > self.left.len() / size { Err(DamagedFile) } else { Ok(count) }
     }
 
     pub(crate) fn u32s(
         &mut self,
         count: usize,
-    ) -> Result<impl ExactSizeIterator<Item = u32> + 'a, Damaged> {
-        let bytes = self.take(count.checked_mul(4).ok_or(Damaged)?)?;
+    ) -> Result<impl ExactSizeIterator<Item = u32> + 'a, DamagedFile> {
+        let bytes = self.take(count.checked_mul(4).ok_or(DamagedFile)?)?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes)))
     }
 
     pub(crate) fn u64s(
         &mut self,
         count: usize,
-    ) -> Result<impl ExactSizeIterator<Item = u64> + 'a, Damaged> {
-        let bytes = self.take(count.checked_mul(8).ok_or(Damaged)?)?;
+    ) -> Result<impl ExactSizeIterator<Item = u64> + 'a, DamagedFile> {
+        let bytes = self.take(count.checked_mul(8).ok_or(DamagedFile)?)?;
         Ok(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)))
     }
 }

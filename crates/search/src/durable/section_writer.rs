@@ -7,16 +7,21 @@ use std::io::{self, Write};
 const BUFFER: usize = 256 << 10;
 
 /// A place to write to that knows how far it is and the checksum of the section it is in.
-pub(crate) struct Output<'a> {
+pub(crate) struct SectionWriter<'a> {
     sink: &'a mut dyn Write,
     buffer: Vec<u8>,
     checksum: Hasher,
     position: u64,
 }
 
-impl<'a> Output<'a> {
-    pub(crate) fn new(sink: &'a mut dyn Write) -> Output<'a> {
-        Output { sink, buffer: Vec::with_capacity(BUFFER), checksum: Hasher::new(), position: 0 }
+impl<'a> SectionWriter<'a> {
+    pub(crate) fn new(sink: &'a mut dyn Write) -> SectionWriter<'a> {
+        SectionWriter {
+            sink,
+            buffer: Vec::with_capacity(BUFFER),
+            checksum: Hasher::new(),
+            position: 0,
+        }
     }
 
     /// The number of bytes written.

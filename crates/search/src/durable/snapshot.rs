@@ -5,14 +5,14 @@
 //! gets its own.
 
 use crate::collection::id::KeyFormat;
-use crate::durable::disk_error::Fault;
-use crate::durable::disk_steps::Step;
-use crate::durable::folder::Folder;
+use crate::durable::disk_error::DiskError;
+use crate::durable::disk_steps::DiskStep;
+use crate::durable::folder::CollectionFolder;
 use crate::durable::log_frame::{VERSION, unknown_version};
 use crate::durable::mapped_file::map;
-use crate::durable::section_reader::{Damaged, Input};
-use crate::durable::section_writer::Output;
-use crate::index::search_index::Index;
+use crate::durable::section_reader::{DamagedFile, SectionReader};
+use crate::durable::section_writer::SectionWriter;
+use crate::index::search_index::SearchIndex;
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, Write};
@@ -41,7 +41,7 @@ const TEXTS: u32 = 2;
 
 /// What a snapshot says about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct SnapshotHeader {
     /// The number of the last write in it.
     pub(crate) last: u64,
     /// The fingerprint of the definition it was made with.
@@ -55,7 +55,7 @@ pub(crate) struct About {
 /// Written bytes go through here, so that each piece is a step that can fail.
 struct Sink<'a> {
     file: &'a File,
-    folder: &'a Folder,
+    folder: &'a CollectionFolder,
 }
 
 impl Write for Sink<'_> {
@@ -63,7 +63,7 @@ impl Write for Sink<'_> {
         if self.folder.is_closing() {
             return Err(io::Error::other("the index is closed"));
         }
-        self.folder.steps().take(Step::WriteSnapshot)?;
+        self.folder.steps().take(DiskStep::WriteSnapshot)?;
         self.file.write(bytes)
     }
 
@@ -75,21 +75,22 @@ impl Write for Sink<'_> {
 /// Writes a snapshot of a settled index and gives it its name. Answers the file, and where it has
 /// the record of each document, 0 for those without.
 pub(crate) fn write(
-    folder: &Folder,
-    index: &Index,
-    about: About,
-) -> Result<(Bytes, Vec<u64>), Fault> {
+    folder: &CollectionFolder,
+    index: &SearchIndex,
+    about: SnapshotHeader,
+) -> Result<(Bytes, Vec<u64>), DiskError> {
     let unfinished = folder.unfinished();
-    let failed = |error: io::Error| Fault::of_file("writing a snapshot to", &unfinished, &error);
+    let failed =
+        |error: io::Error| DiskError::of_file("writing a snapshot to", &unfinished, &error);
     let open = File::options().read(true).write(true).create(true).truncate(true).open(&unfinished);
     let file = open.map_err(failed)?;
     let mut sink = Sink { file: &file, folder };
-    let written = write_file(index, about, &mut Output::new(&mut sink));
+    let written = write_file(index, about, &mut SectionWriter::new(&mut sink));
     let offsets = written
         .and_then(|offsets| {
-            folder.steps().take(Step::SyncSnapshot)?;
+            folder.steps().take(DiskStep::SyncSnapshot)?;
             file.sync_all()?;
-            folder.steps().take(Step::Rename)?;
+            folder.steps().take(DiskStep::Rename)?;
             std::fs::rename(&unfinished, folder.snapshot(about.last))?;
             Ok(offsets)
         })
@@ -102,7 +103,11 @@ pub(crate) fn write(
     Ok((map(&file).map_err(failed)?, offsets))
 }
 
-fn write_file(index: &Index, about: About, out: &mut Output<'_>) -> io::Result<Vec<u64>> {
+fn write_file(
+    index: &SearchIndex,
+    about: SnapshotHeader,
+    out: &mut SectionWriter<'_>,
+) -> io::Result<Vec<u64>> {
     let mut table = Vec::new();
     out.bytes(MAGIC)?;
     out.u32(VERSION)?;
@@ -134,7 +139,7 @@ fn write_file(index: &Index, about: About, out: &mut Output<'_>) -> io::Result<V
     Ok(offsets)
 }
 
-fn end_section(table: &mut Vec<u8>, start: u64, out: &mut Output<'_>) -> io::Result<()> {
+fn end_section(table: &mut Vec<u8>, start: u64, out: &mut SectionWriter<'_>) -> io::Result<()> {
     let length = out.position() - start;
     let checksum = out.end_section()?;
     table.extend_from_slice(&start.to_le_bytes());
@@ -144,7 +149,7 @@ fn end_section(table: &mut Vec<u8>, start: u64, out: &mut Output<'_>) -> io::Res
     Ok(())
 }
 
-fn write_records(index: &Index, out: &mut Output<'_>) -> io::Result<Vec<u64>> {
+fn write_records(index: &SearchIndex, out: &mut SectionWriter<'_>) -> io::Result<Vec<u64>> {
     let mut offsets = Vec::with_capacity(index.len());
     for id in index.documents().iter() {
         let Some(record) = index.documents().record(&id) else {
@@ -160,20 +165,20 @@ fn write_records(index: &Index, out: &mut Output<'_>) -> io::Result<Vec<u64>> {
 
 /// A snapshot that was opened. Its sections are whole.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) about: About,
+pub(crate) struct SnapshotFile {
+    pub(crate) about: SnapshotHeader,
     pub(crate) file: Bytes,
     sections: Vec<(usize, usize)>,
 }
 
-impl Snapshot {
+impl SnapshotFile {
     /// Opens a snapshot and checks that every byte is as it was written.
-    pub(crate) fn open(path: &Path) -> Result<Snapshot, Fault> {
-        let failed = |error: io::Error| Fault::of_file("opening", path, &error);
+    pub(crate) fn open(path: &Path) -> Result<SnapshotFile, DiskError> {
+        let failed = |error: io::Error| DiskError::of_file("opening", path, &error);
         let file = map(&File::open(path).map_err(failed)?).map_err(failed)?;
         let header = file.get(..HEADER).filter(|header| &header[..8] == MAGIC);
-        let header = header.ok_or_else(|| Fault::damaged(path, 0, "it is no snapshot"))?;
-        let mut input = Input::new(&header[8..]);
+        let header = header.ok_or_else(|| DiskError::damaged(path, 0, "it is no snapshot"))?;
+        let mut input = SectionReader::new(&header[8..]);
         let mut number = || input.u64().unwrap_or_default();
         let (versions, last, fingerprint) = (number(), number(), number());
         let version = (versions & u64::from(u32::MAX)) as u32;
@@ -183,32 +188,36 @@ impl Snapshot {
         let flags = (versions >> 32) as u32;
         let stored = flags & STORED != 0;
         let keys = if flags & TEXTS != 0 { KeyFormat::Text } else { KeyFormat::Integer };
-        let sections = table(&file).map_err(|Damaged| {
+        let sections = table(&file).map_err(|DamagedFile| {
             let end = file.len().saturating_sub(FOOTER) as u64;
-            Fault::damaged(path, end, "its end is not what was written")
+            DiskError::damaged(path, end, "its end is not what was written")
         })?;
         for (start, length, checksum) in &sections {
             if crc32fast::hash(&file[*start..start + length]) != *checksum {
                 let what = "what follows is not what was written";
-                return Err(Fault::damaged(path, *start as u64, what));
+                return Err(DiskError::damaged(path, *start as u64, what));
             }
         }
         let sections = sections.into_iter().map(|(start, length, _)| (start, length)).collect();
-        Ok(Snapshot { about: About { last, fingerprint, stored, keys }, file, sections })
+        Ok(SnapshotFile {
+            about: SnapshotHeader { last, fingerprint, stored, keys },
+            file,
+            sections,
+        })
     }
 
-    fn section(&self, number: usize) -> Result<Input<'_>, Damaged> {
-        let (start, length) = self.sections.get(number).ok_or(Damaged)?;
-        Ok(Input::new(&self.file[*start..start + length]))
+    fn section(&self, number: usize) -> Result<SectionReader<'_>, DamagedFile> {
+        let (start, length) = self.sections.get(number).ok_or(DamagedFile)?;
+        Ok(SectionReader::new(&self.file[*start..start + length]))
     }
 
     /// Fills an empty index of the same definition.
-    pub(crate) fn fill(&self, index: &mut Index, path: &Path) -> Result<(), Fault> {
+    pub(crate) fn fill(&self, index: &mut SearchIndex, path: &Path) -> Result<(), DiskError> {
         self.fill_documents(index, path)?;
         for number in 0..index.sections() {
             self.section(3 + number)
                 .and_then(|mut input| index.read_section(number, &mut input))
-                .map_err(|Damaged| self.damaged(3 + number, path))?;
+                .map_err(|DamagedFile| self.damaged(3 + number, path))?;
         }
         if self.sections.len() != 3 + index.sections() {
             return Err(self.damaged(0, path));
@@ -217,48 +226,52 @@ impl Snapshot {
     }
 
     /// Fills an empty index with the identifiers and places of records only.
-    pub(crate) fn fill_documents(&self, index: &mut Index, path: &Path) -> Result<(), Fault> {
+    pub(crate) fn fill_documents(
+        &self,
+        index: &mut SearchIndex,
+        path: &Path,
+    ) -> Result<(), DiskError> {
         index.documents_mut().records().take_file(self.file.clone());
         self.section(2)
             .and_then(|mut input| index.documents_mut().read(&mut input))
-            .map_err(|Damaged| self.damaged(2, path))
+            .map_err(|DamagedFile| self.damaged(2, path))
     }
 
-    fn damaged(&self, section: usize, path: &Path) -> Fault {
+    fn damaged(&self, section: usize, path: &Path) -> DiskError {
         let start = self.sections.get(section).map_or(0, |(start, _)| *start as u64);
-        Fault::damaged(path, start, "a section does not say what it should")
+        DiskError::damaged(path, start, "a section does not say what it should")
     }
 }
 
 type Section = (usize, usize, u32);
 
-fn table(file: &[u8]) -> Result<Vec<Section>, Damaged> {
-    let end = file.len().checked_sub(FOOTER).ok_or(Damaged)?;
-    let mut footer = Input::new(&file[end..]);
-    let start = usize::try_from(footer.u64()?).map_err(|_| Damaged)?;
+fn table(file: &[u8]) -> Result<Vec<Section>, DamagedFile> {
+    let end = file.len().checked_sub(FOOTER).ok_or(DamagedFile)?;
+    let mut footer = SectionReader::new(&file[end..]);
+    let start = usize::try_from(footer.u64()?).map_err(|_| DamagedFile)?;
     let (checksum, count) = (footer.u32()?, footer.u32()?);
-    let lines = file.get(start..end).ok_or(Damaged)?;
+    let lines = file.get(start..end).ok_or(DamagedFile)?;
     let expected = (count as usize).checked_mul(LINE);
     if footer.rest() != END_MAGIC
         || expected != Some(lines.len())
         || crc32fast::hash(lines) != checksum
     {
-        return Err(Damaged);
+        return Err(DamagedFile);
     }
-    let mut input = Input::new(lines);
+    let mut input = SectionReader::new(lines);
     let mut sections = Vec::new();
     let mut known = 0;
     while !input.is_empty() {
-        let number = |number: u64| usize::try_from(number).map_err(|_| Damaged);
+        let number = |number: u64| usize::try_from(number).map_err(|_| DamagedFile);
         let (from, length) = (number(input.u64()?)?, number(input.u64()?)?);
         let checksum = input.u32()?;
         input.take(4)?;
         // Sections follow each other without anything between them.
         if from != known || length > start - known {
-            return Err(Damaged);
+            return Err(DamagedFile);
         }
         known += length;
         sections.push((from, length, checksum));
     }
-    if known == start && sections.len() >= 3 { Ok(sections) } else { Err(Damaged) }
+    if known == start && sections.len() >= 3 { Ok(sections) } else { Err(DamagedFile) }
 }

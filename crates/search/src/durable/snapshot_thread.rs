@@ -5,11 +5,11 @@
 //! work as loading them, so then it is given a copy of the index. Either takes as much memory again
 //! as the index, for as long as it runs.
 
-use crate::durable::disk_error::Fault;
-use crate::durable::folder::Folder;
-use crate::durable::recovery::Shape;
-use crate::durable::snapshot::{self, About};
-use crate::index::search_index::Index;
+use crate::durable::disk_error::DiskError;
+use crate::durable::folder::CollectionFolder;
+use crate::durable::recovery::CollectionLayout;
+use crate::durable::snapshot::{self, SnapshotHeader};
+use crate::index::search_index::SearchIndex;
 use crate::search::SharedIndex;
 use bytes::Bytes;
 use std::fmt;
@@ -21,44 +21,44 @@ use std::thread::JoinHandle;
 /// How many documents are moved to a new snapshot while searches wait.
 const MOVED_AT_ONCE: usize = 512;
 
-type Done = Arc<dyn Fn(Result<(), Fault>) + Send + Sync>;
+type SnapshotDone = Arc<dyn Fn(Result<(), DiskError>) + Send + Sync>;
 
 /// Where a snapshot comes from.
-pub(crate) enum Source {
+pub(crate) enum SnapshotSource {
     /// The files, up to this write.
     Files(u64),
     /// A copy of the index after this write.
-    Copy(Box<Index>, u64),
+    Copy(Box<SearchIndex>, u64),
 }
 
 /// Snapshots of one collection, one at a time.
-pub(crate) struct Renewal {
-    work: Arc<Work>,
-    done: Done,
+pub(crate) struct SnapshotThread {
+    work: Arc<SnapshotJob>,
+    done: SnapshotDone,
     thread: Option<JoinHandle<bool>>,
     /// How many bytes of the log the one that runs replaces.
     covered: u64,
 }
 
-struct Work {
-    folder: Arc<Folder>,
-    shape: Shape,
+struct SnapshotJob {
+    folder: Arc<CollectionFolder>,
+    shape: CollectionLayout,
     index: SharedIndex,
     snapshot_bytes: AtomicU64,
     running: AtomicU64,
 }
 
-impl Renewal {
+impl SnapshotThread {
     pub(crate) fn new(
-        folder: Arc<Folder>,
-        shape: Shape,
+        folder: Arc<CollectionFolder>,
+        shape: CollectionLayout,
         index: SharedIndex,
         bytes: u64,
-        done: Done,
-    ) -> Renewal {
+        done: SnapshotDone,
+    ) -> SnapshotThread {
         let (snapshot_bytes, running) = (AtomicU64::new(bytes), AtomicU64::new(0));
-        let work = Arc::new(Work { folder, shape, index, snapshot_bytes, running });
-        Renewal { work, done, thread: None, covered: 0 }
+        let work = Arc::new(SnapshotJob { folder, shape, index, snapshot_bytes, running });
+        SnapshotThread { work, done, thread: None, covered: 0 }
     }
 
     fn is_running(&self) -> bool {
@@ -83,14 +83,14 @@ impl Renewal {
     }
 
     /// Starts one, which replaces so many bytes of the log.
-    pub(crate) fn start(&mut self, source: Source, covered: u64) {
+    pub(crate) fn start(&mut self, source: SnapshotSource, covered: u64) {
         self.covered = covered;
         self.work.running.store(1, Ordering::Release);
         let (work, done) = (self.work.clone(), self.done.clone());
         let run = move || {
             // A fault of ours here must leave the collection as it was.
             let run = catch_unwind(AssertUnwindSafe(|| work.run(source)));
-            let fault = || Fault::new(runnel_store::Kind::Failed, "making a snapshot failed");
+            let fault = || DiskError::new(runnel_store::Kind::Failed, "making a snapshot failed");
             let result = run.unwrap_or_else(|_| Err(fault()));
             if let Err(fault) = &result
                 && !work.folder.is_closing()
@@ -108,7 +108,7 @@ impl Renewal {
             Err(_) => {
                 self.work.running.store(0, Ordering::Release);
                 let message = "there is no thread for a snapshot";
-                (self.done)(Err(Fault::new(runnel_store::Kind::Unavailable, message)));
+                (self.done)(Err(DiskError::new(runnel_store::Kind::Unavailable, message)));
             }
         }
     }
@@ -119,14 +119,14 @@ impl Renewal {
     }
 }
 
-impl Work {
-    fn run(&self, source: Source) -> Result<(), Fault> {
+impl SnapshotJob {
+    fn run(&self, source: SnapshotSource) -> Result<(), DiskError> {
         let (mut index, last) = match source {
-            Source::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
-            Source::Copy(index, last) => (*index, last),
+            SnapshotSource::Files(last) => (self.shape.load(&self.folder, Some(last))?.index, last),
+            SnapshotSource::Copy(index, last) => (*index, last),
         };
         index.settle();
-        let about = About {
+        let about = SnapshotHeader {
             last,
             fingerprint: self.shape.fingerprint,
             stored: self.shape.stored,
@@ -141,7 +141,7 @@ impl Work {
     }
 
     /// Lets the records of the living index be those in the file.
-    fn move_records(&self, index: &Index, last: u64, file: Bytes, offsets: &[u64]) {
+    fn move_records(&self, index: &SearchIndex, last: u64, file: Bytes, offsets: &[u64]) {
         let living = || self.index.write().unwrap_or_else(PoisonError::into_inner);
         living().documents_mut().records().take_file(file);
         let mut ids = index.documents().iter().zip(offsets).filter(|(_, offset)| **offset > 0);
@@ -159,7 +159,7 @@ impl Work {
     }
 }
 
-impl fmt::Debug for Renewal {
+impl fmt::Debug for SnapshotThread {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Renewal")
     }

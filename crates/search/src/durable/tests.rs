@@ -1,8 +1,10 @@
 //! Collections whose file system fails at any step, and folders with damaged files.
 #![allow(clippy::unwrap_used)]
 
-use super::disk_steps::{Step, Steps};
-use crate::{Category, Collection, Definition, Id, IndexConfig, Partial, Request, Similarity};
+use super::disk_steps::{DiskStep, DiskSteps};
+use crate::{
+    Category, Collection, CollectionDefinition, Id, IndexConfig, Partial, Request, Similarity,
+};
 use runnel_store::Kind;
 use std::collections::BTreeMap;
 use std::io;
@@ -10,11 +12,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-fn definition(folder: &Path) -> Definition {
+fn definition(folder: &Path) -> CollectionDefinition {
     let title = Category::new("title").partial(Partial::substring(1, -1));
     let author = Category::new("author").similarity(Similarity::DoubleMetaphone(3));
     let index = IndexConfig::new("books").category(title).category(author);
-    Definition { folder: Some(folder.to_owned()), ..Definition::new(index) }
+    CollectionDefinition { folder: Some(folder.to_owned()), ..CollectionDefinition::new(index) }
 }
 
 /// What was put, by identifier.
@@ -60,7 +62,7 @@ fn files(folder: &Path, start: &str) -> Vec<std::path::PathBuf> {
 
 /// Does the same things each time, until the file system fails; what was acknowledged is in the
 /// first model, what was tried in the second.
-fn scenario(folder: &Path, steps: Steps) -> Vec<Model> {
+fn scenario(folder: &Path, steps: DiskSteps) -> Vec<Model> {
     let mut states = vec![Model::new()];
     let Ok(books) = Collection::open_with(definition(folder), steps, None) else { return states };
     let mut acknowledged = 0;
@@ -98,7 +100,7 @@ fn whatever_step_fails_what_was_acknowledged_stays() {
         let folder = tempfile::tempdir().unwrap();
         let taken = Arc::new(AtomicUsize::new(0));
         let counter = taken.clone();
-        let steps = Steps::checked(move |_| match counter.fetch_add(1, Ordering::SeqCst) {
+        let steps = DiskSteps::checked(move |_| match counter.fetch_add(1, Ordering::SeqCst) {
             number if number < from => Ok(()),
             _ => Err(io::Error::from(io::ErrorKind::StorageFull)),
         });
@@ -128,11 +130,11 @@ fn whatever_step_fails_what_was_acknowledged_stays() {
 
 #[test]
 fn a_log_that_cannot_be_flushed_acknowledges_nothing_more() {
-    for failing in [Step::AppendLog, Step::SyncLog] {
+    for failing in [DiskStep::AppendLog, DiskStep::SyncLog] {
         let folder = tempfile::tempdir().unwrap();
         let good = Arc::new(AtomicUsize::new(2));
         let left = good.clone();
-        let steps = Steps::checked(move |step| {
+        let steps = DiskSteps::checked(move |step| {
             let mut spend = |left: usize| left.checked_sub(1);
             if step == failing
                 && left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, &mut spend).is_err()
@@ -292,7 +294,7 @@ fn a_changed_definition_indexes_what_is_kept_anew() {
         books.snapshot().unwrap();
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut unkept = Definition { stored: false, ..definition(folder.path()) };
+    let mut unkept = CollectionDefinition { stored: false, ..definition(folder.path()) };
     let books = Collection::open(unkept.clone()).unwrap();
     drop(books.put(Id::from(1), record(1).as_bytes()).unwrap());
     books.snapshot().unwrap();

@@ -2,14 +2,14 @@
 //! part when a snapshot is due.
 
 use crate::collection::id::Id;
-use crate::durable::disk_error::Fault;
-use crate::durable::disk_steps::Step;
-use crate::durable::flush_progress::Progress;
-use crate::durable::folder::Folder;
+use crate::durable::disk_error::DiskError;
+use crate::durable::disk_steps::DiskStep;
+use crate::durable::flush_progress::FlushProgress;
+use crate::durable::folder::CollectionFolder;
 use crate::durable::log_frame::{self, LOG_HEADER};
-use crate::durable::recovery::{Opened, Shape, reopen};
-use crate::durable::snapshot_thread::{Renewal, Source};
-use crate::index::search_index::Index;
+use crate::durable::recovery::{CollectionLayout, RecoveredCollection, reopen};
+use crate::durable::snapshot_thread::{SnapshotSource, SnapshotThread};
+use crate::index::search_index::SearchIndex;
 use crate::search::SharedIndex;
 use runnel_store::Kind;
 use std::fs::File;
@@ -32,21 +32,21 @@ const WORTH_A_SNAPSHOT: u64 = 1 << 20;
 
 /// The log of a collection. Dropping it writes what waits, and ends the threads.
 #[derive(Debug)]
-pub(crate) struct Log {
-    shared: Arc<Shared>,
-    folder: Arc<Folder>,
+pub(crate) struct WriteLog {
+    shared: Arc<LogShare>,
+    folder: Arc<CollectionFolder>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
+struct LogShare {
+    state: Mutex<LogQueue>,
     filled: Condvar,
-    progress: Arc<Progress>,
+    progress: Arc<FlushProgress>,
 }
 
 #[derive(Debug)]
-struct State {
+struct LogQueue {
     /// Writes that wait for the disk.
     waiting: Vec<u8>,
     /// The number that the next write gets.
@@ -56,7 +56,7 @@ struct State {
     /// Whether a snapshot was asked for.
     asked: bool,
     /// A copy of the index after a write, for a snapshot.
-    copy: Option<(Box<Index>, u64)>,
+    copy: Option<(Box<SearchIndex>, u64)>,
     /// How many load many documents: no snapshot is begun meanwhile.
     loading: usize,
     /// The length of the log, and of the newest snapshot.
@@ -68,20 +68,20 @@ struct State {
 }
 
 /// What the thread has to do next.
-struct Work {
+struct LogBatch {
     /// Writes with the numbers from the first to before the next.
     content: Vec<u8>,
     first: u64,
     next: u64,
     asked: bool,
-    copy: Option<(Box<Index>, u64)>,
+    copy: Option<(Box<SearchIndex>, u64)>,
     loading: bool,
 }
 
 /// What the thread has.
-struct Writer {
-    shared: Arc<Shared>,
-    folder: Arc<Folder>,
+struct LogAppender {
+    shared: Arc<LogShare>,
+    folder: Arc<CollectionFolder>,
     file: File,
     salt: u64,
     /// The length of the part that is written to.
@@ -90,15 +90,15 @@ struct Writer {
     older: u64,
     /// Set while the log need not be looked at: how long it has to be for another try.
     next_try: u64,
-    renewal: Renewal,
+    renewal: SnapshotThread,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl LogShare {
+    fn lock(&self) -> MutexGuard<'_, LogQueue> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn snapshot_done(&self, result: Result<(), Fault>) {
+    fn snapshot_done(&self, result: Result<(), DiskError>) {
         let mut state = self.lock();
         state.running = false;
         self.progress.snapshot_done(result);
@@ -107,19 +107,19 @@ impl Shared {
     }
 }
 
-impl Log {
+impl WriteLog {
     /// Opens what is in a folder, and the log behind it.
     ///
     /// Where an index is given, it becomes what is in the folder.
     pub(crate) fn open(
-        folder: Arc<Folder>,
-        shape: Shape,
+        folder: Arc<CollectionFolder>,
+        shape: CollectionLayout,
         place: Option<SharedIndex>,
-    ) -> Result<(SharedIndex, Log), Fault> {
+    ) -> Result<(SharedIndex, WriteLog), DiskError> {
         let mut opened = shape.load(&folder, None)?;
         folder.clean_up()?;
-        let empty = Index::new(shape.index.clone());
-        let empty = empty.map_err(|error| Fault::new(Kind::Invalid, error.message()))?;
+        let empty = SearchIndex::new(shape.index.clone());
+        let empty = empty.map_err(|error| DiskError::new(Kind::Invalid, error.message()))?;
         let loaded = std::mem::replace(&mut opened.index, empty);
         let index = match place {
             None => Arc::new(RwLock::new(loaded)),
@@ -128,17 +128,17 @@ impl Log {
                 index
             }
         };
-        let log = Log::start(folder, shape, &opened, index.clone())?;
+        let log = WriteLog::start(folder, shape, &opened, index.clone())?;
         Ok((index, log))
     }
 
     /// Starts the thread that writes behind what was opened.
     fn start(
-        folder: Arc<Folder>,
-        shape: Shape,
-        opened: &Opened,
+        folder: Arc<CollectionFolder>,
+        shape: CollectionLayout,
+        opened: &RecoveredCollection,
         index: SharedIndex,
-    ) -> Result<Log, Fault> {
+    ) -> Result<WriteLog, DiskError> {
         let next = opened.last + 1;
         let (file, salt, length) = match opened.end {
             Some(end) => (reopen(&folder, end)?, end.salt, end.length),
@@ -147,8 +147,8 @@ impl Log {
                 (file, salt, LOG_HEADER as u64)
             }
         };
-        let progress = Arc::new(Progress::new(opened.last));
-        let state = State {
+        let progress = Arc::new(FlushProgress::new(opened.last));
+        let state = LogQueue {
             waiting: Vec::new(),
             next,
             first: next,
@@ -160,7 +160,7 @@ impl Log {
             running: false,
             closed: false,
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LogShare {
             state: Mutex::new(state),
             filled: Condvar::new(),
             progress: progress.clone(),
@@ -168,9 +168,9 @@ impl Log {
         let told = shared.clone();
         let done = move |result| told.snapshot_done(result);
         let bytes = opened.snapshot_bytes;
-        let renewal = Renewal::new(folder.clone(), shape, index, bytes, Arc::new(done));
+        let renewal = SnapshotThread::new(folder.clone(), shape, index, bytes, Arc::new(done));
         let older = opened.log_bytes.saturating_sub(length);
-        let mut writer = Writer {
+        let mut writer = LogAppender {
             shared: shared.clone(),
             folder: folder.clone(),
             file,
@@ -183,17 +183,17 @@ impl Log {
         let thread = std::thread::Builder::new()
             .name("search log".into())
             .spawn(move || writer.run())
-            .map_err(|_| Fault::new(Kind::Unavailable, "there is no thread for the log"))?;
-        Ok(Log { shared, folder, thread: Some(thread) })
+            .map_err(|_| DiskError::new(Kind::Unavailable, "there is no thread for the log"))?;
+        Ok(WriteLog { shared, folder, thread: Some(thread) })
     }
 
     /// Where to wait for writes.
-    pub(crate) fn progress(&self) -> &Arc<Progress> {
+    pub(crate) fn progress(&self) -> &Arc<FlushProgress> {
         &self.shared.progress
     }
 
     /// Whether a write can be taken now.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
+    pub(crate) fn check(&self) -> Result<(), DiskError> {
         if let Some(fault) = self.shared.progress.fault() {
             return Err(fault);
         }
@@ -202,7 +202,7 @@ impl Log {
                 "more than {MAX_WAITING_BYTES} bytes of documents wait for the disk; try again \
                  soon, or load many documents at once"
             );
-            return Err(Fault::new(Kind::Unavailable, message));
+            return Err(DiskError::new(Kind::Unavailable, message));
         }
         Ok(())
     }
@@ -213,7 +213,7 @@ impl Log {
     }
 
     /// Makes a snapshot and waits for it.
-    pub(crate) fn snapshot(&self) -> Result<(), Fault> {
+    pub(crate) fn snapshot(&self) -> Result<(), DiskError> {
         let mut state = self.shared.lock();
         // One that runs may have begun before the last writes: then it is the one after it.
         let running = u64::from(state.running);
@@ -257,7 +257,7 @@ impl Log {
 
     /// Makes a snapshot of a copy of the index as it is after the last write, without waiting for
     /// it. Answers a number to wait for.
-    pub(crate) fn snapshot_of(&self, index: Index) -> u64 {
+    pub(crate) fn snapshot_of(&self, index: SearchIndex) -> u64 {
         let mut state = self.shared.lock();
         let number = self.shared.progress.snapshots() + u64::from(state.running) + 1;
         let last = state.next - 1;
@@ -268,7 +268,7 @@ impl Log {
     }
 }
 
-impl Drop for Log {
+impl Drop for WriteLog {
     fn drop(&mut self) {
         self.shared.lock().closed = true;
         self.folder.close();
@@ -280,13 +280,13 @@ impl Drop for Log {
 }
 
 /// Begins a part of the log.
-fn begin(folder: &Folder, first: u64) -> Result<(File, u64), Fault> {
+fn begin(folder: &CollectionFolder, first: u64) -> Result<(File, u64), DiskError> {
     let path = folder.log(first);
-    let failed = |error: io::Error| Fault::of_file("beginning", &path, &error);
+    let failed = |error: io::Error| DiskError::of_file("beginning", &path, &error);
     // Nobody who writes documents can know it.
     let salt = RandomState::new().hash_one(first);
     let begun = || {
-        folder.steps().take(Step::NewLog)?;
+        folder.steps().take(DiskStep::NewLog)?;
         let mut file = File::create(&path)?;
         file.write_all(&log_frame::log_header(first, salt))?;
         file.sync_all()?;
@@ -305,7 +305,7 @@ fn begin(folder: &Folder, first: u64) -> Result<(File, u64), Fault> {
     }
 }
 
-impl Writer {
+impl LogAppender {
     fn run(&mut self) {
         while let Some(work) = self.next() {
             if !work.content.is_empty() {
@@ -321,10 +321,10 @@ impl Writer {
         }
         self.renewal.end();
         let message = "the index is closed";
-        self.shared.progress.fail(Fault::new(Kind::Unavailable, message));
+        self.shared.progress.fail(DiskError::new(Kind::Unavailable, message));
     }
 
-    fn next(&self) -> Option<Work> {
+    fn next(&self) -> Option<LogBatch> {
         let mut state = self.shared.lock();
         loop {
             if state.closed {
@@ -339,7 +339,7 @@ impl Writer {
                 let first = std::mem::replace(&mut state.first, next);
                 let content = std::mem::take(&mut state.waiting);
                 let loading = state.loading > 0;
-                return Some(Work { content, first, next, asked, copy, loading });
+                return Some(LogBatch { content, first, next, asked, copy, loading });
             }
             if state.closed {
                 return None;
@@ -349,7 +349,7 @@ impl Writer {
     }
 
     /// Begins a new part of the log and a snapshot of all before it, if it is time.
-    fn renew(&mut self, work: Work) {
+    fn renew(&mut self, work: LogBatch) {
         if let Some((succeeded, covered)) = self.renewal.finished_one() {
             match succeeded {
                 true => self.older = self.older.saturating_sub(covered),
@@ -380,23 +380,24 @@ impl Writer {
             }
         }
         let source = match work.copy {
-            Some((index, last)) => Source::Copy(index, last),
-            None => Source::Files(work.next - 1),
+            Some((index, last)) => SnapshotSource::Copy(index, last),
+            None => SnapshotSource::Files(work.next - 1),
         };
         self.renewal.start(source, self.older);
     }
 
-    fn write(&mut self, first: u64, content: &[u8]) -> Result<(), Fault> {
+    fn write(&mut self, first: u64, content: &[u8]) -> Result<(), DiskError> {
         let header = log_frame::group_header(self.salt, first, content);
         let written = self
             .folder
             .steps()
-            .take(Step::AppendLog)
+            .take(DiskStep::AppendLog)
             .and_then(|()| self.file.write_all(&header))
             .and_then(|()| self.file.write_all(content))
-            .and_then(|()| self.folder.steps().take(Step::SyncLog))
+            .and_then(|()| self.folder.steps().take(DiskStep::SyncLog))
             .and_then(|()| self.file.sync_data());
         self.length += (header.len() + content.len()) as u64;
-        written.map_err(|error| Fault::of_file("writing the log in", self.folder.path(), &error))
+        written
+            .map_err(|error| DiskError::of_file("writing the log in", self.folder.path(), &error))
     }
 }

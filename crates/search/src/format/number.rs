@@ -9,23 +9,23 @@ use std::ops::Add;
 /// Integers stay integers when they are added to integers and become floating point otherwise; the
 /// JSON of an answer writes `4` for the one and `4.0` for the other.
 #[derive(Clone, Copy, Debug)]
-pub struct Number {
+pub struct Score {
     value: f64,
     integral: bool,
 }
 
-impl Number {
+impl Score {
     /// The integer 0, the neutral element of addition.
-    pub const ZERO: Number = Number { value: 0.0, integral: true };
+    pub const ZERO: Score = Score { value: 0.0, integral: true };
 
     /// A floating-point number. What is not finite becomes 0.0, since JSON has no form for it.
-    pub fn float(value: f64) -> Number {
-        Number { value: if value.is_finite() { value } else { 0.0 }, integral: false }
+    pub fn float(value: f64) -> Score {
+        Score { value: if value.is_finite() { value } else { 0.0 }, integral: false }
     }
 
     /// An integer. Beyond 2^53 it is rounded, as a double is.
-    pub fn integer(value: i64) -> Number {
-        Number { value: value as f64, integral: true }
+    pub fn integer(value: i64) -> Score {
+        Score { value: value as f64, integral: true }
     }
 
     /// The value.
@@ -39,7 +39,7 @@ impl Number {
     }
 
     /// The order of the values, for sorting.
-    pub(crate) fn order(self, other: Number) -> Ordering {
+    pub(crate) fn order(self, other: Score) -> Ordering {
         self.value.total_cmp(&other.value)
     }
 
@@ -57,38 +57,38 @@ impl Number {
     }
 }
 
-impl Add for Number {
-    type Output = Number;
+impl Add for Score {
+    type Output = Score;
 
-    fn add(self, other: Number) -> Number {
+    fn add(self, other: Score) -> Score {
         let value = self.value + other.value;
         // Two finite weights can still overflow; the largest double keeps the order.
         let value = value.clamp(f64::MIN, f64::MAX);
-        Number { value, integral: self.integral && other.integral }
+        Score { value, integral: self.integral && other.integral }
     }
 }
 
-impl PartialEq for Number {
-    fn eq(&self, other: &Number) -> bool {
+impl PartialEq for Score {
+    fn eq(&self, other: &Score) -> bool {
         self.value == other.value && self.integral == other.integral
     }
 }
 
-impl From<f64> for Number {
-    fn from(value: f64) -> Number {
-        Number::float(value)
+impl From<f64> for Score {
+    fn from(value: f64) -> Score {
+        Score::float(value)
     }
 }
 
-impl From<i64> for Number {
-    fn from(value: i64) -> Number {
-        Number::integer(value)
+impl From<i64> for Score {
+    fn from(value: i64) -> Score {
+        Score::integer(value)
     }
 }
 
-impl From<i32> for Number {
-    fn from(value: i32) -> Number {
-        Number::integer(i64::from(value))
+impl From<i32> for Score {
+    fn from(value: i32) -> Score {
+        Score::integer(i64::from(value))
     }
 }
 
@@ -221,7 +221,7 @@ fn write_decimal(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    fn text(number: Number) -> String {
+    fn text(number: Score) -> String {
         let mut out = Vec::new();
         number.write_json(&mut out);
         String::from_utf8_lossy(&out).into_owned()
@@ -248,11 +248,11 @@ mod tests {
             (100.0, "100.0"),
         ];
         for (value, expected) in cases {
-            assert_eq!(text(Number::float(value)), expected);
+            assert_eq!(text(Score::float(value)), expected);
         }
-        assert_eq!(text(Number::integer(4)), "4");
-        assert_eq!(text(Number::integer(4) + Number::integer(-7)), "-3");
-        assert_eq!(text(Number::integer(4) + Number::float(1.0)), "5.0");
+        assert_eq!(text(Score::integer(4)), "4");
+        assert_eq!(text(Score::integer(4) + Score::integer(-7)), "-3");
+        assert_eq!(text(Score::integer(4) + Score::float(1.0)), "5.0");
     }
 
     proptest::proptest! {
@@ -260,13 +260,13 @@ mod tests {
         fn microseconds_are_seconds(value in 0u64..3_000_000_000) {
             let mut out = Vec::new();
             write_microseconds(value, &mut out);
-            let expected = text(Number::float(value as f64 / 1e6));
+            let expected = text(Score::float(value as f64 / 1e6));
             proptest::prop_assert_eq!(String::from_utf8_lossy(&out), expected);
         }
 
         #[test]
         fn what_is_written_reads_back(value: f64) {
-            let number = Number::float(value);
+            let number = Score::float(value);
             proptest::prop_assert_eq!(text(number).parse::<f64>(), Ok(number.value()));
         }
 
@@ -277,7 +277,7 @@ mod tests {
             if value >= 0.001 {
                 let mut general = Vec::new();
                 write_decimal(digits.as_slice(), exponent, &mut general);
-                proptest::prop_assert_eq!(text(Number::float(value)).into_bytes(), general);
+                proptest::prop_assert_eq!(text(Score::float(value)).into_bytes(), general);
             }
         }
     }

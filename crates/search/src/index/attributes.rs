@@ -5,13 +5,13 @@
 //! dates take eight bytes for each document, texts and booleans four, and each different text is
 //! kept once besides.
 
-use crate::collection::document::{Document, Field};
-use crate::durable::{Damaged, Input, Output};
-use crate::index::distinct_texts::Texts;
-use crate::index::posting_list::Posting;
-use crate::index::slot_bits::Bits;
+use crate::collection::document::{Document, DocumentField};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
+use crate::index::distinct_texts::DistinctTexts;
+use crate::index::posting_list::PostingList;
+use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_ATTRIBUTE_CHARS;
-use crate::query::filter::Filter;
+use crate::query::filter::SearchFilter;
 use crate::text::dates::parse_date;
 use crate::text::word_list::first_characters;
 use std::collections::VecDeque;
@@ -147,59 +147,61 @@ impl Attribute {
 
 /// The values of one attribute, one for each slot from the first on.
 #[derive(Clone, Debug)]
-pub(crate) enum Column {
+pub(crate) enum AttributeColumn {
     /// Integers, floating-point numbers and dates, by [`AttributeType::number`].
     Numbers(VecDeque<u64>),
     /// Texts by their numbers in the dictionary; booleans as 0 and 1 without one.
-    Codes(VecDeque<u32>, Texts),
+    Codes(VecDeque<u32>, DistinctTexts),
 }
 
-impl Column {
-    fn new(kind: AttributeType) -> Column {
+impl AttributeColumn {
+    fn new(kind: AttributeType) -> AttributeColumn {
         match kind {
             AttributeType::Text | AttributeType::Boolean => {
-                Column::Codes(VecDeque::new(), Texts::default())
+                AttributeColumn::Codes(VecDeque::new(), DistinctTexts::default())
             }
-            _ => Column::Numbers(VecDeque::new()),
+            _ => AttributeColumn::Numbers(VecDeque::new()),
         }
     }
 
     fn push(&mut self, front: bool) {
         match (self, front) {
-            (Column::Numbers(numbers), true) => numbers.push_front(NO_NUMBER),
-            (Column::Numbers(numbers), false) => numbers.push_back(NO_NUMBER),
-            (Column::Codes(codes, _), true) => codes.push_front(NO_CODE),
-            (Column::Codes(codes, _), false) => codes.push_back(NO_CODE),
+            (AttributeColumn::Numbers(numbers), true) => numbers.push_front(NO_NUMBER),
+            (AttributeColumn::Numbers(numbers), false) => numbers.push_back(NO_NUMBER),
+            (AttributeColumn::Codes(codes, _), true) => codes.push_front(NO_CODE),
+            (AttributeColumn::Codes(codes, _), false) => codes.push_back(NO_CODE),
         }
     }
 
     fn clear(&mut self, place: usize) {
         match self {
-            Column::Numbers(numbers) => numbers[place] = NO_NUMBER,
-            Column::Codes(codes, _) => codes[place] = NO_CODE,
+            AttributeColumn::Numbers(numbers) => numbers[place] = NO_NUMBER,
+            AttributeColumn::Codes(codes, _) => codes[place] = NO_CODE,
         }
     }
 
-    fn set(&mut self, place: usize, kind: AttributeType, field: &Field) {
+    fn set(&mut self, place: usize, kind: AttributeType, field: &DocumentField) {
         match self {
-            Column::Numbers(numbers) => {
+            AttributeColumn::Numbers(numbers) => {
                 let number = values(field).next().and_then(|text| kind.number(text));
                 numbers[place] = number.unwrap_or(NO_NUMBER);
             }
-            Column::Codes(codes, _) if kind == AttributeType::Boolean => {
+            AttributeColumn::Codes(codes, _) if kind == AttributeType::Boolean => {
                 codes[place] = match values(field).next().map(str::trim) {
                     Some("true") => 1,
                     Some("false") => 0,
                     _ => NO_CODE,
                 };
             }
-            Column::Codes(codes, texts) => {
+            AttributeColumn::Codes(codes, texts) => {
                 let mut all = String::new();
                 for (number, text) in values(field).enumerate() {
                     if number > 0 {
-                        all.push(Texts::BETWEEN);
+                        all.push(DistinctTexts::BETWEEN);
                     }
-                    all.extend(text.chars().filter(|character| *character != Texts::BETWEEN));
+                    all.extend(
+                        text.chars().filter(|character| *character != DistinctTexts::BETWEEN),
+                    );
                 }
                 let all = first_characters(&all, MAX_ATTRIBUTE_CHARS);
                 codes[place] = if all.is_empty() { NO_CODE } else { texts.number_of(all) };
@@ -208,32 +210,33 @@ impl Column {
     }
 }
 
-fn values(field: &Field) -> impl Iterator<Item = &str> {
+fn values(field: &DocumentField) -> impl Iterator<Item = &str> {
     let (text, words) = match field {
-        Field::Text(text) => (Some(text), &[][..]),
-        Field::Texts(words) | Field::Words(words) => (None, &words[..]),
+        DocumentField::Text(text) => (Some(text), &[][..]),
+        DocumentField::Texts(words) | DocumentField::Words(words) => (None, &words[..]),
     };
     text.into_iter().chain(words).map(String::as_str)
 }
 
 /// The columns of an index, and which of its slots are taken.
 #[derive(Debug, Default)]
-pub(crate) struct Columns {
+pub(crate) struct AttributeColumns {
     attributes: Vec<Attribute>,
-    columns: Vec<Column>,
+    columns: Vec<AttributeColumn>,
     /// The slot of the first value.
     base: u32,
     width: usize,
-    live: Bits,
+    live: SlotBits,
     /// What passed filters that were asked lately, since something was written: a filter stays
     /// while people type and turn pages.
-    passed: Mutex<Vec<(Filter, Arc<Posting>)>>,
+    passed: Mutex<Vec<(SearchFilter, Arc<PostingList>)>>,
 }
 
-impl Columns {
-    pub(crate) fn new(attributes: Vec<Attribute>) -> Columns {
-        let columns = attributes.iter().map(|attribute| Column::new(attribute.kind)).collect();
-        Columns { attributes, columns, ..Columns::default() }
+impl AttributeColumns {
+    pub(crate) fn new(attributes: Vec<Attribute>) -> AttributeColumns {
+        let columns =
+            attributes.iter().map(|attribute| AttributeColumn::new(attribute.kind)).collect();
+        AttributeColumns { attributes, columns, ..AttributeColumns::default() }
     }
 
     pub(crate) fn attributes(&self) -> &[Attribute] {
@@ -241,7 +244,7 @@ impl Columns {
     }
 
     /// The attribute of a name with its values.
-    pub(crate) fn named(&self, name: &str) -> Option<(&Attribute, &Column)> {
+    pub(crate) fn named(&self, name: &str) -> Option<(&Attribute, &AttributeColumn)> {
         let number = self.attributes.iter().position(|attribute| attribute.name == name)?;
         Some((&self.attributes[number], &self.columns[number]))
     }
@@ -259,18 +262,18 @@ impl Columns {
     /// The slots of the documents that are there, in order.
     pub(crate) fn live(&self) -> Vec<u32> {
         let mut slots = Vec::new();
-        Bits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
+        SlotBits::each_shared(&[&self.live], 0, usize::MAX, |slot| slots.push(slot));
         slots
     }
 
     /// What passes a filter, if that is known.
-    pub(crate) fn passed(&self, filter: &Filter) -> Option<Arc<Posting>> {
+    pub(crate) fn passed(&self, filter: &SearchFilter) -> Option<Arc<PostingList>> {
         let passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         passed.iter().find(|(known, _)| known == filter).map(|(_, posting)| posting.clone())
     }
 
     /// Remembers what passes a filter.
-    pub(crate) fn keep_passed(&self, filter: &Filter, posting: &Arc<Posting>) {
+    pub(crate) fn keep_passed(&self, filter: &SearchFilter, posting: &Arc<PostingList>) {
         let mut passed = self.passed.lock().unwrap_or_else(PoisonError::into_inner);
         if passed.len() >= FILTERS_KEPT {
             passed.remove(0);
@@ -321,7 +324,7 @@ impl Columns {
         self.forget_passed();
         let old = self.live();
         let new: Vec<u32> = old.iter().map(|slot| new_slot(*slot)).collect();
-        self.live = Bits::from_slots(new.iter().copied());
+        self.live = SlotBits::from_slots(new.iter().copied());
         let first = new.iter().min().copied().unwrap_or(0);
         let width = new.iter().max().map_or(0, |last| (last - first) as usize + 1);
         let base = self.base;
@@ -329,12 +332,12 @@ impl Columns {
             let places = old.iter().zip(&new);
             let places = places.map(|(old, new)| ((old - base) as usize, (new - first) as usize));
             match column {
-                Column::Numbers(numbers) => {
+                AttributeColumn::Numbers(numbers) => {
                     let mut moved = vec![NO_NUMBER; width];
                     places.for_each(|(old, new)| moved[new] = numbers[old]);
                     *numbers = moved.into();
                 }
-                Column::Codes(codes, texts) => {
+                AttributeColumn::Codes(codes, texts) => {
                     let mut moved = vec![NO_CODE; width];
                     places.for_each(|(old, new)| moved[new] = codes[old]);
                     // Texts that no document has any more go as well.
@@ -348,28 +351,28 @@ impl Columns {
     }
 }
 
-impl Clone for Columns {
+impl Clone for AttributeColumns {
     /// What was found out for filters is left behind.
-    fn clone(&self) -> Columns {
-        Columns {
+    fn clone(&self) -> AttributeColumns {
+        AttributeColumns {
             attributes: self.attributes.clone(),
             columns: self.columns.clone(),
             base: self.base,
             width: self.width,
             live: self.live.clone(),
-            ..Columns::default()
+            ..AttributeColumns::default()
         }
     }
 }
 
 /// How columns are kept in a file. The documents are in slots without gaps then.
-impl Columns {
-    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+impl AttributeColumns {
+    pub(crate) fn write(&self, out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.width as u64)?;
         for column in &self.columns {
             match column {
-                Column::Numbers(numbers) => out.u64s(numbers.iter().copied())?,
-                Column::Codes(codes, texts) => {
+                AttributeColumn::Numbers(numbers) => out.u64s(numbers.iter().copied())?,
+                AttributeColumn::Codes(codes, texts) => {
                     texts.write(out)?;
                     out.u32s(codes.iter().copied())?;
                 }
@@ -380,19 +383,19 @@ impl Columns {
 
     pub(crate) fn read(
         &mut self,
-        input: &mut Input<'_>,
+        input: &mut SectionReader<'_>,
         first: u32,
         count: u32,
-    ) -> Result<(), Damaged> {
-        let width = usize::try_from(input.u64()?).map_err(|_| Damaged)?;
+    ) -> Result<(), DamagedFile> {
+        let width = usize::try_from(input.u64()?).map_err(|_| DamagedFile)?;
         if width != count as usize {
-            return Err(Damaged);
+            return Err(DamagedFile);
         }
         for column in &mut self.columns {
             match column {
-                Column::Numbers(numbers) => *numbers = input.u64s(width)?.collect(),
-                Column::Codes(codes, texts) => {
-                    *texts = Texts::read(input)?;
+                AttributeColumn::Numbers(numbers) => *numbers = input.u64s(width)?.collect(),
+                AttributeColumn::Codes(codes, texts) => {
+                    *texts = DistinctTexts::read(input)?;
                     *codes = input.u32s(width)?.collect();
                 }
             }
@@ -400,8 +403,8 @@ impl Columns {
         self.forget_passed();
         (self.base, self.width) = (first, width);
         let slots = (0..count).map(|place| first + place);
-        self.live = Bits::from_slots(slots);
-        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+        self.live = SlotBits::from_slots(slots);
+        if input.is_empty() { Ok(()) } else { Err(DamagedFile) }
     }
 }
 
@@ -432,7 +435,7 @@ mod tests {
 
     #[test]
     fn values_follow_their_documents() {
-        let mut columns = Columns::new(vec![
+        let mut columns = AttributeColumns::new(vec![
             Attribute::new("year", AttributeType::Integer),
             Attribute::new("by", AttributeType::Text).from("publisher"),
         ]);
@@ -446,10 +449,10 @@ mod tests {
         columns.clear(100);
         columns.renumber(|slot| if slot == 98 { 500 } else { 501 });
         assert_eq!((columns.base(), columns.width(), columns.live()), (500, 2, vec![500, 501]));
-        let Some((_, Column::Numbers(years))) = columns.named("year") else { panic!() };
+        let Some((_, AttributeColumn::Numbers(years))) = columns.named("year") else { panic!() };
         assert_eq!(years[0], NO_NUMBER);
         assert_eq!(Some(years[1]), AttributeType::Integer.number("1992"));
-        let Some((_, Column::Codes(codes, texts))) = columns.named("by") else { panic!() };
+        let Some((_, AttributeColumn::Codes(codes, texts))) = columns.named("by") else { panic!() };
         assert_eq!([codes[0], codes[1]].map(|code| texts.text(code)), ["B", "A"]);
     }
 }

@@ -1,20 +1,19 @@
 //! The index of one category: its words, their parts, similar words, and how all follow changes.
 
-use crate::collection::document::Field;
+use crate::collection::document::DocumentField;
 use crate::collection::id::leading_float;
-use crate::durable::{Damaged, Input, Output};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::format::json;
-use crate::format::number::Number;
+use crate::format::number::Score;
 use crate::index::category::Category;
-use crate::index::document_words::WordsOf;
-use crate::index::posting_list::{End, Posting};
+use crate::index::document_words::{DocumentWords, GAP, occurs};
+use crate::index::posting_list::{ListEnd, PostingList};
 use crate::index::similarity::SimilarWords;
-use crate::index::word_table::{Bundle, Entry};
+use crate::index::word_table::{WordEntry, WordTable};
 use crate::limits::{MAX_FIELD_BYTES, MAX_FIELD_PARTS, MAX_WORD_CHARS};
-use crate::query::phrase::{GAP, occurs};
 use crate::text::stemmer::Stemmer;
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{Words, first_characters};
+use crate::text::word_list::{WordList, first_characters};
 use hashbrown::DefaultHashBuilder;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
@@ -22,41 +21,41 @@ use std::io;
 
 /// The words of a category and the documents that have them.
 #[derive(Clone, Debug)]
-pub(crate) struct WordsIndex {
+pub(crate) struct CategoryIndex {
     config: Category,
     /// The name of the category as JSON.
     name_json: Vec<u8>,
     tokenizer: Tokenizer,
-    exact: Bundle,
+    exact: WordTable,
     /// Nothing if partial words are answered by the whole words.
-    partial: Option<Bundle>,
+    partial: Option<WordTable>,
     similar: SimilarWords,
     /// The numbers of the words of each document, for removing it. If their order is kept, every
     /// occurrence is there, with gaps between texts.
-    words_of: WordsOf,
+    words_of: DocumentWords,
     fixed: bool,
     ordered: bool,
 }
 
 /// What a word is in a category: its weight, and its documents if there are any.
-pub(crate) type Found<'a> = (Number, Option<&'a Posting>);
+pub(crate) type FoundWord<'a> = (Score, Option<&'a PostingList>);
 
-impl WordsIndex {
+impl CategoryIndex {
     pub(crate) fn new(
         config: Category,
         tokenizer: &Tokenizer,
         fixed: bool,
         ordered: bool,
-    ) -> WordsIndex {
+    ) -> CategoryIndex {
         let mut name_json = Vec::new();
         json::write_string(&config.name, &mut name_json);
-        WordsIndex {
+        CategoryIndex {
             name_json,
             tokenizer: config.tokenizer.clone().unwrap_or_else(|| tokenizer.clone()),
-            exact: Bundle::default(),
-            partial: (!config.partial.is_none()).then(Bundle::default),
+            exact: WordTable::default(),
+            partial: (!config.partial.is_none()).then(WordTable::default),
             similar: SimilarWords::new(config.similarity),
-            words_of: WordsOf::default(),
+            words_of: DocumentWords::default(),
             config,
             fixed,
             ordered,
@@ -94,12 +93,12 @@ impl WordsIndex {
     }
 
     /// The whole words, in the order in which they came.
-    pub(crate) fn words(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub(crate) fn words(&self) -> impl Iterator<Item = WordEntry<'_>> {
         self.exact.iter()
     }
 
     /// The dictionary that answers for partial words, or for whole words.
-    pub(crate) fn bundle(&self, partial: bool) -> &Bundle {
+    pub(crate) fn bundle(&self, partial: bool) -> &WordTable {
         match &self.partial {
             Some(bundle) if partial => bundle,
             _ => &self.exact,
@@ -117,7 +116,7 @@ impl WordsIndex {
         hash: u64,
         word: &str,
         partial: bool,
-    ) -> Option<Found<'_>> {
+    ) -> Option<FoundWord<'_>> {
         let entry = match &self.config.grid {
             Some(grid) => {
                 let mut buffer = itoa::Buffer::new();
@@ -133,23 +132,29 @@ impl WordsIndex {
     }
 
     /// Adds what a document has in its field to its words.
-    pub(crate) fn add(&mut self, hasher: &DefaultHashBuilder, slot: u32, field: &Field, end: End) {
+    pub(crate) fn add(
+        &mut self,
+        hasher: &DefaultHashBuilder,
+        slot: u32,
+        field: &DocumentField,
+        end: ListEnd,
+    ) {
         let mut parts = MAX_FIELD_PARTS;
         let known = self.words_of(slot).len();
         self.add_gap(slot);
         // There is no gap more after one that an empty text has left behind.
         let start = self.words_of(slot).len();
         match field {
-            Field::Words(words) => {
+            DocumentField::Words(words) => {
                 for word in words {
                     self.add_gap(slot);
                     self.add_word(hasher, slot, word, end, &mut parts);
                 }
             }
-            Field::Text(text) => {
+            DocumentField::Text(text) => {
                 self.add_text(hasher, slot, text, end, &mut parts);
             }
-            Field::Texts(texts) => {
+            DocumentField::Texts(texts) => {
                 let mut left = MAX_FIELD_BYTES;
                 for text in texts {
                     let text = &text[..text.floor_char_boundary(left)];
@@ -180,11 +185,11 @@ impl WordsIndex {
         hasher: &DefaultHashBuilder,
         slot: u32,
         text: &str,
-        end: End,
+        end: ListEnd,
         parts: &mut usize,
     ) {
         let text = &text[..text.floor_char_boundary(MAX_FIELD_BYTES)];
-        let mut words = Words::default();
+        let mut words = WordList::default();
         self.tokenizer.split_into(text, &mut words);
         for word in words.iter() {
             self.add_word(hasher, slot, word, end, parts);
@@ -196,7 +201,7 @@ impl WordsIndex {
         hasher: &DefaultHashBuilder,
         slot: u32,
         word: &str,
-        end: End,
+        end: ListEnd,
         parts: &mut usize,
     ) {
         if let Some(grid) = self.config.grid {
@@ -220,7 +225,7 @@ impl WordsIndex {
         hasher: &DefaultHashBuilder,
         slot: u32,
         word: &str,
-        end: End,
+        end: ListEnd,
         parts: &mut usize,
     ) {
         let added = self.exact.add(hasher, word, slot, end, &self.config.weight);
@@ -285,7 +290,7 @@ impl WordsIndex {
 
     pub(crate) fn make_bits(&mut self) {
         self.exact.make_bits();
-        self.partial.iter_mut().for_each(Bundle::make_bits);
+        self.partial.iter_mut().for_each(WordTable::make_bits);
     }
 
     /// Replaces every slot by another; the order of slots must stay.
@@ -311,7 +316,12 @@ impl WordsIndex {
     }
 
     /// Writes everything. The documents are in slots without gaps.
-    pub(crate) fn write(&self, first: u32, count: u32, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        first: u32,
+        count: u32,
+        out: &mut SectionWriter<'_>,
+    ) -> io::Result<()> {
         self.exact.write(out)?;
         out.u32(u32::from(self.partial.is_some()))?;
         if let Some(bundle) = &self.partial {
@@ -324,23 +334,23 @@ impl WordsIndex {
     /// Reads what [`write`](Self::write) has written.
     pub(crate) fn read(
         &mut self,
-        input: &mut Input<'_>,
+        input: &mut SectionReader<'_>,
         hasher: &DefaultHashBuilder,
         first: u32,
         count: u32,
-    ) -> Result<(), Damaged> {
+    ) -> Result<(), DamagedFile> {
         let weight = &self.config.weight;
-        let documents = first..first.checked_add(count).ok_or(Damaged)?;
-        self.exact = Bundle::read(input, hasher, weight, documents.clone())?;
+        let documents = first..first.checked_add(count).ok_or(DamagedFile)?;
+        self.exact = WordTable::read(input, hasher, weight, documents.clone())?;
         let partial = input.u32()? == 1;
         if partial != self.partial.is_some() {
-            return Err(Damaged);
+            return Err(DamagedFile);
         }
         if partial {
-            self.partial = Some(Bundle::read(input, hasher, weight, documents)?);
+            self.partial = Some(WordTable::read(input, hasher, weight, documents)?);
         }
         self.similar.read(input)?;
-        self.words_of = WordsOf::read(input, first, count, self.exact.len())?;
-        if input.is_empty() { Ok(()) } else { Err(Damaged) }
+        self.words_of = DocumentWords::read(input, first, count, self.exact.len())?;
+        if input.is_empty() { Ok(()) } else { Err(DamagedFile) }
     }
 }

@@ -1,6 +1,6 @@
 //! The different texts of an attribute, each kept once.
 
-use crate::durable::{Damaged, Input, Output};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// Texts by numbers. Several texts of one document are one text here, with a character between
 /// them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Texts {
+pub(crate) struct DistinctTexts {
     all: Vec<Box<str>>,
     table: HashTable<u32>,
     hasher: DefaultHashBuilder,
@@ -18,13 +18,13 @@ pub(crate) struct Texts {
     ranks: OnceLock<Vec<u32>>,
 }
 
-impl Texts {
+impl DistinctTexts {
     /// What is between several texts of one document.
     pub(crate) const BETWEEN: char = '\0';
 
     /// The number of a text, which is kept from now on.
     pub(crate) fn number_of(&mut self, text: &str) -> u32 {
-        let Texts { all, table, hasher, ranks } = self;
+        let DistinctTexts { all, table, hasher, ranks } = self;
         let hash = hasher.hash_one(text);
         if let Some(number) = table.find(hash, |number| *all[*number as usize] == *text) {
             return *number;
@@ -43,7 +43,7 @@ impl Texts {
 
     /// The single texts of every number.
     pub(crate) fn each(&self) -> impl Iterator<Item = std::str::Split<'_, char>> {
-        self.all.iter().map(|text| text.split(Texts::BETWEEN))
+        self.all.iter().map(|text| text.split(DistinctTexts::BETWEEN))
     }
 
     /// The places of all texts in order: that of [`compare`], by the first of several texts.
@@ -65,17 +65,17 @@ impl Texts {
     }
 
     /// Writes the texts in the order of their numbers.
-    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.all.len() as u64)?;
         self.all.iter().try_for_each(|text| out.text(text))
     }
 
     /// Reads what [`write`](Self::write) has written.
-    pub(crate) fn read(input: &mut Input<'_>) -> Result<Texts, Damaged> {
-        let mut texts = Texts::default();
+    pub(crate) fn read(input: &mut SectionReader<'_>) -> Result<DistinctTexts, DamagedFile> {
+        let mut texts = DistinctTexts::default();
         for number in 0..input.count(4)? {
             if texts.number_of(input.text()?) as usize != number {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
         }
         Ok(texts)
@@ -95,7 +95,7 @@ impl Texts {
 
 /// The first of the texts of a document.
 pub(crate) fn first(texts: &str) -> &str {
-    texts.split(Texts::BETWEEN).next().unwrap_or_default()
+    texts.split(DistinctTexts::BETWEEN).next().unwrap_or_default()
 }
 
 /// The order of texts: by their letters in lower case, and only if these are the same as written.
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn texts_are_kept_once_and_ordered_by_letters() {
-        let mut texts = Texts::default();
+        let mut texts = DistinctTexts::default();
         let numbers: Vec<u32> =
             ["pear", "Apple", "pear", "apple\0z", "\u{c4}rger"].map(|t| texts.number_of(t)).into();
         assert_eq!(numbers, [0, 1, 0, 2, 3]);

@@ -1,9 +1,11 @@
 //! Which words each document has in a category, for removing it.
 
-use crate::durable::{Damaged, Input, Output};
-use crate::query::phrase::GAP;
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use std::collections::VecDeque;
 use std::io;
+
+/// What stands between texts whose words are not next to each other.
+pub(crate) const GAP: u32 = u32::MAX;
 
 /// What stands for a document without words.
 const NONE: u32 = u32::MAX;
@@ -16,7 +18,7 @@ const UNUSED_ALLOWED: usize = 4_096;
 /// All numbers are in one list: for each document how many there are, and then they. What documents
 /// leave behind is given back from time to time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WordsOf {
+pub(crate) struct DocumentWords {
     /// The slot of the first of `places`.
     base: u32,
     places: VecDeque<u32>,
@@ -24,7 +26,7 @@ pub(crate) struct WordsOf {
     unused: usize,
 }
 
-impl WordsOf {
+impl DocumentWords {
     fn place(&self, slot: u32) -> Option<usize> {
         let place = *self.places.get(slot.wrapping_sub(self.base) as usize)?;
         (place != NONE).then_some(place as usize)
@@ -114,7 +116,7 @@ impl WordsOf {
         new_slot: impl Fn(u32) -> u32,
         new_number: impl Fn(u32) -> u32,
     ) {
-        let mut new = WordsOf::default();
+        let mut new = DocumentWords::default();
         new.numbers.reserve(self.numbers.len() - self.unused.min(self.numbers.len()));
         for at in 0..self.places.len() as u32 {
             let slot = self.base + at;
@@ -128,7 +130,12 @@ impl WordsOf {
     }
 
     /// Writes the words of the documents from a slot on.
-    pub(crate) fn write(&self, first: u32, count: u32, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        first: u32,
+        count: u32,
+        out: &mut SectionWriter<'_>,
+    ) -> io::Result<()> {
         let slots = || (0..count).map(|at| first + at);
         let total: usize = slots().map(|slot| self.get(slot).len()).sum();
         out.u64(total as u64)?;
@@ -138,15 +145,15 @@ impl WordsOf {
 
     /// Reads what [`write`](Self::write) has written, where words are below a number.
     pub(crate) fn read(
-        input: &mut Input<'_>,
+        input: &mut SectionReader<'_>,
         first: u32,
         count: u32,
         words: usize,
-    ) -> Result<WordsOf, Damaged> {
+    ) -> Result<DocumentWords, DamagedFile> {
         let total = input.count(4)?;
         let counts = input.u32s(count as usize)?;
         let mut all = input.u32s(total)?;
-        let mut new = WordsOf { base: first, ..WordsOf::default() };
+        let mut new = DocumentWords { base: first, ..DocumentWords::default() };
         new.places.reserve(count as usize);
         new.numbers.reserve(total + count as usize);
         for count in counts {
@@ -155,19 +162,24 @@ impl WordsOf {
                 continue;
             }
             if count as usize > all.len() {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
             new.places.push_back(new.numbers.len() as u32);
             new.numbers.push(count);
             for number in all.by_ref().take(count as usize) {
                 if number as usize >= words && number != GAP {
-                    return Err(Damaged);
+                    return Err(DamagedFile);
                 }
                 new.numbers.push(number);
             }
         }
         Ok(new)
     }
+}
+
+/// Whether words occur in a text one after the other. All are numbers.
+pub(crate) fn occurs(text: &[u32], words: &[u32]) -> bool {
+    words.is_empty() || text.windows(words.len()).any(|window| window == words)
 }
 
 #[cfg(test)]
@@ -180,7 +192,7 @@ mod tests {
         fn behaves_like_a_map_of_lists(
             changes in proptest::collection::vec((100u32..160, 0u32..50, 0u8..4), 0..300)
         ) {
-            let mut words = WordsOf::default();
+            let mut words = DocumentWords::default();
             let mut map: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for (slot, number, change) in changes {
                 if change == 0 {
@@ -201,6 +213,22 @@ mod tests {
                 }
                 words.rearrange(|slot| slot + 1_000, |number| number + 1_000);
             }
+        }
+    }
+
+    #[test]
+    fn words_one_after_the_other() {
+        let text = [1, 2, 1, 3, u32::MAX, 4];
+        for (words, expected) in [
+            (&[1, 3][..], true),
+            (&[1, 2, 1, 3], true),
+            (&[2, 3], false),
+            (&[3, 4], false),
+            (&[4, 1], false),
+            (&[1, 2, 1, 3, 4, 5, 6], false),
+            (&[], true),
+        ] {
+            assert_eq!(occurs(&text, words), expected, "{words:?}");
         }
     }
 }

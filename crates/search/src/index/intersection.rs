@@ -3,15 +3,15 @@
 //! The order of the result is that of the longest list, the last of them if several are equally
 //! long. When all lists ascend, that makes no difference.
 
-use crate::index::posting_list::{Posting, SeenSlots};
-use crate::index::slot_bits::Bits;
-use crate::query::work_budget::Work;
+use crate::index::posting_list::{PostingList, SeenSlots};
+use crate::index::slot_bits::SlotBits;
+use crate::query::work_budget::WorkBudget;
 
 /// Lists that all ascend, at most [`MOST`] of them, with what is needed to intersect them.
 pub(crate) struct Ascending<'a> {
-    lists: &'a [&'a Posting],
+    lists: &'a [&'a PostingList],
     /// All lists as bits, if all are kept as bits.
-    bits: Option<[&'a Bits; MOST]>,
+    bits: Option<[&'a SlotBits; MOST]>,
 }
 
 /// Most lists that are intersected as bits.
@@ -19,7 +19,7 @@ const MOST: usize = 16;
 
 impl<'a> Ascending<'a> {
     /// Takes at least one list.
-    pub(crate) fn new(lists: &'a [&'a Posting]) -> Ascending<'a> {
+    pub(crate) fn new(lists: &'a [&'a PostingList]) -> Ascending<'a> {
         let bits = match lists.first().and_then(|list| list.bits()) {
             Some(first)
                 if lists.len() <= MOST && lists.iter().all(|list| list.bits().is_some()) =>
@@ -42,7 +42,7 @@ impl<'a> Ascending<'a> {
 
     /// Takes what it is to look for shared documents from the budget and says whether there was as
     /// much.
-    fn afford(&self, work: &mut Work) -> bool {
+    fn afford(&self, work: &mut WorkBudget) -> bool {
         let lists = self.lists.len();
         let steps = match &self.bits {
             Some(bits) => {
@@ -55,19 +55,19 @@ impl<'a> Ascending<'a> {
     }
 
     /// The number of shared documents, or nothing if that is too much work.
-    pub(crate) fn count(&self, work: &mut Work) -> Option<usize> {
+    pub(crate) fn count(&self, work: &mut WorkBudget) -> Option<usize> {
         if let [list] = self.lists {
             return Some(list.len());
         }
         let affordable = self.afford(work);
         affordable.then(|| match &self.bits {
-            Some(bits) => Bits::count_shared(&bits[..self.lists.len()]),
+            Some(bits) => SlotBits::count_shared(&bits[..self.lists.len()]),
             None => self.shared().count(),
         })
     }
 
     /// All shared documents, or nothing if that is too much work.
-    pub(crate) fn all(&self, work: &mut Work) -> Option<Vec<u32>> {
+    pub(crate) fn all(&self, work: &mut WorkBudget) -> Option<Vec<u32>> {
         if !self.afford(work) {
             return None;
         }
@@ -91,7 +91,7 @@ impl<'a> Ascending<'a> {
         if let [list] = self.lists {
             list.iter_from(skip).take(limit).for_each(each);
         } else if let Some(bits) = &self.bits {
-            Bits::each_shared(&bits[..self.lists.len()], skip, limit, &mut each);
+            SlotBits::each_shared(&bits[..self.lists.len()], skip, limit, &mut each);
         } else {
             self.shared().skip(skip).take(limit).for_each(each);
         }
@@ -102,14 +102,14 @@ impl<'a> Ascending<'a> {
 /// search where one was too far, make it short for slots near each other as for those far apart
 /// (Bentley and Yao, "An almost optimal algorithm for unbounded searching", 1976).
 struct Walk<'a> {
-    bits: Option<&'a Bits>,
+    bits: Option<&'a SlotBits>,
     rest: &'a [u32],
     after: &'a [u32],
     length: usize,
 }
 
 impl<'a> Walk<'a> {
-    fn new(list: &'a Posting) -> Walk<'a> {
+    fn new(list: &'a PostingList) -> Walk<'a> {
         let length = list.len();
         let [rest, after] = list.parts(0, length);
         Walk { bits: list.bits(), rest, after, length }
@@ -146,8 +146,8 @@ impl<'a> Walk<'a> {
 ///
 /// A document that is in a list more than once is in the result as often if there is only that
 /// list, and once if there are several.
-pub(crate) fn intersect(lists: &[&Posting], work: &mut Work) -> Option<Vec<u32>> {
-    let mut by_length: Vec<&Posting> = lists.to_vec();
+pub(crate) fn intersect(lists: &[&PostingList], work: &mut WorkBudget) -> Option<Vec<u32>> {
+    let mut by_length: Vec<&PostingList> = lists.to_vec();
     by_length.sort_by_key(|list| list.len());
     let Some((longest, others)) = by_length.split_last() else {
         return Some(Vec::new());
@@ -176,15 +176,15 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn all_ways_agree(sets in proptest::collection::vec(set(), 1..4), skip in 0usize..5) {
-            let postings: Vec<Posting> =
-                sets.iter().map(|set| Posting::from_slots(set.iter().copied().collect())).collect();
-            let lists: Vec<&Posting> = postings.iter().collect();
+            let postings: Vec<PostingList> =
+                sets.iter().map(|set| PostingList::from_slots(set.iter().copied().collect())).collect();
+            let lists: Vec<&PostingList> = postings.iter().collect();
             let expected: Vec<u32> = sets[0]
                 .iter()
                 .copied()
                 .filter(|slot| sets.iter().all(|set| set.contains(slot)))
                 .collect();
-            let mut work = Work::new();
+            let mut work = WorkBudget::new();
             let ascending = Ascending::new(&lists);
             proptest::prop_assert_eq!(ascending.count(&mut work), Some(expected.len()));
             let mut got = Vec::new();
@@ -202,11 +202,11 @@ mod tests {
             sets in proptest::collection::vec(proptest::collection::btree_set(0u32..90, 0..90), 2..4),
         ) {
             let slots = |set: &BTreeSet<u32>| set.iter().map(|slot| slot * slot * 500).collect();
-            let postings: Vec<Posting> = sets.iter().map(|set| Posting::stored(slots(set))).collect();
-            let lists: Vec<&Posting> = postings.iter().collect();
+            let postings: Vec<PostingList> = sets.iter().map(|set| PostingList::stored(slots(set))).collect();
+            let lists: Vec<&PostingList> = postings.iter().collect();
             let mut expected: Vec<u32> = slots(&sets[0]);
             expected.retain(|slot| postings.iter().all(|posting| posting.contains(*slot)));
-            let mut work = Work::new();
+            let mut work = WorkBudget::new();
             let ascending = Ascending::new(&lists);
             proptest::prop_assert_eq!(ascending.count(&mut work), Some(expected.len()));
             proptest::prop_assert_eq!(ascending.all(&mut work), Some(expected));
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn the_longest_list_gives_the_order() {
-        let long = Posting::from_slots(vec![5, 3, 3, 9, 1]);
-        let short = Posting::from_slots(vec![1, 3]);
-        let mut work = Work::new();
+        let long = PostingList::from_slots(vec![5, 3, 3, 9, 1]);
+        let short = PostingList::from_slots(vec![1, 3]);
+        let mut work = WorkBudget::new();
         assert_eq!(intersect(&[&long, &short], &mut work).unwrap(), [3, 1]);
         assert_eq!(intersect(&[&short, &long], &mut work).unwrap(), [3, 1]);
         assert_eq!(intersect(&[&long], &mut work).unwrap(), [5, 3, 3, 9, 1]);
         assert!(intersect(&[], &mut work).unwrap().is_empty());
-        let [left, right] = [vec![2, 1], vec![1, 2]].map(Posting::without_repeats);
+        let [left, right] = [vec![2, 1], vec![1, 2]].map(PostingList::without_repeats);
         assert_eq!(intersect(&[&left, &right], &mut work).unwrap(), [1, 2]);
         assert_eq!(intersect(&[&right, &left], &mut work).unwrap(), [2, 1]);
     }

@@ -5,7 +5,7 @@
 //! after the last or before the first; a document that is changed in one category only can end up
 //! elsewhere, and then the list is marked as not ascending and handled the general way.
 
-use crate::index::slot_bits::Bits;
+use crate::index::slot_bits::SlotBits;
 use std::collections::VecDeque;
 
 /// Lists with fewer slots are never kept as bits too.
@@ -13,7 +13,7 @@ const DENSE_FROM: usize = 16;
 
 /// On which end of its lists a document is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ListEnd {
     Front,
     Back,
 }
@@ -24,74 +24,79 @@ const FEW: usize = 3;
 
 /// The slots of a word, in order.
 #[derive(Clone, Debug)]
-pub(crate) enum Posting {
+pub(crate) enum PostingList {
     Few { length: u8, slots: [u32; FEW] },
-    Many(Box<List>),
+    Many(Box<SlotList>),
 }
 
 /// A longer list.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct List {
+pub(crate) struct SlotList {
     slots: VecDeque<u32>,
     /// The same slots as a set, if there are about as many of them as words in the set.
-    bits: Option<Box<Bits>>,
+    bits: Option<Box<SlotBits>>,
     /// Whether the slots do not ascend strictly.
     scattered: bool,
     /// Whether a slot may be in the list more than once. Only lists put together for a query are.
     repeats: bool,
 }
 
-impl Default for Posting {
-    fn default() -> Posting {
-        Posting::Few { length: 0, slots: [0; FEW] }
+impl Default for PostingList {
+    fn default() -> PostingList {
+        PostingList::Few { length: 0, slots: [0; FEW] }
     }
 }
 
-impl Posting {
+impl PostingList {
     /// A list put together for a query. Its slots may be in any order and repeat.
-    pub(crate) fn from_slots(slots: Vec<u32>) -> Posting {
+    pub(crate) fn from_slots(slots: Vec<u32>) -> PostingList {
         let scattered = !slots.is_sorted_by(|left, right| left < right);
         if !scattered && slots.len() <= FEW {
-            return Posting::few(&slots);
+            return PostingList::few(&slots);
         }
         let bits = scattered || slots.len() >= DENSE_FROM;
-        let bits = bits.then(|| Box::new(Bits::from_slots(slots.iter().copied())));
-        Posting::Many(Box::new(List { slots: slots.into(), bits, scattered, repeats: scattered }))
+        let bits = bits.then(|| Box::new(SlotBits::from_slots(slots.iter().copied())));
+        PostingList::Many(Box::new(SlotList {
+            slots: slots.into(),
+            bits,
+            scattered,
+            repeats: scattered,
+        }))
     }
 
     /// The same without the later occurrences of slots that occur before.
-    pub(crate) fn without_repeats(mut slots: Vec<u32>) -> Posting {
+    pub(crate) fn without_repeats(mut slots: Vec<u32>) -> PostingList {
         let mut seen = SeenSlots::default();
         slots.retain(|slot| seen.insert(*slot));
-        let mut posting = Posting::from_slots(slots);
-        if let Posting::Many(list) = &mut posting {
+        let mut posting = PostingList::from_slots(slots);
+        if let PostingList::Many(list) = &mut posting {
             list.repeats = false;
         }
         posting
     }
 
     /// A list that was kept in a file, in which no slot repeats.
-    pub(crate) fn stored(slots: Vec<u32>) -> Posting {
+    pub(crate) fn stored(slots: Vec<u32>) -> PostingList {
         if slots.len() <= FEW {
-            return Posting::few(&slots);
+            return PostingList::few(&slots);
         }
         let scattered = !slots.is_sorted_by(|left, right| left < right);
-        let mut list = List { slots: slots.into(), scattered, ..List::default() };
+        let mut list = SlotList { slots: slots.into(), scattered, ..SlotList::default() };
         list.make_bits();
-        Posting::Many(Box::new(list))
+        PostingList::Many(Box::new(list))
     }
 
-    fn few(from: &[u32]) -> Posting {
+    fn few(from: &[u32]) -> PostingList {
         let mut slots = [0; FEW];
         let length = from.len().min(FEW);
         slots[..length].copy_from_slice(&from[..length]);
-        Posting::Few { length: length as u8, slots }
+        PostingList::Few { length: length as u8, slots }
     }
 
     pub(crate) fn len(&self) -> usize {
         match self {
-            Posting::Few { length, .. } => usize::from(*length),
-            Posting::Many(list) => list.slots.len(),
+            PostingList::Few { length, .. } => usize::from(*length),
+            PostingList::Many(list) => list.slots.len(),
         }
     }
 
@@ -101,27 +106,27 @@ impl Posting {
 
     pub(crate) fn is_ascending(&self) -> bool {
         match self {
-            Posting::Few { .. } => self.slots().0.is_sorted_by(|left, right| left < right),
-            Posting::Many(list) => !list.scattered,
+            PostingList::Few { .. } => self.slots().0.is_sorted_by(|left, right| left < right),
+            PostingList::Many(list) => !list.scattered,
         }
     }
 
     pub(crate) fn repeats(&self) -> bool {
-        matches!(self, Posting::Many(list) if list.repeats)
+        matches!(self, PostingList::Many(list) if list.repeats)
     }
 
-    pub(crate) fn bits(&self) -> Option<&Bits> {
+    pub(crate) fn bits(&self) -> Option<&SlotBits> {
         match self {
-            Posting::Few { .. } => None,
-            Posting::Many(list) => list.bits.as_deref(),
+            PostingList::Few { .. } => None,
+            PostingList::Many(list) => list.bits.as_deref(),
         }
     }
 
     /// All slots, in two pieces.
     fn slots(&self) -> (&[u32], &[u32]) {
         match self {
-            Posting::Few { length, slots } => (&slots[..usize::from(*length).min(FEW)], &[]),
-            Posting::Many(list) => list.slots.as_slices(),
+            PostingList::Few { length, slots } => (&slots[..usize::from(*length).min(FEW)], &[]),
+            PostingList::Many(list) => list.slots.as_slices(),
         }
     }
 
@@ -147,43 +152,46 @@ impl Posting {
 
     pub(crate) fn contains(&self, slot: u32) -> bool {
         match self {
-            Posting::Few { .. } => self.slots().0.contains(&slot),
-            Posting::Many(list) => list.contains(slot),
+            PostingList::Few { .. } => self.slots().0.contains(&slot),
+            PostingList::Many(list) => list.contains(slot),
         }
     }
 
     /// Adds a slot at one end, unless it is in already. Says whether it was added.
-    pub(crate) fn add(&mut self, slot: u32, end: End) -> bool {
+    pub(crate) fn add(&mut self, slot: u32, end: ListEnd) -> bool {
         match self {
-            Posting::Few { .. } if self.contains(slot) => false,
-            Posting::Few { length, slots } if usize::from(*length) < FEW => {
+            PostingList::Few { .. } if self.contains(slot) => false,
+            PostingList::Few { length, slots } if usize::from(*length) < FEW => {
                 let used = usize::from(*length);
                 match end {
-                    End::Front => {
+                    ListEnd::Front => {
                         slots.copy_within(..used, 1);
                         slots[0] = slot;
                     }
-                    End::Back => slots[used] = slot,
+                    ListEnd::Back => slots[used] = slot,
                 }
                 *length += 1;
                 true
             }
-            Posting::Few { slots, .. } => {
+            PostingList::Few { slots, .. } => {
                 let scattered = !slots.is_sorted_by(|left, right| left < right);
-                let mut list =
-                    List { slots: slots.iter().copied().collect(), scattered, ..List::default() };
+                let mut list = SlotList {
+                    slots: slots.iter().copied().collect(),
+                    scattered,
+                    ..SlotList::default()
+                };
                 let added = list.add(slot, end);
-                *self = Posting::Many(Box::new(list));
+                *self = PostingList::Many(Box::new(list));
                 added
             }
-            Posting::Many(list) => list.add(slot, end),
+            PostingList::Many(list) => list.add(slot, end),
         }
     }
 
     /// Keeps the slots as bits too if that is no waste. Done once more when many documents have
     /// been added at once.
     pub(crate) fn make_bits(&mut self) {
-        if let Posting::Many(list) = self {
+        if let PostingList::Many(list) = self {
             list.make_bits();
         }
     }
@@ -191,7 +199,7 @@ impl Posting {
     /// Removes a slot and says whether it was in.
     pub(crate) fn remove(&mut self, slot: u32) -> bool {
         match self {
-            Posting::Few { length, slots } => {
+            PostingList::Few { length, slots } => {
                 let used = usize::from(*length).min(FEW);
                 let Some(place) = slots[..used].iter().position(|listed| *listed == slot) else {
                     return false;
@@ -200,10 +208,10 @@ impl Posting {
                 *length -= 1;
                 true
             }
-            Posting::Many(list) => {
+            PostingList::Many(list) => {
                 let removed = list.remove(slot);
                 if list.slots.len() <= FEW {
-                    *self = Posting::few(list.slots.make_contiguous());
+                    *self = PostingList::few(list.slots.make_contiguous());
                 }
                 removed
             }
@@ -213,12 +221,12 @@ impl Posting {
     /// Replaces every slot by another; the order of slots must stay.
     pub(crate) fn renumber(&mut self, new_slot: impl Fn(u32) -> u32) {
         match self {
-            Posting::Few { length, slots } => {
+            PostingList::Few { length, slots } => {
                 for slot in &mut slots[..usize::from(*length).min(FEW)] {
                     *slot = new_slot(*slot);
                 }
             }
-            Posting::Many(list) => {
+            PostingList::Many(list) => {
                 for slot in &mut list.slots {
                     *slot = new_slot(*slot);
                 }
@@ -230,7 +238,7 @@ impl Posting {
     }
 }
 
-impl List {
+impl SlotList {
     fn contains(&self, slot: u32) -> bool {
         match &self.bits {
             Some(bits) => bits.contains(slot),
@@ -239,24 +247,24 @@ impl List {
         }
     }
 
-    fn add(&mut self, slot: u32, end: End) -> bool {
+    fn add(&mut self, slot: u32, end: ListEnd) -> bool {
         let neighbour = match end {
-            End::Front => self.slots.front(),
-            End::Back => self.slots.back(),
+            ListEnd::Front => self.slots.front(),
+            ListEnd::Back => self.slots.back(),
         };
         if let Some(&neighbour) = neighbour {
             if neighbour == slot {
                 return false;
             }
-            let ascends = (slot < neighbour) == (end == End::Front);
+            let ascends = (slot < neighbour) == (end == ListEnd::Front);
             if (self.scattered || !ascends) && self.contains(slot) {
                 return false;
             }
             self.scattered |= !ascends;
         }
         match end {
-            End::Front => self.slots.push_front(slot),
-            End::Back => self.slots.push_back(slot),
+            ListEnd::Front => self.slots.push_front(slot),
+            ListEnd::Back => self.slots.push_back(slot),
         }
         self.update_bits(slot);
         true
@@ -286,7 +294,7 @@ impl List {
         let dense = self.slots.len() >= DENSE_FROM
             && (last.saturating_sub(first) / 64) as usize <= self.slots.len();
         if self.bits.is_none() && (self.scattered || dense) {
-            self.bits = Some(Box::new(Bits::from_slots(self.slots.iter().copied())));
+            self.bits = Some(Box::new(SlotBits::from_slots(self.slots.iter().copied())));
         }
     }
 
@@ -315,7 +323,7 @@ impl List {
 #[derive(Debug, Default)]
 pub(crate) struct SeenSlots {
     few: Vec<u32>,
-    many: Bits,
+    many: SlotBits,
 }
 
 impl SeenSlots {
@@ -329,7 +337,7 @@ impl SeenSlots {
         }
         self.few.push(slot);
         if self.few.len() > DENSE_FROM {
-            self.many = Bits::from_slots(self.few.iter().copied());
+            self.many = SlotBits::from_slots(self.few.iter().copied());
         }
         true
     }
@@ -348,7 +356,7 @@ mod tests {
         fn behaves_like_a_list_without_repeats(
             changes in proptest::collection::vec((1000u32..1400, 0u8..3), 0..300)
         ) {
-            let mut posting = Posting::default();
+            let mut posting = PostingList::default();
             let mut list: Vec<u32> = Vec::new();
             for (slot, change) in changes {
                 let new = !list.contains(&slot);
@@ -358,13 +366,13 @@ mod tests {
                         list.retain(|listed| *listed != slot);
                     }
                     1 => {
-                        proptest::prop_assert_eq!(posting.add(slot, End::Front), new);
+                        proptest::prop_assert_eq!(posting.add(slot, ListEnd::Front), new);
                         if new {
                             list.insert(0, slot);
                         }
                     }
                     _ => {
-                        proptest::prop_assert_eq!(posting.add(slot, End::Back), new);
+                        proptest::prop_assert_eq!(posting.add(slot, ListEnd::Back), new);
                         if new {
                             list.push(slot);
                         }
@@ -392,10 +400,10 @@ mod tests {
 
     #[test]
     fn lists_of_a_query_know_whether_they_repeat() {
-        assert!(Posting::from_slots(vec![3, 1, 3]).repeats());
-        let once = Posting::without_repeats(vec![3, 1, 3]);
+        assert!(PostingList::from_slots(vec![3, 1, 3]).repeats());
+        let once = PostingList::without_repeats(vec![3, 1, 3]);
         assert!(!once.repeats() && !once.is_ascending());
         assert_eq!(once.iter().collect::<Vec<_>>(), [3, 1]);
-        assert!(!Posting::from_slots(vec![1, 2]).repeats());
+        assert!(!PostingList::from_slots(vec![1, 2]).repeats());
     }
 }

@@ -1,14 +1,14 @@
 //! An index: documents by category, filled at once or kept up to date as documents change.
 
 use crate::collection::document::Document;
-use crate::collection::document_slots::Documents;
+use crate::collection::document_slots::DocumentSlots;
 use crate::collection::id::{Id, KeyFormat};
-use crate::durable::{Damaged, Input, Output};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::error::ConfigError;
-use crate::index::attributes::{Attribute, Columns};
+use crate::index::attributes::{Attribute, AttributeColumns};
 use crate::index::category::Category;
-use crate::index::category_index::WordsIndex;
-use crate::index::posting_list::End;
+use crate::index::category_index::CategoryIndex;
+use crate::index::posting_list::ListEnd;
 use crate::limits::{MAX_ATTRIBUTES, MAX_CATEGORIES, MAX_DOCUMENTS};
 use crate::text::tokenizer::Tokenizer;
 use hashbrown::{DefaultHashBuilder, HashMap};
@@ -115,28 +115,28 @@ impl IndexConfig {
 
 /// An index.
 ///
-/// Documents are shown in their order in the index: [`append`](Index::append) puts one at the end,
-/// [`add`](Index::add) at the start.
+/// Documents are shown in their order in the index: [`append`](SearchIndex::append) puts one at the end,
+/// [`add`](SearchIndex::add) at the start.
 #[derive(Clone, Debug)]
-pub struct Index {
+pub struct SearchIndex {
     name: String,
     identifier: String,
     key_format: KeyFormat,
     fidelity: Fidelity,
     hasher: DefaultHashBuilder,
-    categories: Vec<WordsIndex>,
+    categories: Vec<CategoryIndex>,
     qualifiers: HashMap<String, u8>,
-    documents: Documents,
-    columns: Columns,
+    documents: DocumentSlots,
+    columns: AttributeColumns,
 }
 
-impl Index {
+impl SearchIndex {
     /// An empty index.
     ///
     /// # Errors
     /// Too many categories, none at all, or two of one name; the same of attributes, which need not
     /// be there.
-    pub fn new(config: IndexConfig) -> Result<Index, ConfigError> {
+    pub fn new(config: IndexConfig) -> Result<SearchIndex, ConfigError> {
         let name = config.name;
         if config.categories.is_empty() {
             return Err(ConfigError::new(format!(
@@ -165,9 +165,10 @@ impl Index {
                 qualifiers.insert(qualifier.clone(), number as u8);
             }
         }
-        let new =
-            |category| WordsIndex::new(category, &config.tokenizer, config.fixed, config.phrases);
-        Ok(Index {
+        let new = |category| {
+            CategoryIndex::new(category, &config.tokenizer, config.fixed, config.phrases)
+        };
+        Ok(SearchIndex {
             identifier: config.identifier.unwrap_or_else(|| name.clone()),
             name,
             key_format: config.key_format,
@@ -175,8 +176,8 @@ impl Index {
             hasher: DefaultHashBuilder::default(),
             categories: config.categories.into_iter().map(new).collect(),
             qualifiers,
-            documents: Documents::new(config.key_format),
-            columns: Columns::new(config.attributes),
+            documents: DocumentSlots::new(config.key_format),
+            columns: AttributeColumns::new(config.attributes),
         })
     }
 
@@ -218,7 +219,7 @@ impl Index {
     /// Appends many documents, as when an index is filled from its source.
     pub fn load(&mut self, documents: impl IntoIterator<Item = Document>) {
         documents.into_iter().for_each(|document| self.append(&document));
-        self.categories.iter_mut().for_each(WordsIndex::make_bits);
+        self.categories.iter_mut().for_each(CategoryIndex::make_bits);
     }
 
     /// Puts a document at the start.
@@ -227,12 +228,12 @@ impl Index {
     /// addition are added to it, no word is removed. To change one, use [`replace`](Self::replace).
     /// When the index is full ([`MAX_DOCUMENTS`]), new documents are left out.
     pub fn add(&mut self, document: &Document) {
-        self.insert(document, End::Front);
+        self.insert(document, ListEnd::Front);
     }
 
     /// Puts a document at the end; otherwise like [`add`](Self::add).
     pub fn append(&mut self, document: &Document) {
-        self.insert(document, End::Back);
+        self.insert(document, ListEnd::Back);
     }
 
     /// Removes what is known of the document and puts it at the start.
@@ -248,7 +249,7 @@ impl Index {
         let Some(slot) = self.documents.slot(&id) else {
             return self.add(document);
         };
-        let kept = |category: &WordsIndex| {
+        let kept = |category: &CategoryIndex| {
             document.field(category.config().field()).is_none() && category.has_document(slot)
         };
         if !self.categories.iter().any(kept) {
@@ -259,7 +260,7 @@ impl Index {
         for category in &mut self.categories {
             if let Some(field) = document.field(category.config().field()) {
                 category.remove(&self.hasher, slot, whole_code);
-                category.add(&self.hasher, slot, field, End::Front);
+                category.add(&self.hasher, slot, field, ListEnd::Front);
             }
         }
     }
@@ -294,7 +295,7 @@ impl Index {
             .collect()
     }
 
-    fn insert(&mut self, document: &Document, end: End) {
+    fn insert(&mut self, document: &Document, end: ListEnd) {
         let id = self.key_format.apply(document.id().clone());
         let slot = match self.documents.slot(&id) {
             Some(slot) => slot,
@@ -323,7 +324,7 @@ impl Index {
         self.categories.iter_mut().for_each(|category| category.renumber(new_slot));
     }
 
-    pub(crate) fn categories(&self) -> &[WordsIndex] {
+    pub(crate) fn categories(&self) -> &[CategoryIndex] {
         &self.categories
     }
 
@@ -345,11 +346,11 @@ impl Index {
         u8::try_from(found).ok()
     }
 
-    pub(crate) fn documents(&self) -> &Documents {
+    pub(crate) fn documents(&self) -> &DocumentSlots {
         &self.documents
     }
 
-    pub(crate) fn documents_mut(&mut self) -> &mut Documents {
+    pub(crate) fn documents_mut(&mut self) -> &mut DocumentSlots {
         &mut self.documents
     }
 
@@ -357,7 +358,7 @@ impl Index {
     /// Answers whether there is such a category.
     pub(crate) fn make_bits(&mut self, category: usize) -> bool {
         let category = self.categories.get_mut(category);
-        category.map(WordsIndex::make_bits).is_some()
+        category.map(CategoryIndex::make_bits).is_some()
     }
 
     /// Gives all unused room back, as [`write_section`](Self::write_section) wants it.
@@ -372,7 +373,11 @@ impl Index {
     }
 
     /// Writes a section. The index must be settled.
-    pub(crate) fn write_section(&self, number: usize, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write_section(
+        &self,
+        number: usize,
+        out: &mut SectionWriter<'_>,
+    ) -> io::Result<()> {
         match number.checked_sub(1).and_then(|number| self.categories.get(number)) {
             Some(category) => category.write(self.documents.first_slot(), self.len() as u32, out),
             None => self.columns.write(out),
@@ -383,8 +388,8 @@ impl Index {
     pub(crate) fn read_section(
         &mut self,
         number: usize,
-        input: &mut Input<'_>,
-    ) -> Result<(), Damaged> {
+        input: &mut SectionReader<'_>,
+    ) -> Result<(), DamagedFile> {
         let (first, count) = (self.documents.first_slot(), self.documents.len() as u32);
         match number.checked_sub(1).and_then(|number| self.categories.get_mut(number)) {
             Some(category) => category.read(input, &self.hasher, first, count),
@@ -392,7 +397,7 @@ impl Index {
         }
     }
 
-    pub(crate) fn columns(&self) -> &Columns {
+    pub(crate) fn columns(&self) -> &AttributeColumns {
         &self.columns
     }
 }

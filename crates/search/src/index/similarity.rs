@@ -1,6 +1,6 @@
 //! Which words sound alike: the strategies behind `word~`.
 
-use crate::durable::{Damaged, Input, Output};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::limits::MAX_PHONETIC_CHARS;
 use crate::text::double_metaphone::double_metaphone;
 use crate::text::edit_distance::levenshtein;
@@ -102,7 +102,7 @@ impl SimilarWords {
     }
 
     /// Writes the lists.
-    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.codes.len() as u64)?;
         let mut codes: Vec<_> = self.codes.iter().collect();
         codes.sort_unstable_by_key(|(code, _)| *code);
@@ -115,7 +115,7 @@ impl SimilarWords {
     }
 
     /// Reads what [`write`](Self::write) has written.
-    pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Result<(), Damaged> {
+    pub(crate) fn read(&mut self, input: &mut SectionReader<'_>) -> Result<(), DamagedFile> {
         let count = input.count(8)?;
         let mut codes = HashMap::with_capacity(count);
         for _ in 0..count {

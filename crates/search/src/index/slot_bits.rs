@@ -2,28 +2,28 @@
 
 /// Which slots are in a set: one bit each, from a first multiple of 64 on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bits {
+pub(crate) struct SlotBits {
     /// Number of the first word: the slot of its lowest bit divided by 64.
     first: u32,
     words: Vec<u64>,
 }
 
-impl Bits {
-    pub(crate) fn from_slots(slots: impl Iterator<Item = u32> + Clone) -> Bits {
+impl SlotBits {
+    pub(crate) fn from_slots(slots: impl Iterator<Item = u32> + Clone) -> SlotBits {
         let (mut low, mut high) = (u32::MAX, 0);
         for slot in slots.clone() {
             low = low.min(slot);
             high = high.max(slot);
         }
         if low > high {
-            return Bits::default();
+            return SlotBits::default();
         }
         let (first, last) = (low / 64, high / 64);
         let mut words = vec![0; (last - first) as usize + 1];
         for slot in slots {
             words[(slot / 64 - first) as usize] |= 1 << (slot % 64);
         }
-        Bits { first, words }
+        SlotBits { first, words }
     }
 
     /// Number of 64-bit words.
@@ -70,7 +70,7 @@ impl Bits {
     }
 
     /// Adds all slots of another set.
-    pub(crate) fn add_all(&mut self, other: &Bits) {
+    pub(crate) fn add_all(&mut self, other: &SlotBits) {
         if self.words.is_empty() {
             self.clone_from(other);
             return;
@@ -95,11 +95,11 @@ impl Bits {
     }
 
     /// The words of each set that all sets have, in `out`, and the number of the first of them.
-    fn shared<'a>(sets: &[&'a Bits], out: &mut Vec<&'a [u64]>) -> u32 {
+    fn shared<'a>(sets: &[&'a SlotBits], out: &mut Vec<&'a [u64]>) -> u32 {
         let first = sets.iter().map(|set| set.first).max().unwrap_or(0);
         let end = sets.iter().map(|set| set.first + set.words.len() as u32).min().unwrap_or(0);
         let end = end.max(first);
-        let part = |set: &&'a Bits| {
+        let part = |set: &&'a SlotBits| {
             let start = (first - set.first) as usize;
             set.words.get(start..start + (end - first) as usize).unwrap_or_default()
         };
@@ -108,9 +108,9 @@ impl Bits {
     }
 
     /// The number of slots that are in all of one or more sets.
-    pub(crate) fn count_shared(sets: &[&Bits]) -> usize {
+    pub(crate) fn count_shared(sets: &[&SlotBits]) -> usize {
         let mut words = Vec::with_capacity(sets.len());
-        Bits::shared(sets, &mut words);
+        SlotBits::shared(sets, &mut words);
         let ones = |word: u64| word.count_ones() as usize;
         match &words[..] {
             [] => 0,
@@ -143,13 +143,13 @@ impl Bits {
     /// Calls `each` with the slots that are in all sets, in ascending order, without the first
     /// `skip` ones, until it has been called `limit` times.
     pub(crate) fn each_shared(
-        sets: &[&Bits],
+        sets: &[&SlotBits],
         mut skip: usize,
         mut limit: usize,
         mut each: impl FnMut(u32),
     ) {
         let mut words = Vec::with_capacity(sets.len());
-        let first = Bits::shared(sets, &mut words);
+        let first = SlotBits::shared(sets, &mut words);
         let length = words.first().map_or(0, |words| words.len());
         for at in 0..length {
             if limit == 0 {
@@ -187,7 +187,7 @@ mod tests {
             skip in 0usize..20,
             limit in 0usize..20,
         ) {
-            let mut bits = Bits::default();
+            let mut bits = SlotBits::default();
             let mut set = BTreeSet::new();
             for (slot, add) in changes {
                 if add {
@@ -202,7 +202,7 @@ mod tests {
             for slot in 0..1000 {
                 proptest::prop_assert_eq!(bits.contains(slot), set.contains(&slot));
             }
-            let right = Bits::from_slots(other.iter().copied());
+            let right = SlotBits::from_slots(other.iter().copied());
             let mut all = bits.clone();
             all.add_all(&right);
             for slot in 0..1100 {
@@ -210,13 +210,13 @@ mod tests {
                 proptest::prop_assert_eq!(all.contains(slot), expected);
             }
             let both: Vec<u32> = set.intersection(&other).copied().collect();
-            proptest::prop_assert_eq!(Bits::count_shared(&[&bits, &right]), both.len());
+            proptest::prop_assert_eq!(SlotBits::count_shared(&[&bits, &right]), both.len());
             for sets in [3, 4, 5] {
                 let sets = &[&bits, &right, &bits, &right, &right][..sets];
-                proptest::prop_assert_eq!(Bits::count_shared(sets), both.len());
+                proptest::prop_assert_eq!(SlotBits::count_shared(sets), both.len());
             }
             let mut got = Vec::new();
-            Bits::each_shared(&[&bits, &right], skip, limit, |slot| got.push(slot));
+            SlotBits::each_shared(&[&bits, &right], skip, limit, |slot| got.push(slot));
             let expected: Vec<u32> = both.into_iter().skip(skip).take(limit).collect();
             proptest::prop_assert_eq!(got, expected);
         }

@@ -1,26 +1,26 @@
 //! How much a word weighs in a category.
 
-use crate::format::number::Number;
+use crate::format::number::Score;
 use std::fmt;
 use std::sync::Arc;
 
 /// A function from a word to its weight.
-pub type WeightFunction = Arc<dyn Fn(&str) -> Number + Send + Sync>;
+pub type WeightFunction = Arc<dyn Fn(&str) -> Score + Send + Sync>;
 
 /// The weight of a word in a category: what it contributes to the score of an interpretation.
 #[derive(Clone)]
 pub enum Weight {
     /// A constant plus the natural logarithm of the number of documents, rounded to three decimals.
-    Logarithmic(Number),
+    Logarithmic(Score),
     /// The same for every word, even for words that no document has.
-    Constant(Number),
+    Constant(Score),
     /// What a function says, asked for every word, even for words that no document has.
     Function(WeightFunction),
 }
 
 impl Default for Weight {
     fn default() -> Weight {
-        Weight::Logarithmic(Number::ZERO)
+        Weight::Logarithmic(Score::ZERO)
     }
 }
 
@@ -36,11 +36,11 @@ impl fmt::Debug for Weight {
 
 impl Weight {
     /// The weight of a word that `count` documents have, where `count` is at least 1.
-    pub(crate) fn of(&self, word: &str, count: usize) -> Number {
+    pub(crate) fn of(&self, word: &str, count: usize) -> Score {
         match self {
             Weight::Logarithmic(constant) => {
                 let rounded = ((count.max(1) as f64).ln() * 1000.0).round() / 1000.0;
-                *constant + Number::float(rounded)
+                *constant + Score::float(rounded)
             }
             Weight::Constant(number) => *number,
             Weight::Function(weight) => weight(word),
@@ -48,7 +48,7 @@ impl Weight {
     }
 
     /// The weight of a word that no document has.
-    pub(crate) fn of_unknown(&self, word: &str) -> Option<Number> {
+    pub(crate) fn of_unknown(&self, word: &str) -> Option<Score> {
         match self {
             Weight::Logarithmic(_) => None,
             Weight::Constant(number) => Some(*number),
@@ -64,17 +64,17 @@ mod tests {
     #[test]
     fn logarithms_have_three_decimals() {
         let weight = Weight::default();
-        assert_eq!(weight.of("x", 1), Number::float(0.0));
-        assert_eq!(weight.of("x", 262), Number::float(5.568));
-        assert_eq!(Weight::Logarithmic(1.into()).of("x", 25), Number::float(1.0 + 3.219));
+        assert_eq!(weight.of("x", 1), Score::float(0.0));
+        assert_eq!(weight.of("x", 262), Score::float(5.568));
+        assert_eq!(Weight::Logarithmic(1.into()).of("x", 25), Score::float(1.0 + 3.219));
         assert_eq!(weight.of_unknown("x"), None);
     }
 
     #[test]
     fn constants_and_functions_know_every_word() {
-        assert_eq!(Weight::Constant(3.into()).of_unknown("x"), Some(Number::integer(3)));
-        let length = Weight::Function(Arc::new(|word| Number::integer(word.len() as i64)));
-        assert_eq!(length.of("1988", 7), Number::integer(4));
-        assert_eq!(length.of_unknown("ab"), Some(Number::integer(2)));
+        assert_eq!(Weight::Constant(3.into()).of_unknown("x"), Some(Score::integer(3)));
+        let length = Weight::Function(Arc::new(|word| Score::integer(word.len() as i64)));
+        assert_eq!(length.of("1988", 7), Score::integer(4));
+        assert_eq!(length.of_unknown("ab"), Some(Score::integer(2)));
     }
 }

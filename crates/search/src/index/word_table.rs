@@ -1,8 +1,8 @@
 //! The words of a category, or the parts of its words, with the documents of each.
 
-use crate::durable::{Damaged, Input, Output};
-use crate::format::number::Number;
-use crate::index::posting_list::{End, Posting};
+use crate::durable::{DamagedFile, SectionReader, SectionWriter};
+use crate::format::number::Score;
+use crate::index::posting_list::{ListEnd, PostingList};
 use crate::index::weight::Weight;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use std::hash::BuildHasher;
@@ -20,84 +20,84 @@ const MAX_WORD: usize = u16::MAX as usize;
 
 /// A word with its weight and its documents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct WordEntry<'a> {
     word: &'a str,
-    weight: Number,
-    posting: &'a Posting,
+    weight: Score,
+    posting: &'a PostingList,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> WordEntry<'a> {
     pub(crate) fn word(&self) -> &'a str {
         self.word
     }
 
-    pub(crate) fn weight(&self) -> Number {
+    pub(crate) fn weight(&self) -> Score {
         self.weight
     }
 
-    pub(crate) fn posting(&self) -> &'a Posting {
+    pub(crate) fn posting(&self) -> &'a PostingList {
         self.posting
     }
 }
 
 /// How an entry is kept: in 32 bytes, since there are several for each document.
 #[derive(Clone, Debug)]
-struct Kept {
+struct StoredWord {
     /// Where its word starts in the text, and how long it is.
     start: u32,
     length: u16,
-    /// The weight; see [`Number`].
+    /// The weight; see [`Score`].
     integral: bool,
     weight: f64,
-    posting: Posting,
+    posting: PostingList,
 }
 
-impl Kept {
+impl StoredWord {
     fn word<'a>(&self, text: &'a str) -> &'a str {
         let start = self.start as usize;
         &text[start..start + usize::from(self.length)]
     }
 
-    fn set_weight(&mut self, weight: Number) {
+    fn set_weight(&mut self, weight: Score) {
         self.integral = weight.is_integer();
         self.weight = weight.value();
     }
 
-    fn entry<'a>(&'a self, text: &'a str) -> Entry<'a> {
+    fn entry<'a>(&'a self, text: &'a str) -> WordEntry<'a> {
         let weight = match self.integral {
-            true => Number::integer(self.weight as i64),
-            false => Number::float(self.weight),
+            true => Score::integer(self.weight as i64),
+            false => Score::float(self.weight),
         };
-        Entry { word: self.word(text), weight, posting: &self.posting }
+        WordEntry { word: self.word(text), weight, posting: &self.posting }
     }
 }
 
 /// A dictionary that numbers its words in the order in which they came.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bundle {
+pub(crate) struct WordTable {
     table: HashTable<u32>,
     /// An entry without documents is dead: it is in no table and is skipped.
-    entries: Vec<Kept>,
+    entries: Vec<StoredWord>,
     /// All words, one after the other.
     text: String,
     dead: usize,
 }
 
-impl Bundle {
-    pub(crate) fn find(&self, hash: u64, word: &str) -> Option<Entry<'_>> {
-        let Bundle { table, entries, text, .. } = self;
+impl WordTable {
+    pub(crate) fn find(&self, hash: u64, word: &str) -> Option<WordEntry<'_>> {
+        let WordTable { table, entries, text, .. } = self;
         let found = table.find(hash, |number| entries[*number as usize].word(text) == word);
         found.map(|number| entries[*number as usize].entry(text))
     }
 
     /// The number of a word.
     pub(crate) fn number(&self, hash: u64, word: &str) -> Option<u32> {
-        let Bundle { table, entries, text, .. } = self;
+        let WordTable { table, entries, text, .. } = self;
         table.find(hash, |number| entries[*number as usize].word(text) == word).copied()
     }
 
     /// The entries with documents, in the order in which their words came.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = WordEntry<'_>> {
         self.of_words(|_| true)
     }
 
@@ -106,7 +106,7 @@ impl Bundle {
     pub(crate) fn of_words(
         &self,
         wanted: impl Fn(&str) -> bool,
-    ) -> impl Iterator<Item = Entry<'_>> {
+    ) -> impl Iterator<Item = WordEntry<'_>> {
         let found = self.entries.iter().filter(move |entry| wanted(entry.word(&self.text)));
         found.filter(|entry| !entry.posting.is_empty()).map(|entry| entry.entry(&self.text))
     }
@@ -125,12 +125,12 @@ impl Bundle {
         hasher: &DefaultHashBuilder,
         word: &str,
         slot: u32,
-        end: End,
+        end: ListEnd,
         weight: &Weight,
     ) -> Option<u32> {
         let word = &word[..word.floor_char_boundary(MAX_WORD)];
         let hash = hasher.hash_one(word);
-        let Bundle { table, entries, text, .. } = self;
+        let WordTable { table, entries, text, .. } = self;
         let found = table.find(hash, |number| entries[*number as usize].word(text) == word);
         let number = match found {
             Some(number) => *number,
@@ -139,12 +139,12 @@ impl Bundle {
                 let number = entries.len() as u32;
                 let start = text.len() as u32;
                 text.push_str(word);
-                entries.push(Kept {
+                entries.push(StoredWord {
                     start,
                     length: word.len() as u16,
                     integral: true,
                     weight: 0.0,
-                    posting: Posting::default(),
+                    posting: PostingList::default(),
                 });
                 table.insert_unique(hash, number, |number| {
                     hasher.hash_one(entries[*number as usize].word(text))
@@ -170,7 +170,7 @@ impl Bundle {
         weight: &Weight,
     ) -> bool {
         let hash = hasher.hash_one(word);
-        let Bundle { table, entries, text, .. } = self;
+        let WordTable { table, entries, text, .. } = self;
         let Ok(place) =
             table.find_entry(hash, |number| entries[*number as usize].word(text) == word)
         else {
@@ -234,7 +234,7 @@ impl Bundle {
     }
 
     fn fill_table(&mut self, hasher: &DefaultHashBuilder) {
-        let Bundle { table, entries, text, .. } = self;
+        let WordTable { table, entries, text, .. } = self;
         *table = HashTable::with_capacity(entries.len());
         for (number, entry) in entries.iter().enumerate() {
             table.insert_unique(hasher.hash_one(entry.word(text)), number as u32, |number| {
@@ -244,7 +244,7 @@ impl Bundle {
     }
 
     /// Writes the words with their documents. There must be no dead entries.
-    pub(crate) fn write(&self, out: &mut Output<'_>) -> io::Result<()> {
+    pub(crate) fn write(&self, out: &mut SectionWriter<'_>) -> io::Result<()> {
         out.u64(self.entries.len() as u64)?;
         out.u64(self.text.len() as u64)?;
         out.u32s(self.entries.iter().map(|entry| u32::from(entry.length)))?;
@@ -260,47 +260,47 @@ impl Bundle {
 
     /// Reads what [`write`](Self::write) has written.
     pub(crate) fn read(
-        input: &mut Input<'_>,
+        input: &mut SectionReader<'_>,
         hasher: &DefaultHashBuilder,
         weight: &Weight,
         documents: Range<u32>,
-    ) -> Result<Bundle, Damaged> {
+    ) -> Result<WordTable, DamagedFile> {
         let count = input.count(8)?;
         let bytes = input.count(1)?;
         let mut lengths = input.u32s(count)?;
         let mut counts = input.u32s(count)?;
-        let text = std::str::from_utf8(input.take(bytes)?).map_err(|_| Damaged)?.to_owned();
+        let text = std::str::from_utf8(input.take(bytes)?).map_err(|_| DamagedFile)?.to_owned();
         let mut entries = Vec::with_capacity(count);
         let mut start = 0;
         while let (Some(length), Some(count)) = (lengths.next(), counts.next()) {
             let slots = input.u32s(count as usize)?;
             let end = start + length as usize;
-            let word = text.get(start..end).ok_or(Damaged)?;
+            let word = text.get(start..end).ok_or(DamagedFile)?;
             let slots: Vec<u32> = slots.collect();
             if !slots.iter().all(|slot| documents.contains(slot)) {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
-            let posting = Posting::stored(slots);
-            let mut entry = Kept {
-                start: u32::try_from(start).map_err(|_| Damaged)?,
-                length: u16::try_from(length).map_err(|_| Damaged)?,
+            let posting = PostingList::stored(slots);
+            let mut entry = StoredWord {
+                start: u32::try_from(start).map_err(|_| DamagedFile)?,
+                length: u16::try_from(length).map_err(|_| DamagedFile)?,
                 integral: true,
                 weight: 0.0,
                 posting,
             };
             if entry.posting.is_empty() {
-                return Err(Damaged);
+                return Err(DamagedFile);
             }
             entry.set_weight(weight.of(word, count as usize));
             entries.push(entry);
             start = end;
         }
-        let mut bundle = Bundle { entries, text, ..Bundle::default() };
+        let mut bundle = WordTable { entries, text, ..WordTable::default() };
         bundle.fill_table(hasher);
         Ok(bundle)
     }
 
-    /// Keeps dense lists as bits too; see [`Posting::make_bits`].
+    /// Keeps dense lists as bits too; see [`PostingList::make_bits`].
     pub(crate) fn make_bits(&mut self) {
         self.entries.iter_mut().for_each(|entry| entry.posting.make_bits());
     }
@@ -320,16 +320,16 @@ mod tests {
     fn words_go_with_their_last_document_and_come_back_at_the_end() {
         let hasher = DefaultHashBuilder::default();
         let weight = Weight::default();
-        let mut bundle = Bundle::default();
+        let mut bundle = WordTable::default();
         for (word, slot) in [("a", 1), ("b", 1), ("a", 2)] {
-            assert!(bundle.add(&hasher, word, slot, End::Back, &weight).is_some());
+            assert!(bundle.add(&hasher, word, slot, ListEnd::Back, &weight).is_some());
         }
-        assert_eq!(bundle.add(&hasher, "a", 2, End::Back, &weight), None);
+        assert_eq!(bundle.add(&hasher, "a", 2, ListEnd::Back, &weight), None);
         assert!(!bundle.remove(&hasher, "a", 1, &weight));
-        assert_eq!(bundle.find(hasher.hash_one("a"), "a").unwrap().weight(), Number::float(0.0));
+        assert_eq!(bundle.find(hasher.hash_one("a"), "a").unwrap().weight(), Score::float(0.0));
         assert!(bundle.remove(&hasher, "a", 2, &weight));
         assert!(bundle.find(hasher.hash_one("a"), "a").is_none());
-        bundle.add(&hasher, "a", 3, End::Back, &weight);
+        bundle.add(&hasher, "a", 3, ListEnd::Back, &weight);
         assert_eq!(bundle.iter().map(|entry| entry.word()).collect::<Vec<_>>(), ["b", "a"]);
     }
 
@@ -337,9 +337,9 @@ mod tests {
     fn room_of_dead_words_is_given_back() {
         let hasher = DefaultHashBuilder::default();
         let weight = Weight::default();
-        let mut bundle = Bundle::default();
+        let mut bundle = WordTable::default();
         for number in 0..200 {
-            bundle.add(&hasher, &number.to_string(), number, End::Back, &weight);
+            bundle.add(&hasher, &number.to_string(), number, ListEnd::Back, &weight);
         }
         for number in 0..150 {
             bundle.remove(&hasher, &number.to_string(), number, &weight);

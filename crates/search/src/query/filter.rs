@@ -26,55 +26,55 @@ use crate::limits::{MAX_FILTER_CHARS, MAX_FILTER_DEPTH, MAX_FILTER_TESTS};
 /// no attribute of the name take it as missing. [`Search::filter`](crate::Search::filter) finds
 /// names that none of them has.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Filter {
-    pub(crate) condition: Condition,
+pub struct SearchFilter {
+    pub(crate) condition: FilterCondition,
 }
 
 /// A part of a filter.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Test(Test),
+pub(crate) enum FilterCondition {
+    All(Vec<FilterCondition>),
+    Any(Vec<FilterCondition>),
+    Not(Box<FilterCondition>),
+    Test(AttributeTest),
 }
 
 /// A condition on one attribute.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Test {
-    pub(crate) name: Word,
-    pub(crate) how: How,
+pub(crate) struct AttributeTest {
+    pub(crate) name: FilterWord,
+    pub(crate) how: AttributeCheck,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum How {
+pub(crate) enum AttributeCheck {
     /// In one of these ranges.
-    Within(Vec<Between>),
+    Within(Vec<ValueRange>),
     /// Any value.
     Has,
     /// True; of what is not boolean any value.
     Holds,
     /// The attribute is a latitude; near a place.
-    Near(Box<Near>),
+    Near(Box<DistanceTest>),
 }
 
 /// Values from one to the other; no end where there is none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Between {
-    pub(crate) from: Option<End>,
-    pub(crate) to: Option<End>,
+pub(crate) struct ValueRange {
+    pub(crate) from: Option<RangeEnd>,
+    pub(crate) to: Option<RangeEnd>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct End {
-    pub(crate) value: Word,
+pub(crate) struct RangeEnd {
+    pub(crate) value: FilterWord,
     pub(crate) included: bool,
 }
 
 /// A distance on Earth.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Near {
-    pub(crate) longitude: Word,
+pub(crate) struct DistanceTest {
+    pub(crate) longitude: FilterWord,
     /// In degrees.
     pub(crate) place: (f64, f64),
     /// In kilometres.
@@ -86,19 +86,19 @@ pub(crate) struct Near {
 
 /// A name or value and the character at which it is written, the first being 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Word {
+pub(crate) struct FilterWord {
     pub(crate) text: String,
     pub(crate) at: usize,
 }
 
-impl Filter {
+impl SearchFilter {
     /// Reads a filter.
     ///
     /// # Errors
     /// What cannot be read, is longer than [`MAX_FILTER_CHARS`], has more than
     /// [`MAX_FILTER_TESTS`] values or parts more than [`MAX_FILTER_DEPTH`] deep; with the place and
     /// what to write.
-    pub fn parse(text: &str) -> Result<Filter, RequestError> {
+    pub fn parse(text: &str) -> Result<SearchFilter, RequestError> {
         let length = text.chars().count();
         if length > MAX_FILTER_CHARS {
             return Err(RequestError::new(
@@ -106,10 +106,10 @@ impl Filter {
                 format!("a filter has {length} characters; {MAX_FILTER_CHARS} are allowed"),
             ));
         }
-        let mut parser = Parser { tokens: tokens(text)?, next: 0, tests: 0 };
+        let mut parser = FilterParser { tokens: tokens(text)?, next: 0, tests: 0 };
         let condition = parser.any(0)?;
         match parser.peek() {
-            Token::End => Ok(Filter { condition }),
+            FilterToken::End => Ok(SearchFilter { condition }),
             found => Err(parser.error(format!(
                 "{} is not expected in a filter; write and or or between two conditions",
                 found.shown()
@@ -123,41 +123,43 @@ impl Filter {
     }
 }
 
-impl Condition {
+impl FilterCondition {
     fn tests(&self) -> usize {
         match self {
-            Condition::All(parts) | Condition::Any(parts) => {
-                parts.iter().map(Condition::tests).sum()
+            FilterCondition::All(parts) | FilterCondition::Any(parts) => {
+                parts.iter().map(FilterCondition::tests).sum()
             }
-            Condition::Not(part) => part.tests(),
-            Condition::Test(Test { how: How::Within(ranges), .. }) => ranges.len(),
+            FilterCondition::Not(part) => part.tests(),
+            FilterCondition::Test(AttributeTest {
+                how: AttributeCheck::Within(ranges), ..
+            }) => ranges.len(),
             // Several functions of angles.
-            Condition::Test(Test { how: How::Near(_), .. }) => 16,
-            Condition::Test(_) => 1,
+            FilterCondition::Test(AttributeTest { how: AttributeCheck::Near(_), .. }) => 16,
+            FilterCondition::Test(_) => 1,
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Token {
+enum FilterToken {
     Word(String),
     Text(String),
     Sign(&'static str),
     End,
 }
 
-impl Token {
+impl FilterToken {
     fn shown(&self) -> String {
         match self {
-            Token::Word(word) => word.clone(),
-            Token::Text(text) => format!("'{text}'"),
-            Token::Sign(sign) => (*sign).to_owned(),
-            Token::End => "the end".to_owned(),
+            FilterToken::Word(word) => word.clone(),
+            FilterToken::Text(text) => format!("'{text}'"),
+            FilterToken::Sign(sign) => (*sign).to_owned(),
+            FilterToken::End => "the end".to_owned(),
         }
     }
 
     fn is_word(&self, word: &str) -> bool {
-        matches!(self, Token::Word(found) if found.eq_ignore_ascii_case(word))
+        matches!(self, FilterToken::Word(found) if found.eq_ignore_ascii_case(word))
     }
 }
 
@@ -165,7 +167,7 @@ impl Token {
 const SIGNS: [&str; 13] =
     ["!=", "<>", "<=", ">=", "==", "..", "=", "<", ">", "(", ")", ",", "\u{2026}"];
 
-fn tokens(text: &str) -> Result<Vec<(Token, usize)>, RequestError> {
+fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
     let mut tokens = Vec::new();
     let (mut rest, mut at) = (text, 1);
     while let Some(character) = rest.chars().next() {
@@ -174,13 +176,13 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, RequestError> {
             length = character.len_utf8();
         } else if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
             length = sign.len();
-            tokens.push((Token::Sign(sign), at));
+            tokens.push((FilterToken::Sign(sign), at));
         } else if matches!(character, '\'' | '"') {
             let (text, end) = quoted(rest, character).ok_or_else(|| {
                 RequestError::new(at, format!("a text has no end; write {character} after it"))
             })?;
             length = end;
-            tokens.push((Token::Text(text), at));
+            tokens.push((FilterToken::Text(text), at));
         } else {
             length = word_length(rest);
             if length == 0 {
@@ -189,12 +191,12 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, RequestError> {
                     format!("{character} means nothing in a filter; put texts between quotes"),
                 ));
             }
-            tokens.push((Token::Word(rest[..length].to_owned()), at));
+            tokens.push((FilterToken::Word(rest[..length].to_owned()), at));
         }
         at += rest[..length].chars().count();
         rest = &rest[length..];
     }
-    tokens.push((Token::End, at));
+    tokens.push((FilterToken::End, at));
     Ok(tokens)
 }
 
@@ -225,15 +227,15 @@ fn word_length(text: &str) -> usize {
     characters.find(|found| !inside(*found)).map_or(text.len(), |(at, _)| at)
 }
 
-struct Parser {
-    tokens: Vec<(Token, usize)>,
+struct FilterParser {
+    tokens: Vec<(FilterToken, usize)>,
     next: usize,
     tests: usize,
 }
 
-impl Parser {
-    fn peek(&self) -> &Token {
-        self.tokens.get(self.next).map_or(&Token::End, |(token, _)| token)
+impl FilterParser {
+    fn peek(&self) -> &FilterToken {
+        self.tokens.get(self.next).map_or(&FilterToken::End, |(token, _)| token)
     }
 
     fn at(&self) -> usize {
@@ -251,7 +253,7 @@ impl Parser {
     }
 
     fn takes_sign(&mut self, sign: &str) -> bool {
-        let found = matches!(self.peek(), Token::Sign(next) if *next == sign);
+        let found = matches!(self.peek(), FilterToken::Sign(next) if *next == sign);
         self.next += usize::from(found);
         found
     }
@@ -273,23 +275,23 @@ impl Parser {
         Ok(())
     }
 
-    fn any(&mut self, depth: usize) -> Result<Condition, RequestError> {
+    fn any(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
         let mut conditions = vec![self.all(depth)?];
         while self.takes_word("or") {
             conditions.push(self.all(depth)?);
         }
-        Ok(one_or(conditions, Condition::Any))
+        Ok(one_or(conditions, FilterCondition::Any))
     }
 
-    fn all(&mut self, depth: usize) -> Result<Condition, RequestError> {
+    fn all(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
         let mut conditions = vec![self.single(depth)?];
         while self.takes_word("and") {
             conditions.push(self.single(depth)?);
         }
-        Ok(one_or(conditions, Condition::All))
+        Ok(one_or(conditions, FilterCondition::All))
     }
 
-    fn single(&mut self, depth: usize) -> Result<Condition, RequestError> {
+    fn single(&mut self, depth: usize) -> Result<FilterCondition, RequestError> {
         if depth >= MAX_FILTER_DEPTH {
             return Err(self.error(format!(
                 "the parts of a filter are more than {MAX_FILTER_DEPTH} deep; \
@@ -297,7 +299,7 @@ impl Parser {
             )));
         }
         if self.takes_word("not") {
-            return Ok(Condition::Not(Box::new(self.single(depth + 1)?)));
+            return Ok(FilterCondition::Not(Box::new(self.single(depth + 1)?)));
         }
         if self.takes_sign("(") {
             let inner = self.any(depth + 1)?;
@@ -307,7 +309,7 @@ impl Parser {
         self.count()?;
         if self.takes_word("has") {
             let name = self.name()?;
-            return Ok(Condition::Test(Test { name, how: How::Has }));
+            return Ok(FilterCondition::Test(AttributeTest { name, how: AttributeCheck::Has }));
         }
         let name = self.name()?;
         if name.text == "distance" && self.takes_sign("(") {
@@ -316,12 +318,12 @@ impl Parser {
         self.comparison(name)
     }
 
-    fn name(&mut self) -> Result<Word, RequestError> {
+    fn name(&mut self) -> Result<FilterWord, RequestError> {
         match self.peek() {
-            Token::Word(word)
+            FilterToken::Word(word)
                 if !["and", "or", "in"].iter().any(|known| self.peek().is_word(known)) =>
             {
-                let word = Word { text: word.clone(), at: self.at() };
+                let word = FilterWord { text: word.clone(), at: self.at() };
                 self.next += 1;
                 Ok(word)
             }
@@ -333,7 +335,7 @@ impl Parser {
         }
     }
 
-    fn comparison(&mut self, name: Word) -> Result<Condition, RequestError> {
+    fn comparison(&mut self, name: FilterWord) -> Result<FilterCondition, RequestError> {
         if self.takes_word("in") {
             self.expect_sign("(")?;
             let mut ranges = vec![self.range()?];
@@ -342,57 +344,66 @@ impl Parser {
                 ranges.push(self.range()?);
             }
             self.expect_sign(")")?;
-            return Ok(Condition::Test(Test { name, how: How::Within(ranges) }));
+            return Ok(FilterCondition::Test(AttributeTest {
+                name,
+                how: AttributeCheck::Within(ranges),
+            }));
         }
         let sign = match self.peek() {
-            Token::Sign(sign @ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=")) => *sign,
-            _ => return Ok(Condition::Test(Test { name, how: How::Holds })),
+            FilterToken::Sign(sign @ ("=" | "==" | "!=" | "<>" | "<" | "<=" | ">" | ">=")) => *sign,
+            _ => {
+                return Ok(FilterCondition::Test(AttributeTest {
+                    name,
+                    how: AttributeCheck::Holds,
+                }));
+            }
         };
         self.next += 1;
         let range = match sign {
             "=" | "==" | "!=" | "<>" => self.range()?,
             _ => {
-                let end = Some(End { value: self.value()?, included: sign.ends_with('=') });
+                let end = Some(RangeEnd { value: self.value()?, included: sign.ends_with('=') });
                 if sign.starts_with('<') {
-                    Between { from: None, to: end }
+                    ValueRange { from: None, to: end }
                 } else {
-                    Between { from: end, to: None }
+                    ValueRange { from: end, to: None }
                 }
             }
         };
-        let test = Condition::Test(Test { name, how: How::Within(vec![range]) });
+        let test =
+            FilterCondition::Test(AttributeTest { name, how: AttributeCheck::Within(vec![range]) });
         let negated = matches!(sign, "!=" | "<>");
-        Ok(if negated { Condition::Not(Box::new(test)) } else { test })
+        Ok(if negated { FilterCondition::Not(Box::new(test)) } else { test })
     }
 
     /// A value, or the values from one to another.
-    fn range(&mut self) -> Result<Between, RequestError> {
-        let end = |value| Some(End { value, included: true });
+    fn range(&mut self) -> Result<ValueRange, RequestError> {
+        let end = |value| Some(RangeEnd { value, included: true });
         if self.takes_between() {
-            return Ok(Between { from: None, to: end(self.value()?) });
+            return Ok(ValueRange { from: None, to: end(self.value()?) });
         }
         let from = self.value()?;
         if !self.takes_between() {
-            return Ok(Between { from: end(from.clone()), to: end(from) });
+            return Ok(ValueRange { from: end(from.clone()), to: end(from) });
         }
         let to = match self.peek() {
-            Token::Text(_) => end(self.value()?),
-            Token::Word(_) if !["and", "or"].iter().any(|word| self.peek().is_word(word)) => {
+            FilterToken::Text(_) => end(self.value()?),
+            FilterToken::Word(_) if !["and", "or"].iter().any(|word| self.peek().is_word(word)) => {
                 end(self.value()?)
             }
             _ => None,
         };
-        Ok(Between { from: end(from), to })
+        Ok(ValueRange { from: end(from), to })
     }
 
     fn takes_between(&mut self) -> bool {
         self.takes_sign("..") || self.takes_sign("\u{2026}")
     }
 
-    fn value(&mut self) -> Result<Word, RequestError> {
+    fn value(&mut self) -> Result<FilterWord, RequestError> {
         match self.peek() {
-            Token::Word(text) | Token::Text(text) => {
-                let word = Word { text: text.clone(), at: self.at() };
+            FilterToken::Word(text) | FilterToken::Text(text) => {
+                let word = FilterWord { text: text.clone(), at: self.at() };
                 self.next += 1;
                 Ok(word)
             }
@@ -404,7 +415,7 @@ impl Parser {
     }
 
     /// After `distance(`.
-    fn distance(&mut self) -> Result<Condition, RequestError> {
+    fn distance(&mut self) -> Result<FilterCondition, RequestError> {
         let name = self.name()?;
         self.expect_sign(",")?;
         let longitude = self.name()?;
@@ -414,7 +425,7 @@ impl Parser {
         let second = self.number("a longitude in degrees", 180.0)?;
         self.expect_sign(")")?;
         let sign = match self.peek() {
-            Token::Sign(sign @ ("<" | "<=" | ">" | ">=")) => *sign,
+            FilterToken::Sign(sign @ ("<" | "<=" | ">" | ">=")) => *sign,
             found => {
                 return Err(self.error(format!(
                     "{} stands where the comparison of a distance has to; \
@@ -425,14 +436,14 @@ impl Parser {
         };
         self.next += 1;
         let distance = self.number("a number of kilometres", f64::MAX)?;
-        let near = Near {
+        let near = DistanceTest {
             longitude,
             place: (first, second),
             distance,
             nearer: sign.starts_with('<'),
             included: sign.ends_with('='),
         };
-        Ok(Condition::Test(Test { name, how: How::Near(Box::new(near)) }))
+        Ok(FilterCondition::Test(AttributeTest { name, how: AttributeCheck::Near(Box::new(near)) }))
     }
 
     fn number(&mut self, what: &str, most: f64) -> Result<f64, RequestError> {
@@ -444,7 +455,10 @@ impl Parser {
     }
 }
 
-fn one_or(mut conditions: Vec<Condition>, all: fn(Vec<Condition>) -> Condition) -> Condition {
+fn one_or(
+    mut conditions: Vec<FilterCondition>,
+    all: fn(Vec<FilterCondition>) -> FilterCondition,
+) -> FilterCondition {
     match conditions.pop() {
         Some(only) if conditions.is_empty() => only,
         Some(last) => {
@@ -461,29 +475,29 @@ mod tests {
     use super::*;
 
     /// A condition with parentheses around every part.
-    fn shown(condition: &Condition) -> String {
-        let list = |parts: &[Condition], between: &str| {
+    fn shown(condition: &FilterCondition) -> String {
+        let list = |parts: &[FilterCondition], between: &str| {
             format!("({})", parts.iter().map(shown).collect::<Vec<_>>().join(between))
         };
         match condition {
-            Condition::All(parts) => list(parts, " and "),
-            Condition::Any(parts) => list(parts, " or "),
-            Condition::Not(part) => format!("not {}", shown(part)),
-            Condition::Test(test) => format!("{}{}", test.name.text, how(&test.how)),
+            FilterCondition::All(parts) => list(parts, " and "),
+            FilterCondition::Any(parts) => list(parts, " or "),
+            FilterCondition::Not(part) => format!("not {}", shown(part)),
+            FilterCondition::Test(test) => format!("{}{}", test.name.text, how(&test.how)),
         }
     }
 
-    fn how(how: &How) -> String {
+    fn how(how: &AttributeCheck) -> String {
         match how {
-            How::Has => "?".to_owned(),
-            How::Holds => String::new(),
-            How::Near(near) => format!("@{}<{}", near.longitude.text, near.distance),
-            How::Within(ranges) => ranges.iter().map(range).collect(),
+            AttributeCheck::Has => "?".to_owned(),
+            AttributeCheck::Holds => String::new(),
+            AttributeCheck::Near(near) => format!("@{}<{}", near.longitude.text, near.distance),
+            AttributeCheck::Within(ranges) => ranges.iter().map(range).collect(),
         }
     }
 
-    fn range(range: &Between) -> String {
-        let side = |end: &Option<End>| match end {
+    fn range(range: &ValueRange) -> String {
+        let side = |end: &Option<RangeEnd>| match end {
             Some(end) if end.included => end.value.text.clone(),
             Some(end) => format!("~{}", end.value.text),
             None => String::new(),
@@ -513,7 +527,7 @@ mod tests {
             ("distance(lat, lng, 47.4, -8.5) <= 10", "lat@lng<10"),
             ("((a))", "a"),
         ] {
-            assert_eq!(shown(&Filter::parse(text).unwrap().condition), expected, "{text}");
+            assert_eq!(shown(&SearchFilter::parse(text).unwrap().condition), expected, "{text}");
         }
     }
 
@@ -532,21 +546,23 @@ mod tests {
             ("distance(a, b, 9, 0) = 1", 22, "kilometres"),
             ("and", 1, "and stands"),
         ] {
-            let error = Filter::parse(text).unwrap_err();
+            let error = SearchFilter::parse(text).unwrap_err();
             assert_eq!(error.place(), place, "{text}: {error}");
             assert!(error.message().contains(part), "{text}: {error}");
         }
-        assert!(Filter::parse(&"(".repeat(100)).is_err());
-        assert!(Filter::parse(&"not ".repeat(100)).is_err());
-        assert!(Filter::parse(&"a or ".repeat(400)).is_err());
-        assert!(Filter::parse(&" ".repeat(MAX_FILTER_CHARS + 1)).is_err());
-        assert!(Filter::parse(&format!("a in (1{})", ", 1".repeat(MAX_FILTER_TESTS))).is_err());
+        assert!(SearchFilter::parse(&"(".repeat(100)).is_err());
+        assert!(SearchFilter::parse(&"not ".repeat(100)).is_err());
+        assert!(SearchFilter::parse(&"a or ".repeat(400)).is_err());
+        assert!(SearchFilter::parse(&" ".repeat(MAX_FILTER_CHARS + 1)).is_err());
+        assert!(
+            SearchFilter::parse(&format!("a in (1{})", ", 1".repeat(MAX_FILTER_TESTS))).is_err()
+        );
     }
 
     proptest::proptest! {
         #[test]
         fn any_text_is_read(text in "\\PC{0,60}|([a-c(),.=<>'!0-9 ]|and|or|not|in|has){0,30}") {
-            if let Err(error) = Filter::parse(&text) {
+            if let Err(error) = SearchFilter::parse(&text) {
                 proptest::prop_assert!(error.place() <= text.chars().count() + 1);
             }
         }

@@ -1,10 +1,10 @@
 //! Interpretations: every way to choose one combination per word, best first.
 
-use crate::format::number::Number;
+use crate::format::number::Score;
 use crate::limits::{MAX_COMBINATION_BYTES, MAX_COMBINATION_BYTES_OF_INDEXES, MAX_INTERPRETATIONS};
-use crate::query::combinations::{COMPARED_LISTS, Combination};
-use crate::query::preferences::{NO_NAME, Name, Node, Preferences};
-use crate::query::work_budget::{CHOSEN, Work};
+use crate::query::combination::{COMPARED_LISTS, Combination};
+use crate::query::preferences::{CategoryNameId, NO_NAME, PreferenceNode, Preferences};
+use crate::query::work_budget::{CHOSEN, WorkBudget};
 use std::ops::Range;
 
 /// How many interpretations are kept per word once a query has done its work.
@@ -18,15 +18,15 @@ pub(crate) const EVERYTHING: u32 = NONE;
 
 /// A combination chosen for a word, after a choice for the words before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct ChoiceNode {
     /// The sum of the weights so far.
-    score: Number,
+    score: Score,
     /// The lists of the combinations so far that are not hidden, as bits.
     pub(crate) lists: u128,
     parent: u32,
     pub(crate) combination: u32,
-    node: Node,
-    name: Name,
+    node: PreferenceNode,
+    name: CategoryNameId,
     /// How many combinations so far are not hidden.
     pub(crate) shown: u16,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Choice {
 /// A complete interpretation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interpretation {
-    pub(crate) score: Number,
+    pub(crate) score: Score,
     pub(crate) choice: u32,
     pub(crate) index: u8,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Interpretation {
 /// All interpretations of a query. Reused from one query to the next.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interpretations {
-    pub(crate) choices: Vec<Choice>,
+    pub(crate) choices: Vec<ChoiceNode>,
     pub(crate) all: Vec<Interpretation>,
     /// The combinations of each word in one index.
     pub(crate) places: Vec<Range<u32>>,
@@ -65,7 +65,7 @@ impl Interpretations {
         combinations: &[Combination],
         preferences: &Preferences,
         bytes: usize,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) {
         let left = MAX_COMBINATION_BYTES_OF_INDEXES.saturating_sub(self.bytes);
         let most_bytes = left.min(MAX_COMBINATION_BYTES);
@@ -86,7 +86,7 @@ impl Interpretations {
         }
         self.bytes = self.bytes.saturating_add(level.len() * bytes);
         for choice in level {
-            let Choice { score, node, .. } = self.choices[choice as usize];
+            let ChoiceNode { score, node, .. } = self.choices[choice as usize];
             if let Some(boost) = preferences.boost(node) {
                 self.all.push(Interpretation { score: score + boost, choice, index });
             }
@@ -95,7 +95,7 @@ impl Interpretations {
 
     /// Adds the interpretation of no words: all documents of an index that may be found.
     pub(crate) fn add_everything(&mut self, index: u8) {
-        self.all.push(Interpretation { score: Number::ZERO, choice: EVERYTHING, index });
+        self.all.push(Interpretation { score: Score::ZERO, choice: EVERYTHING, index });
     }
 
     /// Every choice so far with every combination of the next word.
@@ -107,8 +107,8 @@ impl Interpretations {
         preferences: &Preferences,
     ) -> Range<u32> {
         let start = self.choices.len() as u32;
-        let first = Choice {
-            score: Number::ZERO,
+        let first = ChoiceNode {
+            score: Score::ZERO,
             lists: 0,
             parent: NONE,
             combination: NONE,
@@ -132,7 +132,7 @@ impl Interpretations {
                 } else {
                     1 << combination.list
                 };
-                self.choices.push(Choice {
+                self.choices.push(ChoiceNode {
                     score: so_far.score + combination.weight,
                     lists: so_far.lists | list,
                     parent: if at_start { NONE } else { parent },

@@ -6,22 +6,22 @@
 //! `"two words"` next to each other, and `-word`, `!word` or `-"two words"` not.
 
 use crate::limits::{MAX_ALTERNATIVES, MAX_QUERY_CHARS, MAX_QUERY_TOKENS};
-use crate::query::query_parts::{Joined, Piece, pieces};
+use crate::query::query_parts::{JoinedWords, QueryPart, pieces};
 use crate::text::tokenizer::Tokenizer;
-use crate::text::word_list::{Span, Words, first_characters};
+use crate::text::word_list::{TextSpan, WordList, first_characters};
 
 /// The character between the ends of a range.
 const RANGE: char = '\u{2026}';
 
-/// One word of a query, or one alternative of it. Its texts are spans of [`Query::text`].
+/// One word of a query, or one alternative of it. Its texts are spans of [`ParsedQuery::text`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Token {
+pub(crate) struct QueryToken {
     /// As it was written, in lower case.
-    pub(crate) original: Span,
+    pub(crate) original: TextSpan,
     /// Without qualifiers and markers: what is looked up.
-    pub(crate) text: Span,
+    pub(crate) text: TextSpan,
     /// What was before the colon.
-    pub(crate) qualifiers: Option<Span>,
+    pub(crate) qualifiers: Option<TextSpan>,
     pub(crate) partial: bool,
     pub(crate) similar: bool,
     /// Whether it ended in `"`.
@@ -29,16 +29,16 @@ pub(crate) struct Token {
     /// Whether it is looked up as it is, and not by its stem.
     pub(crate) exact: bool,
     /// The ends of a range.
-    pub(crate) range: Option<(Span, Span)>,
+    pub(crate) range: Option<(TextSpan, TextSpan)>,
     /// The number of the one category that is meant, whatever the qualifiers.
     pub(crate) category: Option<u8>,
-    /// The words of a phrase, as places in [`Query::phrase_words`].
+    /// The words of a phrase, as places in [`ParsedQuery::phrase_words`].
     pub(crate) phrase: Option<(u32, u32)>,
 }
 
 /// A place in the query: one token, or several alternatives that count as one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct QueryPosition {
     pub(crate) first: u32,
     pub(crate) end: u32,
     /// Whether the alternatives were written with a bar. One alternative alone can be.
@@ -47,21 +47,21 @@ pub(crate) struct Place {
 
 /// A query taken apart. Reused from one query to the next.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Query {
+pub(crate) struct ParsedQuery {
     pub(crate) text: String,
-    pub(crate) tokens: Vec<Token>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) tokens: Vec<QueryToken>,
+    pub(crate) places: Vec<QueryPosition>,
     /// The places whose documents are left out.
-    pub(crate) excluded: Vec<Place>,
+    pub(crate) excluded: Vec<QueryPosition>,
     /// The words of all phrases, one after the other.
-    pub(crate) phrase_words: Vec<Span>,
+    pub(crate) phrase_words: Vec<TextSpan>,
     phrases: bool,
-    words: Words,
+    words: WordList,
 }
 
 /// How words of a query are understood.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct QuerySyntax<'a> {
     /// Whether the last word is partial unless it is marked otherwise.
     pub(crate) last_partial: bool,
     /// What is written before a word whose documents are left out.
@@ -70,9 +70,9 @@ pub(crate) struct Reading<'a> {
     pub(crate) phrases: bool,
 }
 
-impl Query {
+impl ParsedQuery {
     /// Takes a query apart.
-    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: Reading<'_>) {
+    pub(crate) fn parse(&mut self, query: &str, tokenizer: &Tokenizer, reading: QuerySyntax<'_>) {
         self.text.clear();
         self.tokens.clear();
         self.places.clear();
@@ -92,8 +92,8 @@ impl Query {
             let last = reading.last_partial && number + 1 == count;
             let kept = self.places.len();
             match piece {
-                Piece::Plain(text) => self.add_plain(text, count == 1, last, tokenizer),
-                Piece::Joined(joined) => {
+                QueryPart::Plain(text) => self.add_plain(text, count == 1, last, tokenizer),
+                QueryPart::Joined(joined) => {
                     self.add_joined(&joined, phrases, last, tokenizer);
                     if joined.excluded {
                         self.excluded.extend(self.places.drain(kept..));
@@ -119,7 +119,7 @@ impl Query {
     /// Adds words that belong together: as a phrase if there are several.
     fn add_joined(
         &mut self,
-        joined: &Joined<'_>,
+        joined: &JoinedWords<'_>,
         phrases: bool,
         last: bool,
         tokenizer: &Tokenizer,
@@ -141,7 +141,7 @@ impl Query {
         self.words = words;
     }
 
-    fn add_phrase(&mut self, joined: &Joined<'_>, words: &Words) {
+    fn add_phrase(&mut self, joined: &JoinedWords<'_>, words: &WordList) {
         let start = self.phrase_words.len() as u32;
         let mut text = String::new();
         for word in words.iter().take(MAX_QUERY_TOKENS) {
@@ -158,12 +158,12 @@ impl Query {
         }
         self.push_place(1, false);
         let qualifiers = joined.qualifiers;
-        let token = Token {
+        let token = QueryToken {
             original: self.store(&joined.written.to_lowercase()),
             text: self.store(&text),
             qualifiers: (!qualifiers.is_empty()).then(|| self.store(&qualifiers.to_lowercase())),
             phrase: Some((start, end)),
-            ..Token::default()
+            ..QueryToken::default()
         };
         self.tokens.push(token);
     }
@@ -173,19 +173,19 @@ impl Query {
         let text = self.store(word);
         self.push_place(1, false);
         let category = Some(category);
-        self.tokens.push(Token {
+        self.tokens.push(QueryToken {
             original: text,
             text,
             quoted: true,
             exact: true,
             category,
-            ..Token::default()
+            ..QueryToken::default()
         });
     }
 
     fn push_place(&mut self, alternatives: usize, either: bool) {
         let first = self.tokens.len() as u32;
-        self.places.push(Place { first, end: first + alternatives as u32, either });
+        self.places.push(QueryPosition { first, end: first + alternatives as u32, either });
     }
 
     fn add_word(&mut self, word: &str, last: bool) {
@@ -193,7 +193,7 @@ impl Query {
         if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             self.push_place(1, false);
             let text = self.store(word);
-            let token = Token { original: text, text, partial: last, ..Token::default() };
+            let token = QueryToken { original: text, text, partial: last, ..QueryToken::default() };
             return self.tokens.push(token);
         }
         if !word.contains('|') {
@@ -223,7 +223,7 @@ impl Query {
         };
         let similar = text.ends_with('~');
         let quoted = text.ends_with('"');
-        let token = Token {
+        let token = QueryToken {
             original: self.store(original),
             text: self.store_plain(text),
             qualifiers: qualifiers.map(|qualifiers| self.store(qualifiers)),
@@ -239,19 +239,19 @@ impl Query {
         self.tokens.push(token);
     }
 
-    fn store(&mut self, text: &str) -> Span {
+    fn store(&mut self, text: &str) -> TextSpan {
         let start = self.text.len() as u32;
         self.text.push_str(text);
-        Span { start, end: self.text.len() as u32 }
+        TextSpan { start, end: self.text.len() as u32 }
     }
 
-    fn store_plain(&mut self, text: &str) -> Span {
+    fn store_plain(&mut self, text: &str) -> TextSpan {
         if !text.contains(['"', '~', '*']) {
             return self.store(text);
         }
         let start = self.text.len() as u32;
         self.text.extend(text.chars().filter(|character| !matches!(character, '"' | '~' | '*')));
-        Span { start, end: self.text.len() as u32 }
+        TextSpan { start, end: self.text.len() as u32 }
     }
 }
 
@@ -259,14 +259,14 @@ impl Query {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Query {
-        let mut query = Query::default();
-        let reading = Reading { last_partial: true, exclusions: &['!', '-'], phrases: true };
+    fn parse(text: &str) -> ParsedQuery {
+        let mut query = ParsedQuery::default();
+        let reading = QuerySyntax { last_partial: true, exclusions: &['!', '-'], phrases: true };
         query.parse(text, &Tokenizer::new(), reading);
         query
     }
 
-    fn only(text: &str) -> (Query, Token) {
+    fn only(text: &str) -> (ParsedQuery, QueryToken) {
         let query = parse(text);
         assert_eq!(query.tokens.len(), 1, "{text}");
         let token = query.tokens[0];

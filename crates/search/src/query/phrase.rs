@@ -4,42 +4,36 @@
 //! text, four bytes for each. The documents that have all words of a phrase are found by their
 //! lists, and then each is looked at, so that counts are exact.
 
-use crate::index::category_index::WordsIndex;
+use crate::index::category_index::CategoryIndex;
+use crate::index::document_words::occurs;
 use crate::index::intersection::intersect;
-use crate::index::posting_list::Posting;
-use crate::index::search_index::Index;
+use crate::index::posting_list::PostingList;
+use crate::index::search_index::SearchIndex;
 use crate::limits::MAX_WORD_CHARS;
-use crate::query::combinations::{Combiner, How, List, Texts};
-use crate::query::parsed_query::Token;
-use crate::query::preferences::Name;
-use crate::query::work_budget::Work;
+use crate::query::combination::{DocumentList, FoundBy};
+use crate::query::combiner::{CombinationTexts, Combiner};
+use crate::query::parsed_query::QueryToken;
+use crate::query::preferences::CategoryNameId;
+use crate::query::work_budget::WorkBudget;
 use crate::text::word_list::first_characters;
 use hashbrown::DefaultHashBuilder;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-/// What stands between texts whose words are not next to each other.
-pub(crate) const GAP: u32 = u32::MAX;
-
 /// How many words are compared in one step of work.
 const WORDS_PER_STEP: usize = 4;
 
-/// Whether words occur in a text one after the other. All are numbers.
-pub(crate) fn occurs(text: &[u32], words: &[u32]) -> bool {
-    words.is_empty() || text.windows(words.len()).any(|window| window == words)
-}
-
-impl WordsIndex {
+impl CategoryIndex {
     /// The documents that have these words next to each other, or in any order in an index that
     /// does not keep the order; nothing if there are none.
     pub(crate) fn phrase<'w>(
         &self,
         hasher: &DefaultHashBuilder,
         words: impl Iterator<Item = &'w str>,
-        work: &mut Work,
-    ) -> Option<Posting> {
+        work: &mut WorkBudget,
+    ) -> Option<PostingList> {
         let exact = self.bundle(false);
-        let mut lists: Vec<&Posting> = Vec::new();
+        let mut lists: Vec<&PostingList> = Vec::new();
         let mut numbers = Vec::new();
         for word in words {
             let word = first_characters(word, MAX_WORD_CHARS);
@@ -61,7 +55,7 @@ impl WordsIndex {
                 work.spend(1 + text.len() / WORDS_PER_STEP) && occurs(text, &numbers)
             });
         }
-        (!slots.is_empty()).then(|| Posting::from_slots(slots))
+        (!slots.is_empty()).then(|| PostingList::from_slots(slots))
     }
 }
 
@@ -70,9 +64,9 @@ impl<'a> Combiner<'a, '_> {
     /// documents.
     pub(crate) fn phrase(
         &mut self,
-        index: &'a Index,
-        names: &[Name],
-        token: &Token,
+        index: &'a SearchIndex,
+        names: &[CategoryNameId],
+        token: &QueryToken,
         category: u8,
         (start, end): (u32, u32),
     ) {
@@ -87,30 +81,9 @@ impl<'a> Combiner<'a, '_> {
             return;
         };
         let weight = words.config().weight.of(token.text.of(&query.text), posting.len());
-        let list = self.add_list(List::Made(Box::new(posting)));
-        let how = How::Phrase(start, end);
-        let texts = Texts { original: token.original, text: token.text, how };
+        let list = self.add_list(DocumentList::Made(Box::new(posting)));
+        let how = FoundBy::Phrase(start, end);
+        let texts = CombinationTexts { original: token.original, text: token.text, how };
         self.push(words, names[usize::from(category)], weight, list, texts);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::occurs;
-
-    #[test]
-    fn words_one_after_the_other() {
-        let text = [1, 2, 1, 3, u32::MAX, 4];
-        for (words, expected) in [
-            (&[1, 3][..], true),
-            (&[1, 2, 1, 3], true),
-            (&[2, 3], false),
-            (&[3, 4], false),
-            (&[4, 1], false),
-            (&[1, 2, 1, 3, 4, 5, 6], false),
-            (&[], true),
-        ] {
-            assert_eq!(occurs(&text, words), expected, "{words:?}");
-        }
     }
 }

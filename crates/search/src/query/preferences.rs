@@ -4,26 +4,26 @@
 //! words, with immediate repetitions counted once. The lists of names form a tree that is walked
 //! while interpretations are formed.
 
-use crate::format::number::Number;
+use crate::format::number::Score;
 use hashbrown::HashMap;
 
 /// The number of a category name.
-pub(crate) type Name = u16;
+pub(crate) type CategoryNameId = u16;
 
 /// The number of all names that no category and no preference has.
-pub(crate) const NO_NAME: Name = Name::MAX;
+pub(crate) const NO_NAME: CategoryNameId = CategoryNameId::MAX;
 
 /// A place in the tree of name lists.
-pub(crate) type Node = u16;
+pub(crate) type PreferenceNode = u16;
 
 /// Where no list goes on.
-const NOWHERE: Node = Node::MAX;
+const NOWHERE: PreferenceNode = PreferenceNode::MAX;
 
 /// A list of category names and what it adds to the score.
 #[derive(Clone, Debug)]
 pub struct Boost {
     pub(crate) categories: Vec<String>,
-    pub(crate) by: Number,
+    pub(crate) by: Score,
 }
 
 impl Boost {
@@ -31,7 +31,7 @@ impl Boost {
     /// order; words next to each other in the same category count as one.
     pub fn new<C: Into<String>>(
         categories: impl IntoIterator<Item = C>,
-        by: impl Into<Number>,
+        by: impl Into<Score>,
     ) -> Boost {
         Boost { categories: categories.into_iter().map(Into::into).collect(), by: by.into() }
     }
@@ -39,7 +39,7 @@ impl Boost {
 
 #[derive(Clone, Debug, Default)]
 struct Preference {
-    boost: Option<Number>,
+    boost: Option<Score>,
     only: bool,
     ignored: bool,
 }
@@ -47,13 +47,13 @@ struct Preference {
 /// Names and the tree of name lists.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Preferences {
-    names: HashMap<String, Name>,
+    names: HashMap<String, CategoryNameId>,
     /// Names whose combinations are left out of interpretations in the end.
     hidden: Vec<bool>,
     nodes: Vec<Preference>,
-    steps: HashMap<(Node, Name), Node>,
+    steps: HashMap<(PreferenceNode, CategoryNameId), PreferenceNode>,
     /// The steps of nodes in a table, `names` wide.
-    table: Vec<Node>,
+    table: Vec<PreferenceNode>,
     has_only: bool,
 }
 
@@ -98,16 +98,16 @@ impl Preferences {
         preferences
     }
 
-    fn intern(&mut self, name: &str) -> Name {
-        let next = self.names.len() as Name;
+    fn intern(&mut self, name: &str) -> CategoryNameId {
+        let next = self.names.len() as CategoryNameId;
         *self.names.entry_ref(name).or_insert(next)
     }
 
-    fn insert(&mut self, names: &[String]) -> Node {
+    fn insert(&mut self, names: &[String]) -> PreferenceNode {
         let mut node = 0;
         for name in names {
             let name = self.intern(name);
-            let next = self.nodes.len() as Node;
+            let next = self.nodes.len() as PreferenceNode;
             node = *self.steps.entry((node, name)).or_insert(next);
             if node == next {
                 self.nodes.push(Preference::default());
@@ -117,22 +117,22 @@ impl Preferences {
     }
 
     /// The number of a name.
-    pub(crate) fn name(&self, name: &str) -> Name {
+    pub(crate) fn name(&self, name: &str) -> CategoryNameId {
         self.names.get(name).copied().unwrap_or(NO_NAME)
     }
 
     /// Whether combinations in this category are left out in the end.
-    pub(crate) fn is_hidden(&self, name: Name) -> bool {
+    pub(crate) fn is_hidden(&self, name: CategoryNameId) -> bool {
         self.hidden.get(usize::from(name)).copied().unwrap_or(false)
     }
 
     /// The start of every list.
-    pub(crate) fn start(&self) -> Node {
+    pub(crate) fn start(&self) -> PreferenceNode {
         0
     }
 
     /// Where a list goes on with this name.
-    pub(crate) fn step(&self, node: Node, name: Name) -> Node {
+    pub(crate) fn step(&self, node: PreferenceNode, name: CategoryNameId) -> PreferenceNode {
         if node == NOWHERE || name == NO_NAME {
             return NOWHERE;
         }
@@ -141,14 +141,14 @@ impl Preferences {
 
     /// What is added to the score of an interpretation whose names end here, or nothing if it is
     /// not wanted.
-    pub(crate) fn boost(&self, node: Node) -> Option<Number> {
+    pub(crate) fn boost(&self, node: PreferenceNode) -> Option<Score> {
         let Some(preference) = self.nodes.get(usize::from(node)) else {
-            return (!self.has_only).then_some(Number::ZERO);
+            return (!self.has_only).then_some(Score::ZERO);
         };
         if preference.ignored || (self.has_only && !preference.only) {
             return None;
         }
-        Some(preference.boost.unwrap_or(Number::ZERO))
+        Some(preference.boost.unwrap_or(Score::ZERO))
     }
 }
 
@@ -156,7 +156,7 @@ impl Preferences {
 mod tests {
     use super::*;
 
-    fn boost(preferences: &Preferences, names: &[&str]) -> Option<Number> {
+    fn boost(preferences: &Preferences, names: &[&str]) -> Option<Score> {
         let start = preferences.start();
         let step = |node, name: &&str| preferences.step(node, preferences.name(name));
         preferences.boost(names.iter().fold(start, step))
@@ -171,10 +171,10 @@ mod tests {
     fn boosts_are_for_exactly_these_names() {
         let boosts = [Boost::new(["a", "b"], 3), Boost::new(["a"], 0.5)];
         let preferences = Preferences::new(["a", "b"].into_iter(), &boosts, &[], &[], &[]);
-        assert_eq!(boost(&preferences, &["a", "b"]), Some(Number::integer(3)));
-        assert_eq!(boost(&preferences, &["a"]), Some(Number::float(0.5)));
+        assert_eq!(boost(&preferences, &["a", "b"]), Some(Score::integer(3)));
+        assert_eq!(boost(&preferences, &["a"]), Some(Score::float(0.5)));
         for names in [&["b"][..], &["a", "b", "a"], &["c"], &[]] {
-            assert_eq!(boost(&preferences, names), Some(Number::ZERO));
+            assert_eq!(boost(&preferences, names), Some(Score::ZERO));
         }
     }
 
@@ -182,12 +182,12 @@ mod tests {
     fn lists_can_be_wanted_or_not() {
         let names = ["a", "b"].into_iter();
         let preferences = Preferences::new(names.clone(), &[], &lists(&[&["a"]]), &[], &[]);
-        assert_eq!(boost(&preferences, &["a"]), Some(Number::ZERO));
+        assert_eq!(boost(&preferences, &["a"]), Some(Score::ZERO));
         assert_eq!(boost(&preferences, &["b"]), None);
         let ignored = lists(&[&["a", "b"]]);
         let preferences = Preferences::new(names, &[], &[], &ignored, &["b".to_owned()]);
         assert_eq!(boost(&preferences, &["a", "b"]), None);
-        assert_eq!(boost(&preferences, &["a"]), Some(Number::ZERO));
+        assert_eq!(boost(&preferences, &["a"]), Some(Score::ZERO));
         assert!(preferences.is_hidden(preferences.name("b")));
         assert!(!preferences.is_hidden(NO_NAME));
     }

@@ -5,15 +5,15 @@ use crate::text::scripts;
 
 /// A piece of a query.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum QueryPart<'a> {
     /// Any text.
     Plain(&'a str),
-    Joined(Joined<'a>),
+    Joined(JoinedWords<'a>),
 }
 
 /// Words that belong together.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Joined<'a> {
+pub(crate) struct JoinedWords<'a> {
     pub(crate) excluded: bool,
     /// All of it, without the marker of what is excluded.
     pub(crate) written: &'a str,
@@ -31,7 +31,7 @@ pub(crate) fn pieces<'a>(
     exclusions: &[char],
     phrases: bool,
     runs: bool,
-) -> Vec<Piece<'a>> {
+) -> Vec<QueryPart<'a>> {
     let mut found = Vec::new();
     let mut plain = 0;
     let mut at = 0;
@@ -53,7 +53,7 @@ pub(crate) fn pieces<'a>(
                 push_plain(&query[plain..at], &mut found);
                 at = query.len() - written.len() + joined.written.len();
                 plain = at;
-                found.push(Piece::Joined(Joined { excluded, ..joined }));
+                found.push(QueryPart::Joined(JoinedWords { excluded, ..joined }));
             }
             None => at += rest.find(char::is_whitespace).unwrap_or(rest.len()),
         }
@@ -62,9 +62,9 @@ pub(crate) fn pieces<'a>(
     found
 }
 
-fn push_plain<'a>(text: &'a str, found: &mut Vec<Piece<'a>>) {
+fn push_plain<'a>(text: &'a str, found: &mut Vec<QueryPart<'a>>) {
     if !text.trim().is_empty() {
-        found.push(Piece::Plain(text));
+        found.push(QueryPart::Plain(text));
     }
 }
 
@@ -83,7 +83,7 @@ fn excluded<'a>(text: &'a str, exclusions: &[char]) -> (bool, &'a str) {
 }
 
 /// A text between quotes at the start, perhaps after qualifiers, if it has several words.
-fn quoted(text: &str) -> Option<Joined<'_>> {
+fn quoted(text: &str) -> Option<JoinedWords<'_>> {
     let open = text.find('"')?;
     let qualifiers = &text[..open];
     if qualifiers.contains(char::is_whitespace) {
@@ -99,21 +99,17 @@ fn quoted(text: &str) -> Option<Joined<'_>> {
     let end = open + length + 2;
     let alone = text[end..].chars().next().is_none_or(char::is_whitespace);
     let words = &inside[..length];
-    (alone && words.contains(char::is_whitespace) && !words.trim().is_empty()).then_some(Joined {
-        excluded: false,
-        written: &text[..end],
-        qualifiers,
-        words,
-        quoted: true,
-    })
+    (alone && words.contains(char::is_whitespace) && !words.trim().is_empty()).then_some(
+        JoinedWords { excluded: false, written: &text[..end], qualifiers, words, quoted: true },
+    )
 }
 
 /// The text up to the next space.
-fn unquoted(text: &str) -> Joined<'_> {
+fn unquoted(text: &str) -> JoinedWords<'_> {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let written = &text[..end];
     let (qualifiers, words) = written.split_once(':').unwrap_or(("", written));
-    Joined { excluded: false, written, qualifiers, words, quoted: false }
+    JoinedWords { excluded: false, written, qualifiers, words, quoted: false }
 }
 
 #[cfg(test)]
@@ -121,10 +117,10 @@ mod tests {
     use super::*;
 
     fn shown(query: &str) -> String {
-        let piece = |piece: Piece<'_>| match piece {
-            Piece::Plain(text) => format!("[{}]", text.trim()),
-            Piece::Joined(joined) => {
-                let Joined { excluded, qualifiers, words, quoted, .. } = joined;
+        let piece = |piece: QueryPart<'_>| match piece {
+            QueryPart::Plain(text) => format!("[{}]", text.trim()),
+            QueryPart::Joined(joined) => {
+                let JoinedWords { excluded, qualifiers, words, quoted, .. } = joined;
                 let marks = [(excluded, "-"), (quoted, "\"")];
                 let marks: String =
                     marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
@@ -153,7 +149,7 @@ mod tests {
         ] {
             assert_eq!(shown(query), expected, "{query}");
         }
-        assert_eq!(pieces("-a \"b c\"", &[], false, false), [Piece::Plain("-a \"b c\"")]);
+        assert_eq!(pieces("-a \"b c\"", &[], false, false), [QueryPart::Plain("-a \"b c\"")]);
     }
 
     proptest::proptest! {

@@ -3,13 +3,16 @@
 
 use crate::error::RequestError;
 use crate::index::attributes::{
-    Attribute, AttributeType, Column, Columns, NO_CODE, NO_NUMBER, float_of,
+    Attribute, AttributeColumn, AttributeColumns, AttributeType, NO_CODE, NO_NUMBER, float_of,
 };
-use crate::index::distinct_texts::{Texts, compare};
-use crate::index::posting_list::Posting;
-use crate::index::slot_bits::Bits;
-use crate::query::filter::{Between, Condition, End, Filter, How, Near, Test, Word};
-use crate::query::work_budget::Work;
+use crate::index::distinct_texts::{DistinctTexts, compare};
+use crate::index::posting_list::PostingList;
+use crate::index::slot_bits::SlotBits;
+use crate::query::filter::{
+    AttributeCheck, AttributeTest, DistanceTest, FilterCondition, FilterWord, RangeEnd,
+    SearchFilter, ValueRange,
+};
+use crate::query::work_budget::WorkBudget;
 use crate::text::suggest::nearest_name;
 use std::sync::Arc;
 
@@ -26,20 +29,20 @@ const LISTED_PER_STEP: usize = 8;
 #[derive(Debug, Default)]
 pub(crate) struct Restriction {
     /// Only these.
-    pub(crate) allowed: Option<Arc<Posting>>,
+    pub(crate) allowed: Option<Arc<PostingList>>,
     /// All but these.
-    pub(crate) excluded: Option<Bits>,
+    pub(crate) excluded: Option<SlotBits>,
 }
 
 impl Restriction {
     /// What is left of the documents of an index. `everything` makes it a list of the documents
     /// even if none is left out. Nothing is left if that is too much work.
     pub(crate) fn new(
-        columns: &Columns,
-        filter: Option<&Filter>,
-        excluded: Option<Bits>,
+        columns: &AttributeColumns,
+        filter: Option<&SearchFilter>,
+        excluded: Option<SlotBits>,
         everything: bool,
-        work: &mut Work,
+        work: &mut WorkBudget,
     ) -> Restriction {
         if filter.is_none() && !everything {
             return Restriction { allowed: None, excluded };
@@ -47,13 +50,13 @@ impl Restriction {
         let list = columns.width() / LISTED_PER_STEP;
         let passing = match filter {
             Some(filter) => passing(filter, columns, work),
-            None if work.spend(list) => Arc::new(Posting::from_slots(columns.live())),
+            None if work.spend(list) => Arc::new(PostingList::from_slots(columns.live())),
             None => Arc::default(),
         };
         let allowed = match excluded {
             Some(excluded) if work.spend(list) => {
                 let left = passing.iter().filter(|slot| !excluded.contains(*slot));
-                Arc::new(Posting::from_slots(left.collect()))
+                Arc::new(PostingList::from_slots(left.collect()))
             }
             Some(_) => Arc::default(),
             None => passing,
@@ -69,7 +72,11 @@ impl Restriction {
 }
 
 /// The documents that pass a filter, in order; none if that is too much work.
-fn passing(filter: &Filter, columns: &Columns, work: &mut Work) -> Arc<Posting> {
+fn passing(
+    filter: &SearchFilter,
+    columns: &AttributeColumns,
+    work: &mut WorkBudget,
+) -> Arc<PostingList> {
     if let Some(known) = columns.passed(filter) {
         return known;
     }
@@ -83,15 +90,15 @@ fn passing(filter: &Filter, columns: &Columns, work: &mut Work) -> Arc<Posting> 
     let place = |slot: &u32| (*slot - columns.base()) as usize;
     let mut slots = columns.live();
     slots.retain(|slot| passes[place(slot) / 64] >> (place(slot) % 64) & 1 == 1);
-    let posting = Arc::new(Posting::from_slots(slots));
+    let posting = Arc::new(PostingList::from_slots(slots));
     columns.keep_passed(filter, &posting);
     posting
 }
 
 /// A bit for every place of the columns, set where the condition is met. What is set where there is
 /// no document means nothing.
-fn evaluate(condition: &Condition, columns: &Columns) -> Vec<u64> {
-    let join = |parts: &[Condition], with: fn(&mut u64, u64)| {
+fn evaluate(condition: &FilterCondition, columns: &AttributeColumns) -> Vec<u64> {
+    let join = |parts: &[FilterCondition], with: fn(&mut u64, u64)| {
         let mut parts = parts.iter().map(|part| evaluate(part, columns));
         let mut joined = parts.next().unwrap_or_default();
         for part in parts {
@@ -100,28 +107,32 @@ fn evaluate(condition: &Condition, columns: &Columns) -> Vec<u64> {
         joined
     };
     match condition {
-        Condition::All(parts) => join(parts, |word, other| *word &= other),
-        Condition::Any(parts) => join(parts, |word, other| *word |= other),
-        Condition::Not(part) => evaluate(part, columns).into_iter().map(|word| !word).collect(),
-        Condition::Test(test) => test_bits(test, columns),
+        FilterCondition::All(parts) => join(parts, |word, other| *word &= other),
+        FilterCondition::Any(parts) => join(parts, |word, other| *word |= other),
+        FilterCondition::Not(part) => {
+            evaluate(part, columns).into_iter().map(|word| !word).collect()
+        }
+        FilterCondition::Test(test) => test_bits(test, columns),
     }
 }
 
-fn test_bits(test: &Test, columns: &Columns) -> Vec<u64> {
+fn test_bits(test: &AttributeTest, columns: &AttributeColumns) -> Vec<u64> {
     let width = columns.width();
     let Some((attribute, column)) = columns.named(&test.name.text) else {
         return vec![0; width.div_ceil(64)];
     };
     match (column, &test.how) {
-        (Column::Numbers(numbers), How::Near(near)) => match columns.named(&near.longitude.text) {
-            Some((_, Column::Numbers(others))) => {
-                let within = NearTest::new(near);
-                let both = numbers.iter().zip(others);
-                bits(width, both.map(|(first, second)| within.passes(*first, *second)))
+        (AttributeColumn::Numbers(numbers), AttributeCheck::Near(near)) => {
+            match columns.named(&near.longitude.text) {
+                Some((_, AttributeColumn::Numbers(others))) => {
+                    let within = NearTest::new(near);
+                    let both = numbers.iter().zip(others);
+                    bits(width, both.map(|(first, second)| within.passes(*first, *second)))
+                }
+                _ => vec![0; width.div_ceil(64)],
             }
-            _ => vec![0; width.div_ceil(64)],
-        },
-        (Column::Numbers(numbers), How::Within(ranges)) => {
+        }
+        (AttributeColumn::Numbers(numbers), AttributeCheck::Within(ranges)) => {
             let ranges: Vec<(u64, u64)> =
                 ranges.iter().filter_map(|range| numbers_of(range, attribute.kind())).collect();
             match ranges[..] {
@@ -136,13 +147,13 @@ fn test_bits(test: &Test, columns: &Columns) -> Vec<u64> {
                 }
             }
         }
-        (Column::Numbers(numbers), How::Has | How::Holds) => {
+        (AttributeColumn::Numbers(numbers), AttributeCheck::Has | AttributeCheck::Holds) => {
             bits(width, numbers.iter().map(|number| *number != NO_NUMBER))
         }
-        (Column::Codes(codes, _), How::Has) => {
+        (AttributeColumn::Codes(codes, _), AttributeCheck::Has) => {
             bits(width, codes.iter().map(|code| *code != NO_CODE))
         }
-        (Column::Codes(codes, texts), how) => {
+        (AttributeColumn::Codes(codes, texts), how) => {
             let passes = passing_codes(attribute.kind(), texts, how);
             let passes = |code: &u32| passes.get(*code as usize).copied().unwrap_or(false);
             bits(width, codes.iter().map(passes))
@@ -159,7 +170,7 @@ fn bits(width: usize, passes: impl Iterator<Item = bool>) -> Vec<u64> {
 }
 
 /// The first and the last number of a range; nothing if none is in it.
-fn numbers_of(range: &Between, kind: AttributeType) -> Option<(u64, u64)> {
+fn numbers_of(range: &ValueRange, kind: AttributeType) -> Option<(u64, u64)> {
     let from = match &range.from {
         Some(end) => kind.number(&end.value.text)?.checked_add(u64::from(!end.included))?,
         None => 0,
@@ -171,15 +182,15 @@ fn numbers_of(range: &Between, kind: AttributeType) -> Option<(u64, u64)> {
     (from <= to && from < NO_NUMBER).then_some((from, to))
 }
 
-fn last_number(end: &End, kind: AttributeType) -> Option<u64> {
+fn last_number(end: &RangeEnd, kind: AttributeType) -> Option<u64> {
     kind.number(&end.value.text)?.checked_sub(u64::from(!end.included))
 }
 
 /// Which numbers of a dictionary pass: those of which one text does.
-fn passing_codes(kind: AttributeType, texts: &Texts, how: &How) -> Vec<bool> {
+fn passing_codes(kind: AttributeType, texts: &DistinctTexts, how: &AttributeCheck) -> Vec<bool> {
     if kind == AttributeType::Boolean {
         return match how {
-            How::Within(ranges) => {
+            AttributeCheck::Within(ranges) => {
                 let passes = |value: &&str| ranges.iter().any(|range| text_in(range, value));
                 ["false", "true"].iter().map(passes).collect()
             }
@@ -187,7 +198,7 @@ fn passing_codes(kind: AttributeType, texts: &Texts, how: &How) -> Vec<bool> {
         };
     }
     match how {
-        How::Within(ranges) => {
+        AttributeCheck::Within(ranges) => {
             let passes = |text: &str| ranges.iter().any(|range| text_in(range, text));
             texts.each().map(|mut texts| texts.any(passes)).collect()
         }
@@ -195,7 +206,7 @@ fn passing_codes(kind: AttributeType, texts: &Texts, how: &How) -> Vec<bool> {
     }
 }
 
-fn text_in(range: &Between, text: &str) -> bool {
+fn text_in(range: &ValueRange, text: &str) -> bool {
     // Equal is what is written the same.
     if let (Some(from), Some(to)) = (&range.from, &range.to)
         && from.value.text == to.value.text
@@ -215,13 +226,13 @@ fn text_in(range: &Between, text: &str) -> bool {
 
 /// Whether places are near another, by the haversine formula on a sphere.
 struct NearTest<'a> {
-    near: &'a Near,
+    near: &'a DistanceTest,
     latitude: f64,
     cosine: f64,
 }
 
 impl NearTest<'_> {
-    fn new(near: &Near) -> NearTest<'_> {
+    fn new(near: &DistanceTest) -> NearTest<'_> {
         let latitude = near.place.0.to_radians();
         NearTest { near, latitude, cosine: latitude.cos() }
     }
@@ -248,25 +259,31 @@ impl NearTest<'_> {
 ///
 /// # Errors
 /// An attribute that none of them has, or a value that is not of the type of its attribute.
-pub(crate) fn check(filter: &Filter, indexes: &[&Columns]) -> Result<(), RequestError> {
+pub(crate) fn check(
+    filter: &SearchFilter,
+    indexes: &[&AttributeColumns],
+) -> Result<(), RequestError> {
     check_condition(&filter.condition, indexes)
 }
 
-fn check_condition(condition: &Condition, indexes: &[&Columns]) -> Result<(), RequestError> {
+fn check_condition(
+    condition: &FilterCondition,
+    indexes: &[&AttributeColumns],
+) -> Result<(), RequestError> {
     match condition {
-        Condition::All(parts) | Condition::Any(parts) => {
+        FilterCondition::All(parts) | FilterCondition::Any(parts) => {
             parts.iter().try_for_each(|part| check_condition(part, indexes))
         }
-        Condition::Not(part) => check_condition(part, indexes),
-        Condition::Test(test) => check_test(test, indexes),
+        FilterCondition::Not(part) => check_condition(part, indexes),
+        FilterCondition::Test(test) => check_test(test, indexes),
     }
 }
 
-fn check_test(test: &Test, indexes: &[&Columns]) -> Result<(), RequestError> {
+fn check_test(test: &AttributeTest, indexes: &[&AttributeColumns]) -> Result<(), RequestError> {
     for attribute in known(&test.name, indexes)? {
         match &test.how {
-            How::Has | How::Holds => {}
-            How::Near(near) => {
+            AttributeCheck::Has | AttributeCheck::Holds => {}
+            AttributeCheck::Near(near) => {
                 let others = known(&near.longitude, indexes)?;
                 for (name, kind) in [(&test.name, attribute.kind())]
                     .into_iter()
@@ -283,7 +300,7 @@ fn check_test(test: &Test, indexes: &[&Columns]) -> Result<(), RequestError> {
                     }
                 }
             }
-            How::Within(ranges) => {
+            AttributeCheck::Within(ranges) => {
                 let ends = ranges.iter().flat_map(|range| range.from.iter().chain(&range.to));
                 ends.into_iter().try_for_each(|end| check_value(&end.value, attribute))?;
             }
@@ -294,8 +311,8 @@ fn check_test(test: &Test, indexes: &[&Columns]) -> Result<(), RequestError> {
 
 /// The attributes of a name.
 pub(crate) fn known<'a>(
-    name: &Word,
-    indexes: &[&'a Columns],
+    name: &FilterWord,
+    indexes: &[&'a AttributeColumns],
 ) -> Result<Vec<&'a Attribute>, RequestError> {
     let found: Vec<&Attribute> = indexes
         .iter()
@@ -310,7 +327,7 @@ pub(crate) fn known<'a>(
     Err(RequestError::new(name.at, format!("there is no attribute {}; {advice}", name.text)))
 }
 
-fn check_value(value: &Word, attribute: &Attribute) -> Result<(), RequestError> {
+fn check_value(value: &FilterWord, attribute: &Attribute) -> Result<(), RequestError> {
     let kind = attribute.kind();
     let fits = match kind {
         AttributeType::Text => true,

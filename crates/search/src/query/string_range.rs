@@ -7,16 +7,16 @@
 
 /// The strings from one to another, both included.
 #[derive(Clone, Debug)]
-pub(crate) struct Succession {
+pub(crate) struct StringRange {
     next: Option<String>,
-    kind: Kind,
+    kind: RangeKind,
     to: String,
     /// Never reached within a proper range; stops those that start right after their end.
     after: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum RangeKind {
     /// Decimal numbers padded with zeros to at least this width.
     Numbers,
     /// Single ASCII characters.
@@ -25,55 +25,57 @@ enum Kind {
     Successors,
 }
 
-impl Succession {
-    pub(crate) fn new(from: &str, to: &str) -> Succession {
+impl StringRange {
+    pub(crate) fn new(from: &str, to: &str) -> StringRange {
         let digits =
             |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let kind = if from.len() == 1 && to.len() == 1 {
-            Kind::Characters
+            RangeKind::Characters
         } else if digits(from) && digits(to) {
-            Kind::Numbers
+            RangeKind::Numbers
         } else {
-            Kind::Successors
+            RangeKind::Successors
         };
         let empty = match kind {
-            Kind::Numbers => significant(from) > significant(to),
+            RangeKind::Numbers => significant(from) > significant(to),
             _ => from > to,
         };
         let after = successor(to);
-        let empty = empty || (kind == Kind::Successors && from == after);
-        Succession { next: (!empty).then(|| from.to_owned()), kind, to: to.to_owned(), after }
+        let empty = empty || (kind == RangeKind::Successors && from == after);
+        StringRange { next: (!empty).then(|| from.to_owned()), kind, to: to.to_owned(), after }
     }
 
     /// If the strings can be told apart from others, and put in order, without forming them one by
     /// one: a way to do so.
-    pub(crate) fn members(&self) -> Option<Members<'_>> {
+    pub(crate) fn members(&self) -> Option<RangeMembers<'_>> {
         let from = self.next.as_deref()?;
         let class = match self.kind {
-            Kind::Characters => return None,
-            Kind::Numbers => Class::Digits,
-            Kind::Successors => Class::of(from)?,
+            RangeKind::Characters => return None,
+            RangeKind::Numbers => LetterClass::Digits,
+            RangeKind::Successors => LetterClass::of(from)?,
         };
-        Some(Members { from, to: &self.to, class, padded: self.kind == Kind::Numbers })
+        Some(RangeMembers { from, to: &self.to, class, padded: self.kind == RangeKind::Numbers })
     }
 }
 
-impl Iterator for Succession {
+impl Iterator for StringRange {
     type Item = String;
 
     fn next(&mut self) -> Option<String> {
         let current = self.next.take()?;
-        if current == self.to || (self.kind == Kind::Numbers && same_number(&current, &self.to)) {
+        if current == self.to
+            || (self.kind == RangeKind::Numbers && same_number(&current, &self.to))
+        {
             return Some(current);
         }
         let next = match self.kind {
-            Kind::Characters => {
+            RangeKind::Characters => {
                 let byte = current.as_bytes().first().map_or(0, |byte| byte + 1);
                 char::from(byte).to_string()
             }
-            Kind::Numbers | Kind::Successors => successor(&current),
+            RangeKind::Numbers | RangeKind::Successors => successor(&current),
         };
-        let over = self.kind == Kind::Successors
+        let over = self.kind == RangeKind::Successors
             && (next.len() > self.to.len() || next.is_empty() || next == self.after);
         self.next = (!over).then_some(next);
         Some(current)
@@ -82,20 +84,20 @@ impl Iterator for Succession {
 
 /// The strings of a range, as a test and an order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Members<'a> {
+pub(crate) struct RangeMembers<'a> {
     from: &'a str,
     to: &'a str,
-    class: Class,
+    class: LetterClass,
     padded: bool,
 }
 
-impl Members<'_> {
+impl RangeMembers<'_> {
     pub(crate) fn contains(&self, text: &str) -> bool {
         if !self.class.covers(text) {
             return false;
         }
         let longer = text.len() > self.from.len();
-        if longer && self.class == Class::Digits && text.starts_with('0') {
+        if longer && self.class == LetterClass::Digits && text.starts_with('0') {
             return false;
         }
         if self.padded {
@@ -104,7 +106,7 @@ impl Members<'_> {
                 && significant(self.from) <= number
                 && number <= significant(self.to);
         }
-        let order = Members::order;
+        let order = RangeMembers::order;
         let reaches_end = self.class.covers(self.to) && order(self.from) <= order(self.to);
         order(self.from) <= order(text)
             && if reaches_end {
@@ -123,22 +125,24 @@ impl Members<'_> {
 /// Strings whose successors are of the same kind, in the order of their length and then of their
 /// characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
+enum LetterClass {
     Digits,
     Lower,
     Upper,
 }
 
-impl Class {
-    fn of(text: &str) -> Option<Class> {
-        [Class::Digits, Class::Lower, Class::Upper].into_iter().find(|class| class.covers(text))
+impl LetterClass {
+    fn of(text: &str) -> Option<LetterClass> {
+        [LetterClass::Digits, LetterClass::Lower, LetterClass::Upper]
+            .into_iter()
+            .find(|class| class.covers(text))
     }
 
     fn covers(self, text: &str) -> bool {
         let inside = |byte: u8| match self {
-            Class::Digits => byte.is_ascii_digit(),
-            Class::Lower => byte.is_ascii_lowercase(),
-            Class::Upper => byte.is_ascii_uppercase(),
+            LetterClass::Digits => byte.is_ascii_digit(),
+            LetterClass::Lower => byte.is_ascii_lowercase(),
+            LetterClass::Upper => byte.is_ascii_uppercase(),
         };
         !text.is_empty() && text.bytes().all(inside)
     }
@@ -217,7 +221,7 @@ mod tests {
     use super::*;
 
     fn strings(from: &str, to: &str) -> String {
-        Succession::new(from, to).take(40).collect::<Vec<_>>().join(" ")
+        StringRange::new(from, to).take(40).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
@@ -246,7 +250,7 @@ mod tests {
             ("1.8", "2.1", "1.8 1.9 2.0 2.1"),
         ] {
             if from.is_empty() {
-                assert_eq!(Succession::new(from, to).collect::<Vec<_>>(), [""]);
+                assert_eq!(StringRange::new(from, to).collect::<Vec<_>>(), [""]);
             } else {
                 assert_eq!(strings(from, to), expected, "{from} {to}");
             }
@@ -281,13 +285,13 @@ mod tests {
             from in "[ab]{1,3}|[0-9]{1,3}",
             to in "[a-c]{1,3}|[0-9]{1,3}|[a]_",
         ) {
-            let succession = Succession::new(&from, &to);
+            let succession = StringRange::new(&from, &to);
             let formed: Vec<String> = succession.clone().take(20_000).collect();
             if let Some(members) = succession.members()
                 && formed.len() < 20_000
             {
                 let mut sorted = formed.clone();
-                sorted.sort_by(|left, right| Members::order(left).cmp(&Members::order(right)));
+                sorted.sort_by(|left, right| RangeMembers::order(left).cmp(&RangeMembers::order(right)));
                 proptest::prop_assert_eq!(&sorted, &formed);
                 for candidate in "a b z aa az zz aaa 00 07 1 12 100".split(' ') {
                     proptest::prop_assert_eq!(
@@ -302,7 +306,7 @@ mod tests {
 
         #[test]
         fn any_ends_are_fine(from: String, to: String) {
-            proptest::prop_assert!(Succession::new(&from, &to).take(50).count() <= 50);
+            proptest::prop_assert!(StringRange::new(&from, &to).take(50).count() <= 50);
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! This is an addition to what the original does, and is off unless a search asks for it.
 
-use crate::index::word_table::{Bundle, Entry};
+use crate::index::word_table::{WordEntry, WordTable};
 use crate::limits::MAX_PHONETIC_CHARS;
-use crate::query::work_budget::Work;
+use crate::query::work_budget::WorkBudget;
 use crate::text::edit_distance;
 
 /// How many words are taken for one that is not known, in each category.
@@ -40,18 +40,18 @@ fn letters_of(word: &str) -> u64 {
 /// All words are looked at, most of them only as far as their length and their letters: a typo takes
 /// one letter at most from a word and gives it one.
 pub(crate) fn nearest<'a>(
-    bundle: &'a Bundle,
+    bundle: &'a WordTable,
     word: &str,
     most: usize,
-    work: &mut Work,
-) -> Vec<Entry<'a>> {
+    work: &mut WorkBudget,
+) -> Vec<WordEntry<'a>> {
     let letters: Vec<char> = word.chars().take(MAX_PHONETIC_CHARS + 1).collect();
     let mut limit = allowed(letters.len(), most);
     if limit == 0 || letters.len() > MAX_PHONETIC_CHARS || !work.spend(bundle.len() * LOOKED_AT) {
         return Vec::new();
     }
     let bits = letters_of(word);
-    let mut found: Vec<Entry<'_>> = Vec::new();
+    let mut found: Vec<WordEntry<'_>> = Vec::new();
     let mut other = Vec::new();
     let most = limit;
     let wanted = |word: &str| {
@@ -88,7 +88,7 @@ pub(crate) fn nearest<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::posting_list::End;
+    use crate::index::posting_list::ListEnd;
     use crate::index::weight::Weight;
     use hashbrown::DefaultHashBuilder;
     use std::collections::BTreeSet;
@@ -96,15 +96,15 @@ mod tests {
     #[test]
     fn only_the_nearest_words_are_taken() {
         let hasher = DefaultHashBuilder::default();
-        let mut bundle = Bundle::default();
+        let mut bundle = WordTable::default();
         let words =
             ["histogram", "historian", "history", "mystery", "hist", "historic", "historia"];
         for (slot, word) in (0..).zip(words) {
-            bundle.add(&hasher, word, slot, End::Back, &Weight::default());
+            bundle.add(&hasher, word, slot, ListEnd::Back, &Weight::default());
         }
-        bundle.add(&hasher, "historia", 90, End::Back, &Weight::default());
+        bundle.add(&hasher, "historia", 90, ListEnd::Back, &Weight::default());
         let near = |word, most| {
-            let found = nearest(&bundle, word, most, &mut Work::new());
+            let found = nearest(&bundle, word, most, &mut WorkBudget::new());
             found.iter().map(|entry| entry.word()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(near("histroy", 2), "history");
@@ -122,9 +122,9 @@ mod tests {
             word in "[a-e\u{e4}\u{4eac}]{4,10}",
         ) {
             let hasher = DefaultHashBuilder::default();
-            let mut bundle = Bundle::default();
+            let mut bundle = WordTable::default();
             for (slot, word) in (0..).zip(&words) {
-                bundle.add(&hasher, word, slot, End::Back, &Weight::default());
+                bundle.add(&hasher, word, slot, ListEnd::Back, &Weight::default());
             }
             let letters = |word: &str| word.chars().collect::<Vec<_>>();
             let most = allowed(letters(&word).len(), 2);
@@ -135,7 +135,7 @@ mod tests {
                 .filter(|other| fewest.is_some() && typos(other) == fewest)
                 .map(String::as_str)
                 .collect();
-            let found = nearest(&bundle, &word, 2, &mut Work::new());
+            let found = nearest(&bundle, &word, 2, &mut WorkBudget::new());
             proptest::prop_assert_eq!(found.len(), nearest_words.len().min(WORDS_TAKEN));
             proptest::prop_assert!(found.iter().all(|entry| nearest_words.contains(entry.word())));
         }

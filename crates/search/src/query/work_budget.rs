@@ -28,16 +28,16 @@ pub(crate) const CHOSEN: usize = 12;
 
 /// What a query may still do.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct WorkBudget {
     left: u64,
     range_steps: u64,
     /// Something was left out because there was not enough.
     falls_short: bool,
 }
 
-impl Work {
-    pub(crate) fn new() -> Work {
-        Work { left: MAX_WORK, range_steps: MAX_RANGE_STEPS, falls_short: false }
+impl WorkBudget {
+    pub(crate) fn new() -> WorkBudget {
+        WorkBudget { left: MAX_WORK, range_steps: MAX_RANGE_STEPS, falls_short: false }
     }
 
     /// Takes a number of steps from the budget and says whether there were as many.

@@ -2,8 +2,12 @@
 //! alone.
 
 use super::options::PageOptions;
+<<<<<<< HEAD
 use crate::{Allocation, Answer};
 use runnel_store::Value;
+=======
+use crate::{Allocation, SearchAnswer};
+>>>>>>> main
 
 /// Results up to which nobody needs to choose.
 pub(crate) const FEW_RESULTS: usize = 10;
@@ -126,7 +130,7 @@ pub(crate) struct Excluded {
 }
 
 impl Excluded {
-    pub(crate) fn of(answer: &Answer, query: &str) -> Excluded {
+    pub(crate) fn of(answer: &SearchAnswer, query: &str) -> Excluded {
         let mut excluded = Excluded::default();
         let typed = query.trim().to_lowercase();
         for place in &answer.query.excluded {
@@ -164,7 +168,7 @@ pub(crate) struct Choice {
 }
 
 /// What there is to choose, best first; nothing where there is one interpretation.
-pub(crate) fn choices(answer: &Answer, several: bool) -> Vec<Choice> {
+pub(crate) fn choices(answer: &SearchAnswer, several: bool) -> Vec<Choice> {
     let mut choices: Vec<Choice> = Vec::new();
     for allocation in answer.allocations() {
         // A query says nothing about indexes: what means the same in several is one choice.

@@ -5,9 +5,14 @@ use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
 use crate::format::number::write_microseconds;
+<<<<<<< HEAD
 use crate::{Answer, Request, leading_integer};
 use runnel_store::{Value, json};
 use runnel_text::form;
+=======
+use crate::{Request, SearchAnswer, leading_integer};
+use runnel_store::json;
+>>>>>>> main
 
 /// Documents that are left out before the first at most.
 const MAX_OFFSET: i64 = 10_000_000;
@@ -48,17 +53,17 @@ impl Asked {
         Asked { ids: 0, ..self }
     }
 
-    pub(crate) fn search(&self, source: &dyn PageSource) -> Answer {
+    pub(crate) fn search(&self, source: &dyn PageSource) -> SearchAnswer {
         let request =
             Request::new().ids(self.ids).offset(self.offset).unique(self.unique).separate(true);
-        let mut answer = Answer::new();
+        let mut answer = SearchAnswer::new();
         source.search_into(&self.query, &request, &mut answer);
         answer
     }
 }
 
 /// The answer without documents as JSON.
-pub(crate) fn counted(asked: &Asked, answer: &Answer) -> Vec<u8> {
+pub(crate) fn counted(asked: &Asked, answer: &SearchAnswer) -> Vec<u8> {
     let mut out = Vec::new();
     if asked.listed {
         answer.write_json(&mut out);
@@ -77,7 +82,7 @@ pub(crate) fn counted(asked: &Asked, answer: &Answer) -> Vec<u8> {
 pub(crate) fn all_hits(
     source: &dyn PageSource,
     options: &PageOptions,
-    answer: &Answer,
+    answer: &SearchAnswer,
 ) -> Vec<Hit> {
     let of = |allocation: crate::Allocation<'_>| {
         hits(source, options, answer, allocation.index(), allocation.ids())
@@ -85,8 +90,13 @@ pub(crate) fn all_hits(
     answer.allocations().flat_map(of).collect()
 }
 
+<<<<<<< HEAD
 /// The answer as JSON, in which each interpretation has a further element: its documents as HTML.
 pub(crate) fn with_results(answer: &Answer, results: Vec<Value>) -> Vec<u8> {
+=======
+/// The answer as JSON, in which each interpretation has a further element: its documents as markup.
+pub(crate) fn with_results(answer: &SearchAnswer, results: &[String]) -> Vec<u8> {
+>>>>>>> main
     let mut out = Vec::new();
     let mut results = results.into_iter();
     answer.write_json_with(&mut out, |allocation, out| {

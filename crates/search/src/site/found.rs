@@ -4,7 +4,7 @@ use super::choice::{Choice, Excluded, FEW_RESULTS, Meaning, choices};
 use super::options::PageOptions;
 use super::result::{Hit, shown};
 use super::source::PageSource;
-use crate::{Answer, Highlighter, Id, Request};
+use crate::{Highlighter, Id, Request, SearchAnswer};
 use runnel_store::{Value, json};
 use runnel_text::form;
 use std::time::Duration;
@@ -95,7 +95,7 @@ pub(crate) fn find(
         .offset(offset as i64)
         .unique(true)
         .separate(true);
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     source.search_into(query, &request, &mut answer);
     let mut found = Found {
         query: query.to_owned(),
@@ -118,7 +118,7 @@ pub(crate) fn find(
 fn groups(
     source: &dyn PageSource,
     options: &PageOptions,
-    answer: &Answer,
+    answer: &SearchAnswer,
     offset: usize,
 ) -> Vec<Group> {
     let mut first = offset + 1;
@@ -140,7 +140,7 @@ fn groups(
 pub(crate) fn hits(
     source: &dyn PageSource,
     options: &PageOptions,
-    answer: &Answer,
+    answer: &SearchAnswer,
     index: usize,
     ids: &[Id],
 ) -> Vec<Hit> {

@@ -1,7 +1,11 @@
 //! What a search page searches.
 
+<<<<<<< HEAD
 use super::PageFile;
 use crate::{Answer, Highlighter, Id, Request};
+=======
+use crate::{Highlighter, Id, Request, SearchAnswer};
+>>>>>>> main
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Context, Store, Value};
 use std::path::PathBuf;
@@ -10,7 +14,7 @@ use std::rc::Rc;
 /// One or several indexes with the documents that were put into them.
 pub trait PageSource {
     /// Searches, with the memory of an earlier answer.
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer);
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer);
 
     /// A document as it was put: the text of a JSON object. The index is that of the interpretation
     /// ([`crate::Allocation::index`]).
@@ -18,7 +22,12 @@ pub trait PageSource {
 
     /// Shows `look` what finds the matches of an answer in the documents of an index. A source that
     /// has nothing of this kind does nothing.
-    fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
+    fn highlight(
+        &self,
+        index: usize,
+        answer: &SearchAnswer,
+        look: &mut dyn FnMut(&Highlighter<'_>),
+    ) {
         let _ = (index, answer, look);
     }
 

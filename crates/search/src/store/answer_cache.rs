@@ -22,14 +22,14 @@ const LONGEST_ANSWER: usize = 16 << 10;
 
 /// The answers of one version.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct AnswerCache {
     version: u64,
     tag: Option<EntityTag>,
     answers: HashMap<Box<str>, Bytes>,
     bytes: usize,
 }
 
-impl Kept {
+impl AnswerCache {
     /// The validator of the answers of a version. Those of another one are given up.
     pub(super) fn tag(&mut self, version: u64) -> EntityTag {
         if let Some(tag) = self.tag.as_ref().filter(|_| self.version == version) {
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn answers_are_given_up_with_their_version_and_when_there_are_too_many() {
-        let mut kept = Kept::default();
+        let mut kept = AnswerCache::default();
         let tag = kept.tag(7);
         assert!(tag.weak && tag == kept.tag(7));
         kept.keep(7, "query=a", &Bytes::from_static(b"{}"));

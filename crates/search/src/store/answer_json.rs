@@ -1,11 +1,11 @@
 //! The JSON of a search: that of the answer, and what was asked for besides.
 
 use super::SearchStore;
-use super::search_parameters::Parameters;
-use crate::answer::search_answer::Answer as Found;
+use super::search_parameters::SearchParameters;
+use crate::answer::search_answer::SearchAnswer;
 use crate::error::{ConfigError, RequestError};
 use crate::format::json::write_string;
-use crate::search::Request;
+use crate::request::Request;
 use crate::site::PageSource;
 use runnel_store::{Error, Kind, Result};
 
@@ -14,7 +14,11 @@ const ROOM: usize = 1_024;
 
 impl SearchStore {
     /// Searches, and writes what was found.
-    pub(super) fn found(&self, asked: &Parameters<'_>, found: &mut Found) -> Result<Vec<u8>> {
+    pub(super) fn found(
+        &self,
+        asked: &SearchParameters<'_>,
+        found: &mut SearchAnswer,
+    ) -> Result<Vec<u8>> {
         let search = self.searching();
         let filter = asked.filter.as_deref().map(|text| search.filter(text)).transpose();
         let filter = filter.map_err(|error| refused("filter", &error))?;
@@ -76,7 +80,7 @@ impl SearchStore {
 
     /// The answer with the documents of each interpretation in a sixth element, in the order of
     /// their identifiers; null stands for those that are not kept.
-    fn write_with_documents(&self, found: &Found, out: &mut Vec<u8>) {
+    fn write_with_documents(&self, found: &SearchAnswer, out: &mut Vec<u8>) {
         let mut plain = Vec::with_capacity(ROOM);
         found.write_json(&mut plain);
         let mut rest = &plain[..];

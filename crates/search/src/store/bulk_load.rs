@@ -1,9 +1,9 @@
 //! Many documents at once: they are taken from their source part by part, and indexed on another
 //! thread, so that this worker goes on serving.
 
-use super::Member;
+use super::SearchMember;
 use super::document_writes::{is_json, record_of, text_of, unsupported};
-use super::record_reader::Incoming;
+use super::record_reader::RecordReader;
 use crate::collection::id::Id;
 use crate::collection::loader::Loader;
 use bytes::Bytes;
@@ -20,13 +20,13 @@ const BATCH_BYTES: usize = 4 << 20;
 
 /// Adds what content is: a record, a list of them, or a table.
 pub(super) fn post(
-    member: Member,
+    member: SearchMember,
     columns: Option<Vec<String>>,
     content: Content,
 ) -> Answer<Outcome> {
     if let Some(format) = TableFormat::of(&content) {
         return Answer::later(async move {
-            table(member, Incoming::new(content, format, columns)?).await
+            table(member, RecordReader::new(content, format, columns)?).await
         });
     }
     if columns.is_some() {
@@ -64,9 +64,9 @@ fn posted(count: u64) -> Outcome {
     Outcome::changed().with_content(Content::value(Value::Int(count)))
 }
 
-async fn list(member: Member, text: &[u8]) -> Result<Outcome> {
+async fn list(member: SearchMember, text: &[u8]) -> Result<Outcome> {
     let Value::List(records) = json::parse(text)? else { return Ok(posted(0)) };
-    let mut bulk = Bulk::new(member);
+    let mut bulk = BulkLoad::new(member);
     for (number, record) in (1..).zip(records) {
         let id =
             bulk.member.keys.of_record(&record).map_err(|error| at("record", number, error))?;
@@ -75,8 +75,8 @@ async fn list(member: Member, text: &[u8]) -> Result<Outcome> {
     bulk.finish().await.map(posted)
 }
 
-async fn table(member: Member, mut incoming: Incoming) -> Result<Outcome> {
-    let mut bulk = Bulk::new(member);
+async fn table(member: SearchMember, mut incoming: RecordReader) -> Result<Outcome> {
+    let mut bulk = BulkLoad::new(member);
     while let Some(records) = incoming.next().await? {
         for (line, text) in records {
             let id = record_of(&text).and_then(|record| bulk.member.keys.of_record(&record));
@@ -87,12 +87,12 @@ async fn table(member: Member, mut incoming: Incoming) -> Result<Outcome> {
 }
 
 /// Adds records that come batch by batch.
-pub(super) fn insert(member: Member, mut records: Box<dyn Records>) -> Answer<u64> {
+pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Answer<u64> {
     Answer::later(async move {
         let fields = records.fields();
         let key = fields.iter().position(|field| field == member.keys.field());
         let Some(key) = key else { return Err(member.keys.missing()) };
-        let mut bulk = Bulk::new(member);
+        let mut bulk = BulkLoad::new(member);
         let mut number = 0;
         while let Some(values) = records.next().await? {
             for row in values.chunks(fields.len()) {
@@ -126,8 +126,8 @@ fn at(what: &str, number: u64, error: Error) -> Error {
 type Waiting = (Id, Bytes, (&'static str, u64));
 
 /// A loader and what waits for it.
-struct Bulk {
-    member: Member,
+struct BulkLoad {
+    member: SearchMember,
     /// Away while the other thread has it.
     loader: Option<Loader>,
     waiting: Vec<Waiting>,
@@ -136,10 +136,10 @@ struct Bulk {
     count: u64,
 }
 
-impl Bulk {
-    fn new(member: Member) -> Bulk {
+impl BulkLoad {
+    fn new(member: SearchMember) -> BulkLoad {
         let loader = Some(member.collection().load());
-        Bulk { member, loader, waiting: Vec::with_capacity(BATCH), size: 0, count: 0 }
+        BulkLoad { member, loader, waiting: Vec::with_capacity(BATCH), size: 0, count: 0 }
     }
 
     async fn add(&mut self, id: Id, text: Bytes, place: (&'static str, u64)) -> Result<()> {

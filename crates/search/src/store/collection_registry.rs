@@ -1,7 +1,7 @@
 //! The collections of a process: each is opened once, and all workers have it.
 
-use super::handover;
-use crate::collection::{Collection, Definition};
+use super::folder_takeover;
+use crate::collection::{Collection, CollectionDefinition};
 use runnel_store::{
     Answer, Content, Context, Error, Kind, Reference, Result, Store, Value, Verbs, json,
 };
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// An open collection.
-pub(crate) struct Shared {
+pub(crate) struct CollectionHandle {
     collection: RwLock<Arc<Collection>>,
     /// Whether another process has its folder now.
     left: AtomicBool,
     /// What it was opened with, its folder as an absolute path, and that as text.
-    pub(crate) definition: Definition,
+    pub(crate) definition: CollectionDefinition,
     text: Vec<u8>,
     /// Held by whoever looks at a document and then writes it.
     writing: Mutex<()>,
@@ -29,22 +29,27 @@ const MAX_FOLLOWED: usize = 1_024;
 
 /// Where a collection is.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum CollectionLocation {
     Folder(PathBuf),
     /// In memory: its name and its whole definition, so that a program that is changed and started
     /// again in the same process gets another one.
     Memory(String, Vec<u8>),
 }
 
-static OPEN: Mutex<BTreeMap<Place, Weak<Shared>>> = Mutex::new(BTreeMap::new());
+static OPEN: Mutex<BTreeMap<CollectionLocation, Weak<CollectionHandle>>> =
+    Mutex::new(BTreeMap::new());
 
-impl Shared {
+impl CollectionHandle {
     /// The collection of a definition: the one that is open, or a new one.
-    pub(crate) fn open(definition: Definition, name: &str, text: &Value) -> Result<Arc<Shared>> {
+    pub(crate) fn open(
+        definition: CollectionDefinition,
+        name: &str,
+        text: &Value,
+    ) -> Result<Arc<CollectionHandle>> {
         let text = json::text(text);
         let place = match &definition.folder {
-            Some(folder) => Place::Folder(absolute(folder.clone())?),
-            None => Place::Memory(name.to_owned(), text.clone()),
+            Some(folder) => CollectionLocation::Folder(absolute(folder.clone())?),
+            None => CollectionLocation::Memory(name.to_owned(), text.clone()),
         };
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, shared| shared.strong_count() > 0);
@@ -59,13 +64,14 @@ impl Shared {
             return Ok(shared);
         }
         let folder = match &place {
-            Place::Folder(folder) => Some(folder.clone()),
-            Place::Memory(..) => None,
+            CollectionLocation::Folder(folder) => Some(folder.clone()),
+            CollectionLocation::Memory(..) => None,
         };
-        let definition = Definition { folder, ..definition };
-        let collection = RwLock::new(handover::open(definition.clone())?);
+        let definition = CollectionDefinition { folder, ..definition };
+        let collection = RwLock::new(folder_takeover::open(definition.clone())?);
         let (writing, followed, left) = Default::default();
-        let shared = Arc::new(Shared { collection, left, definition, text, writing, followed });
+        let shared =
+            Arc::new(CollectionHandle { collection, left, definition, text, writing, followed });
         open.insert(place, Arc::downgrade(&shared));
         Ok(shared)
     }
@@ -122,25 +128,25 @@ impl Shared {
 }
 
 /// The open collections that are in folders.
-pub(super) fn in_folders() -> Vec<(PathBuf, Arc<Shared>)> {
+pub(super) fn in_folders() -> Vec<(PathBuf, Arc<CollectionHandle>)> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     let folders = open.iter().filter_map(|(place, shared)| match place {
-        Place::Folder(folder) => Some((folder.clone(), shared.upgrade()?)),
-        Place::Memory(..) => None,
+        CollectionLocation::Folder(folder) => Some((folder.clone(), shared.upgrade()?)),
+        CollectionLocation::Memory(..) => None,
     });
     folders.collect()
 }
 
 /// Says that a source is followed, until it is dropped: of several workers whose programs follow
 /// the same source, one does it.
-pub(super) struct Following {
-    shared: Arc<Shared>,
+pub(super) struct FollowedSource {
+    shared: Arc<CollectionHandle>,
     source: String,
 }
 
-impl Following {
+impl FollowedSource {
     /// Begins, unless somebody else follows the source already.
-    pub(super) fn begin(shared: &Arc<Shared>, source: &str) -> Result<Following> {
+    pub(super) fn begin(shared: &Arc<CollectionHandle>, source: &str) -> Result<FollowedSource> {
         let mut followed = shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
         if followed.len() >= MAX_FOLLOWED {
             let message = format!("an index follows at most {MAX_FOLLOWED} sources");
@@ -150,11 +156,11 @@ impl Following {
             let message = "another worker follows this source";
             return Err(Error::new(Kind::Conflict, message));
         }
-        Ok(Following { shared: shared.clone(), source: source.to_owned() })
+        Ok(FollowedSource { shared: shared.clone(), source: source.to_owned() })
     }
 }
 
-impl Drop for Following {
+impl Drop for FollowedSource {
     fn drop(&mut self) {
         let mut followed = self.shared.followed.lock().unwrap_or_else(PoisonError::into_inner);
         followed.remove(&self.source);
@@ -163,7 +169,7 @@ impl Drop for Following {
 
 /// Programs hold it as a store that has nothing.
 #[deny(clippy::missing_trait_methods)]
-impl Store for Following {
+impl Store for FollowedSource {
     fn get(&self, _: &Reference, _: &Context) -> Answer<Option<Content>> {
         Answer::ok(None)
     }

@@ -8,15 +8,15 @@ use runnel_store::{Error, Kind, Result, Value};
 const MAX_KEY_BYTES: usize = 1_024;
 
 /// How documents of an index are identified.
-pub(crate) struct Keys {
+pub(crate) struct DocumentKeys {
     index: String,
     field: String,
     format: KeyFormat,
 }
 
-impl Keys {
-    pub(crate) fn new(definition: &SearchDefinition) -> Keys {
-        Keys {
+impl DocumentKeys {
+    pub(crate) fn new(definition: &SearchDefinition) -> DocumentKeys {
+        DocumentKeys {
             index: definition.name.clone(),
             field: definition.key.clone(),
             format: definition.key_format,

@@ -1,9 +1,9 @@
 //! Writing one document.
 
 use super::content::tag_of;
-use super::{Member, is_nil};
+use super::{SearchMember, is_nil};
 use crate::collection::id::Id;
-use crate::collection::pending_write::Pending;
+use crate::collection::pending_write::PendingWrite;
 use crate::limits::MAX_RECORD_BYTES;
 use bytes::Bytes;
 use runnel_store::{
@@ -11,7 +11,12 @@ use runnel_store::{
 };
 
 /// Puts a document.
-pub(super) fn put(member: Member, id: Id, content: Content, context: &Context) -> Answer<bool> {
+pub(super) fn put(
+    member: SearchMember,
+    id: Id,
+    content: Content,
+    context: &Context,
+) -> Answer<bool> {
     if is_nil(&content) {
         // There is nothing afterwards, so nothing was created.
         return delete(&member, &id, context).map(|_| false);
@@ -31,7 +36,12 @@ pub(super) fn put(member: Member, id: Id, content: Content, context: &Context) -
 }
 
 /// Changes fields of a document.
-pub(super) fn merge(member: Member, id: Id, content: Content, context: &Context) -> Answer<()> {
+pub(super) fn merge(
+    member: SearchMember,
+    id: Id,
+    content: Content,
+    context: &Context,
+) -> Answer<()> {
     let only_if = context.only_if.clone();
     text_of(content).and_then(move |text| {
         let written = (|| {
@@ -59,7 +69,7 @@ pub(super) fn merge(member: Member, id: Id, content: Content, context: &Context)
 }
 
 /// Removes a document.
-pub(super) fn delete(member: &Member, id: &Id, context: &Context) -> Answer<bool> {
+pub(super) fn delete(member: &SearchMember, id: &Id, context: &Context) -> Answer<bool> {
     let removed = (|| {
         let _writing = member.shared.write_lock();
         member.shared.check()?;
@@ -80,7 +90,7 @@ fn not_kept() -> Error {
 }
 
 /// Whether there is a document, where a condition allows to go on.
-fn check(member: &Member, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
+fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
     let there = member.collection().contains(id);
     if let Some(condition) = only_if {
         let tag = member.collection().document(id).map(|document| tag_of(&document));
@@ -90,7 +100,7 @@ fn check(member: &Member, id: &Id, only_if: Option<&Condition>) -> Result<bool> 
 }
 
 /// Answers when a write is durable.
-fn durable<T: 'static>(written: Result<(T, Pending)>) -> Answer<T> {
+fn durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
     match written {
         Ok((answer, pending)) => Answer::later(async move { pending.await.map(|()| answer) }),
         Err(error) => error.into(),

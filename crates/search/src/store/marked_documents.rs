@@ -1,10 +1,10 @@
 //! Matches in the documents of an answer, as JSON.
 
 use super::SearchStore;
-use super::search_parameters::Parameters;
+use super::search_parameters::SearchParameters;
 use crate::answer::highlight::{Highlighter, Markers};
-use crate::answer::search_answer::Answer as Found;
-use crate::collection::document::{Document, Field};
+use crate::answer::search_answer::SearchAnswer;
+use crate::collection::document::{Document, DocumentField};
 use crate::collection::id::{self, Id};
 use crate::collection::json_record;
 use crate::format::json::write_string;
@@ -18,8 +18,8 @@ impl SearchStore {
     /// as it has; fields without matches are left out. Those of a snippet are always there.
     pub(super) fn write_highlights(
         &self,
-        asked: &Parameters<'_>,
-        found: &Found,
+        asked: &SearchParameters<'_>,
+        found: &SearchAnswer,
         out: &mut Vec<u8>,
     ) {
         let of_rows = found.allocations().flat_map(|row| {
@@ -61,7 +61,7 @@ impl SearchStore {
 struct Matches<'a> {
     highlighter: &'a Highlighter<'a>,
     document: &'a Document,
-    asked: &'a Parameters<'a>,
+    asked: &'a SearchParameters<'a>,
 }
 
 impl Matches<'_> {
@@ -112,8 +112,10 @@ impl Matches<'_> {
         for name in names {
             let (texts, several) = match self.document.field(name) {
                 None => continue,
-                Some(Field::Text(text)) => (std::slice::from_ref(text), false),
-                Some(Field::Texts(texts) | Field::Words(texts)) => (&texts[..], true),
+                Some(DocumentField::Text(text)) => (std::slice::from_ref(text), false),
+                Some(DocumentField::Texts(texts) | DocumentField::Words(texts)) => {
+                    (&texts[..], true)
+                }
             };
             let values: Vec<Vec<u8>> = texts.iter().filter_map(|text| value(name, text)).collect();
             if values.is_empty() {

@@ -11,22 +11,22 @@ const PART: usize = 256 << 10;
 pub const MAX_COLUMNS: usize = 256;
 
 /// A table that is being read.
-pub(super) struct Incoming {
+pub(super) struct RecordReader {
     text: TableText,
     format: TableFormat,
     /// The names of the columns of a CSV table as its first line.
     header: Option<Bytes>,
 }
 
-impl Incoming {
+impl RecordReader {
     /// A table that content is. `columns` says what its columns are where its first line does not.
     pub(super) fn new(
         content: Content,
         format: TableFormat,
         columns: Option<Vec<String>>,
-    ) -> Result<Incoming> {
+    ) -> Result<RecordReader> {
         let header = columns.map(|columns| header_of(&columns)).transpose()?;
-        Ok(Incoming { text: TableText::new(content, format)?, format, header })
+        Ok(RecordReader { text: TableText::new(content, format)?, format, header })
     }
 
     /// The next records, each as JSON text with the line it is from; none at the end.
@@ -87,7 +87,7 @@ mod tests {
         let body = Body::Stream(Box::pin(futures_util::stream::iter(pieces)), None);
         let content = Content { body, ..Content::default() }.with_media_type(kind);
         let format = TableFormat::of(&content).unwrap();
-        let mut incoming = Incoming::new(content, format, columns)?;
+        let mut incoming = RecordReader::new(content, format, columns)?;
         let mut records = Vec::new();
         futures_util::future::FutureExt::now_or_never(async {
             while let Some(part) = incoming.next().await? {

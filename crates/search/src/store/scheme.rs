@@ -1,7 +1,7 @@
 //! The scheme `search:`: the indexes of a program by their names.
 
 use super::SearchStore;
-use super::collection_registry::Following;
+use super::collection_registry::FollowedSource;
 use crate::definition::SearchesDefinition;
 use crate::text::suggest::nearest_name;
 use runnel_store::{
@@ -70,7 +70,7 @@ impl SearchScheme {
             _ => None,
         };
         let missing = || Error::new(Kind::Invalid, "only an index follows something");
-        let following = Following::begin(&member.ok_or_else(missing)?.shared, source)?;
+        let following = FollowedSource::begin(&member.ok_or_else(missing)?.shared, source)?;
         Ok(Rc::new(following))
     }
 

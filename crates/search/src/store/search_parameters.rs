@@ -17,7 +17,7 @@ const SNIPPET_WORDS: usize = 30;
 
 /// What a search is asked.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Parameters<'a> {
+pub(super) struct SearchParameters<'a> {
     pub(super) query: Cow<'a, str>,
     pub(super) ids: i64,
     pub(super) offset: i64,
@@ -35,10 +35,10 @@ pub(super) struct Parameters<'a> {
     pub(super) at_least: usize,
 }
 
-impl<'a> Parameters<'a> {
+impl<'a> SearchParameters<'a> {
     /// Reads `query=alan+p&ids=20&offset=0`. Of a name that stands twice the last counts.
-    pub(super) fn read(text: &'a str) -> Result<Parameters<'a>> {
-        let mut parameters = Parameters {
+    pub(super) fn read(text: &'a str) -> Result<SearchParameters<'a>> {
+        let mut parameters = SearchParameters {
             query: Cow::Borrowed(""),
             ids: 20,
             offset: 0,
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn parameters_are_read_as_the_original_reads_them() {
-        let read = |text| Parameters::read(text).unwrap();
+        let read = |text| SearchParameters::read(text).unwrap();
         let usual = read("");
         assert_eq!((&*usual.query, usual.ids, usual.offset), ("", 20, 0));
         let asked = read("query=alan+p%2A&ids=5abc&offset=x&other=%FF&unique=true");
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let message = |text: &str| Parameters::read(text).unwrap_err().message;
+        let message = |text: &str| SearchParameters::read(text).unwrap_err().message;
         assert!(message("query=%FF").contains("UTF-8"));
         assert!(message("unique=maybe").contains("`unique`"));
         assert!(message(&"&".repeat(64)).contains("at most 64"));

@@ -5,7 +5,7 @@
 //! one that similarity uses. `0` stands for the sound of "th".
 
 /// What a letter contributes to the code, and how many letters that used up.
-type Step = (&'static str, usize);
+type SoundStep = (&'static str, usize);
 
 /// The primary code of a word: at most four characters, empty for a word without Latin letters.
 pub(crate) fn double_metaphone(word: &str) -> String {
@@ -82,7 +82,7 @@ impl Letters {
         if self.one_of(at + 1, letters) { 2 } else { 1 }
     }
 
-    fn step(&self, at: isize) -> Step {
+    fn step(&self, at: isize) -> SoundStep {
         match self.at(at) {
             'A' | 'E' | 'I' | 'O' | 'U' | 'Y' => (if at == 0 { "A" } else { "" }, 1),
             'B' => ("P", self.absorb(at, "B")),
@@ -113,7 +113,7 @@ impl Letters {
         }
     }
 
-    fn c(&self, at: isize) -> Step {
+    fn c(&self, at: isize) -> SoundStep {
         let germanic = at > 1
             && !self.vowel(at - 2)
             && self.is(at - 1, "ACH")
@@ -146,7 +146,7 @@ impl Letters {
         }
     }
 
-    fn cc(&self, at: isize) -> Step {
+    fn cc(&self, at: isize) -> SoundStep {
         if !self.one_of(at + 2, "IEH") || self.is(at + 2, "HU") {
             return ("K", 2);
         }
@@ -169,7 +169,7 @@ impl Letters {
         if hard || (at > 0 && self.is(0, "MC")) { "K" } else { "X" }
     }
 
-    fn d(&self, at: isize) -> Step {
+    fn d(&self, at: isize) -> SoundStep {
         if self.at(at + 1) != 'G' {
             ("T", self.absorb(at, "TD"))
         } else if self.one_of(at + 2, "IEY") {
@@ -179,7 +179,7 @@ impl Letters {
         }
     }
 
-    fn g(&self, at: isize) -> Step {
+    fn g(&self, at: isize) -> SoundStep {
         let next = self.at(at + 1);
         let names = ["ES", "EP", "EB", "EL", "EY", "IB", "IL", "IN", "IE", "EI", "ER"];
         if next == 'H' {
@@ -231,7 +231,7 @@ impl Letters {
         }
     }
 
-    fn j(&self, at: isize) -> Step {
+    fn j(&self, at: isize) -> SoundStep {
         let spanish = self.is(0, "SAN ");
         if self.is(at, "JOSE") || spanish {
             let like_h = (at == 0 && self.at(4) == ' ') || spanish;
@@ -246,12 +246,12 @@ impl Letters {
         (if sounded { "J" } else { "" }, self.absorb(at, "J"))
     }
 
-    fn m(&self, at: isize) -> Step {
+    fn m(&self, at: isize) -> SoundStep {
         let silent_b = self.is(at - 1, "UMB") && (self.last() - 1 == at || self.is(at + 2, "ER"));
         ("M", if silent_b { 2 } else { self.absorb(at, "M") })
     }
 
-    fn r(&self, at: isize) -> Step {
+    fn r(&self, at: isize) -> SoundStep {
         let french = at == self.last()
             && !self.slavic_or_germanic
             && self.is(at - 2, "IE")
@@ -259,7 +259,7 @@ impl Letters {
         (if french { "" } else { "R" }, self.absorb(at, "R"))
     }
 
-    fn s(&self, at: isize) -> Step {
+    fn s(&self, at: isize) -> SoundStep {
         if self.any(at - 1, &["ISL", "YSL"]) {
             ("", 1)
         } else if at == 0 && self.is(at, "SUGAR") {
@@ -278,7 +278,7 @@ impl Letters {
         }
     }
 
-    fn sc(&self, at: isize) -> Step {
+    fn sc(&self, at: isize) -> SoundStep {
         if self.at(at + 2) != 'H' {
             return (if self.one_of(at + 2, "IEY") { "S" } else { "SK" }, 3);
         }
@@ -286,7 +286,7 @@ impl Letters {
         (if dutch { "SK" } else { "X" }, 3)
     }
 
-    fn t(&self, at: isize) -> Step {
+    fn t(&self, at: isize) -> SoundStep {
         if self.any(at, &["TION", "TIA", "TCH"]) {
             ("X", 3)
         } else if self.any(at, &["TH", "TTH"]) {
@@ -297,7 +297,7 @@ impl Letters {
         }
     }
 
-    fn w(&self, at: isize) -> Step {
+    fn w(&self, at: isize) -> SoundStep {
         if self.at(at + 1) == 'R' {
             ("R", 2)
         } else if at == 0 && (self.vowel(1) || self.at(1) == 'H') {
@@ -309,7 +309,7 @@ impl Letters {
         }
     }
 
-    fn x(&self, at: isize) -> Step {
+    fn x(&self, at: isize) -> SoundStep {
         let french = at == self.last()
             && (self.any(at - 3, &["IAU", "EAU"]) || self.any(at - 2, &["AU", "OU"]));
         (if french { "" } else { "KS" }, self.absorb(at, "CX"))

@@ -5,7 +5,7 @@ use crate::text::pattern::Pattern;
 use crate::text::scripts;
 use crate::text::stemmer::Stemmer;
 use crate::text::substitution::Substitution;
-use crate::text::word_list::Words;
+use crate::text::word_list::WordList;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -140,13 +140,13 @@ impl Tokenizer {
 
     /// The words of a text, in lower case unless case matters, not stemmed.
     pub fn words(&self, text: &str) -> Vec<String> {
-        let mut words = Words::default();
+        let mut words = WordList::default();
         self.split_into(text, &mut words);
         words.iter().map(str::to_owned).collect()
     }
 
     /// Replaces `out` by the words of a text.
-    pub(crate) fn split_into(&self, text: &str, out: &mut Words) {
+    pub(crate) fn split_into(&self, text: &str, out: &mut WordList) {
         out.clear();
         self.add_words(text, true, out);
     }
@@ -157,7 +157,7 @@ impl Tokenizer {
     }
 
     /// Appends the words of a text. Stop words stay if the text is `whole` and has no others.
-    pub(crate) fn add_words(&self, text: &str, whole: bool, out: &mut Words) {
+    pub(crate) fn add_words(&self, text: &str, whole: bool, out: &mut WordList) {
         let start = out.len();
         self.add_split(text, whole, out);
         let Some(stop_words) = self.stop_words else {
@@ -169,7 +169,7 @@ impl Tokenizer {
         }
     }
 
-    fn add_split(&self, text: &str, whole: bool, out: &mut Words) {
+    fn add_split(&self, text: &str, whole: bool, out: &mut WordList) {
         let mut text = Cow::Borrowed(text);
         if let Some(substitution) = self.substitution {
             text = substitution.apply(text);
@@ -203,7 +203,7 @@ impl Tokenizer {
         }
     }
 
-    fn add(&self, piece: &str, out: &mut Words) {
+    fn add(&self, piece: &str, out: &mut WordList) {
         if self.max_words.is_some_and(|limit| out.len() >= limit) {
             return;
         }

@@ -2,12 +2,12 @@
 
 /// Part of a buffer of text, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct TextSpan {
     pub(crate) start: u32,
     pub(crate) end: u32,
 }
 
-impl Span {
+impl TextSpan {
     pub(crate) fn of(self, text: &str) -> &str {
         &text[self.start as usize..self.end as usize]
     }
@@ -19,12 +19,12 @@ impl Span {
 
 /// A list of words. Texts are bounded well below 4 GiB before they get here.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Words {
+pub(crate) struct WordList {
     text: String,
-    spans: Vec<Span>,
+    spans: Vec<TextSpan>,
 }
 
-impl Words {
+impl WordList {
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
@@ -33,7 +33,7 @@ impl Words {
     pub(crate) fn push(&mut self, word: &str) {
         let start = self.text.len() as u32;
         self.text.push_str(word);
-        self.spans.push(Span { start, end: self.text.len() as u32 });
+        self.spans.push(TextSpan { start, end: self.text.len() as u32 });
     }
 
     /// Appends a word in lower case: each character by itself, so that a sigma at the end of a word
@@ -46,12 +46,12 @@ impl Words {
         } else {
             self.text.extend(word.chars().flat_map(char::to_lowercase));
         }
-        self.spans.push(Span { start: start as u32, end: self.text.len() as u32 });
+        self.spans.push(TextSpan { start: start as u32, end: self.text.len() as u32 });
     }
 
     /// Drops the words from a place on that are not wanted.
     pub(crate) fn retain_from(&mut self, start: usize, wanted: impl Fn(&str) -> bool) {
-        let Words { text, spans } = self;
+        let WordList { text, spans } = self;
         let mut number = 0;
         spans.retain(|span| {
             number += 1;

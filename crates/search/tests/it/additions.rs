@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Answer, Category, Document, Index, IndexConfig, Partial, Request, Search, SearchConfig,
-    Similarity,
+    Category, Document, IndexConfig, Partial, Request, Search, SearchAnswer, SearchConfig,
+    SearchIndex, Similarity,
 };
 
 fn search(config: SearchConfig) -> Search {
-    let mut index = Index::new(
+    let mut index = SearchIndex::new(
         IndexConfig::new("books")
             .category(
                 Category::new("title")
@@ -29,7 +29,7 @@ fn search(config: SearchConfig) -> Search {
 }
 
 /// The interpretations as text: words and documents.
-fn rows(answer: &Answer) -> Vec<String> {
+fn rows(answer: &SearchAnswer) -> Vec<String> {
     let row = |found: runnel_search::Allocation<'_>| {
         let words: Vec<String> = found
             .words()

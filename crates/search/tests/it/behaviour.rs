@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Boost, Category, Document, Fidelity, Id, Index, IndexConfig, MAX_INTERPRETATIONS, Number,
-    Partial, Pattern, Request, Search, SearchConfig, SharedIndex, Splitter, Stemmer, Tokenizer,
+    Boost, Category, Document, Fidelity, Id, IndexConfig, MAX_INTERPRETATIONS, Partial, Pattern,
+    Request, Score, Search, SearchConfig, SearchIndex, SharedIndex, Splitter, Stemmer, Tokenizer,
     Weight,
 };
 use std::sync::{Arc, RwLock};
 
 fn filled(config: IndexConfig, documents: &[(i64, &str, &str)]) -> SharedIndex {
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     index.load(documents.iter().map(|(id, title, author)| {
         Document::new(*id).with("title", *title).with("author", *author)
     }));
@@ -83,7 +83,7 @@ fn exact_words_can_come_first() {
         assert_eq!(ids(&search, "cat", &Request::new()), expected);
         assert_eq!(ids(&search, "cat\"", &Request::new()), [2, 4]);
         let answer = search.search("cat", &Request::new());
-        assert_eq!(answer.allocations().next().unwrap().score(), Number::float(1.386));
+        assert_eq!(answer.allocations().next().unwrap().score(), Score::float(1.386));
     }
 }
 
@@ -146,7 +146,7 @@ fn large_ranges_are_answered_from_the_index() {
 
 #[test]
 fn mistakes_in_configurations_are_explained() {
-    let message = |config| Index::new(config).unwrap_err().to_string();
+    let message = |config| SearchIndex::new(config).unwrap_err().to_string();
     assert!(message(IndexConfig::new("empty")).contains("empty has no categories"));
     let twice = IndexConfig::new("x").category(Category::new("a")).category(Category::new("a"));
     assert!(message(twice).contains("two categories a"));
@@ -175,7 +175,7 @@ fn categories_can_have_a_tokenizer_of_their_own() {
 fn a_hostile_document_does_not_fill_the_memory() {
     let infix = Partial::Infix { min: 1, max: -1 };
     let config = IndexConfig::new("x").category(Category::new("title").partial(infix));
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     let word = |number: usize| format!("{number}{} ", "\u{fc}".repeat(250));
     let text: String = (0..60).map(word).chain(["last".to_owned()]).collect();
     index.add(&Document::new(1).with("title", text));

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Answer, Category, Document, Index, IndexConfig, MAX_QUERY_CHARS, MAX_WORK, Partial, Request,
-    Search, SearchConfig, Similarity,
+    Category, Document, IndexConfig, MAX_QUERY_CHARS, MAX_WORK, Partial, Request, Search,
+    SearchAnswer, SearchConfig, SearchIndex, Similarity,
 };
 
 /// Letters of the words; few, so that most documents have most beginnings.
@@ -27,7 +27,7 @@ fn document(id: usize) -> Document {
     Document::new(id as i64).with("title", words(6, 7)).with("author", words(3, 13))
 }
 
-fn index(name: &str, documents: usize, categories: usize) -> Index {
+fn index(name: &str, documents: usize, categories: usize) -> SearchIndex {
     let fields = ["title", "author"];
     let config = (0..categories).fold(IndexConfig::new(name), |config, number| {
         let category = Category::new(format!("c{number}"))
@@ -36,7 +36,7 @@ fn index(name: &str, documents: usize, categories: usize) -> Index {
             .partial(Partial::substring(1, -1));
         config.category(category)
     });
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     index.load((0..documents).map(document));
     index
 }
@@ -67,7 +67,7 @@ fn the_work_of_a_search_is_bounded() {
         Search::over(index("large", 3_000, 2), config()).unwrap(),
         Search::new(several.collect(), config()).unwrap(),
     ];
-    let mut answer = Answer::new();
+    let mut answer = SearchAnswer::new();
     let mut most = 0;
     let requests = [Request::new(), Request::new().unique(true), Request::new().flat(true)];
     for (number, search) in searches.iter().enumerate() {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Attribute, AttributeType, Category, Collection, Definition, Id, IndexConfig, Partial, Pending,
-    Request, SearchConfig, Similarity,
+    Attribute, AttributeType, Category, Collection, CollectionDefinition, Id, IndexConfig, Partial,
+    PendingWrite, Request, SearchConfig, Similarity,
 };
 use runnel_store::Kind;
 use std::collections::{BTreeMap, VecDeque};
@@ -26,11 +26,11 @@ const IDS: u64 = 60;
 /// Writes that a process has not waited for.
 const AHEAD: usize = 8;
 
-fn definition(folder: &Path) -> Definition {
+fn definition(folder: &Path) -> CollectionDefinition {
     let title = Category::new("title").partial(Partial::substring(1, -1));
     let author = Category::new("author").similarity(Similarity::DoubleMetaphone(3));
     let index = IndexConfig::new("books").category(title).category(author);
-    Definition { folder: Some(folder.to_owned()), ..Definition::new(index) }
+    CollectionDefinition { folder: Some(folder.to_owned()), ..CollectionDefinition::new(index) }
 }
 
 /// A number that looks random, for a number (SplitMix64).
@@ -77,7 +77,7 @@ fn child_that_writes_until_it_is_killed() {
             std::thread::sleep(Duration::from_millis(3));
         }
     });
-    let mut waiting: VecDeque<(u64, Pending)> = VecDeque::new();
+    let mut waiting: VecDeque<(u64, PendingWrite)> = VecDeque::new();
     for number in start.. {
         say("begins", number);
         let pending = match write(number) {
@@ -281,7 +281,7 @@ fn a_folder_is_for_one_process() {
 }
 
 /// An index with everything that a snapshot has to keep.
-fn everything(folder: &Path) -> Definition {
+fn everything(folder: &Path) -> CollectionDefinition {
     let index = IndexConfig::new("books")
         .phrases(true)
         .category(Category::new("title").partial(Partial::substring(1, -1)))
@@ -292,7 +292,7 @@ fn everything(folder: &Path) -> Definition {
         .attribute(Attribute::new("lent", AttributeType::Boolean));
     let search = SearchConfig::new().phrases(true).typos(1);
     let folder = Some(folder.to_owned());
-    Definition { folder, search, ..Definition::new(index) }
+    CollectionDefinition { folder, search, ..CollectionDefinition::new(index) }
 }
 
 /// What a collection answers to many questions, without the time that it takes.

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Attribute, AttributeType, Category, Document, Field, Highlighter, Index, IndexConfig,
-    Language, MAX_WORK, Markers, Partial, Request, Search, SearchConfig, SharedIndex, Similarity,
-    Synonyms,
+    Attribute, AttributeType, Category, Document, DocumentField, Highlighter, IndexConfig,
+    Language, MAX_WORK, Markers, Partial, Request, Search, SearchAnswer, SearchConfig, SearchIndex,
+    SharedIndex, Similarity, Synonyms,
 };
 use std::sync::{Arc, RwLock};
 
@@ -76,10 +76,10 @@ fn index(setup: &Setup, name: &str) -> SharedIndex {
     ] {
         config = config.attribute(Attribute::new(name, kind).from("value"));
     }
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     for (id, titles, text, value) in &setup.documents {
         let document = Document::new(*id)
-            .with("title", Field::Texts(titles.clone()))
+            .with("title", DocumentField::Texts(titles.clone()))
             .with("text", text.as_str())
             .with("value", value.as_str());
         match id % 3 {
@@ -110,7 +110,7 @@ fn search(setup: &Setup) -> Search {
     Search::new(indexes, config).unwrap()
 }
 
-fn check(search: &Search, answer: &Answer, request: &Request<'_>, query: &str) {
+fn check(search: &Search, answer: &SearchAnswer, request: &Request<'_>, query: &str) {
     assert!(answer.work() <= MAX_WORK);
     let json: serde_json::Value = serde_json::from_str(&answer.to_json()).unwrap();
     assert_eq!(json["total"], answer.total());

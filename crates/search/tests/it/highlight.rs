@@ -3,13 +3,13 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Category, Document, Highlighter, Index, IndexConfig, Language, Markers, Partial, Request,
-    Search, SearchConfig, SharedIndex, Similarity, Splitter, Synonyms, Tokenizer,
+    Category, Document, Highlighter, IndexConfig, Language, Markers, Partial, Request, Search,
+    SearchConfig, SearchIndex, SharedIndex, Similarity, Splitter, Synonyms, Tokenizer,
 };
 use std::sync::{Arc, RwLock};
 
 fn search(index: IndexConfig, config: SearchConfig, texts: &[&str]) -> (SharedIndex, Search) {
-    let mut index = Index::new(index).unwrap();
+    let mut index = SearchIndex::new(index).unwrap();
     for (id, text) in (0..).zip(texts) {
         index.append(&Document::new(id).with("title", *text));
     }

@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Boost, Category, Document, Id, Index, IndexConfig, Partial, Request, Search, SearchConfig,
+    Boost, Category, Document, Id, IndexConfig, Partial, Request, Search, SearchConfig, SearchIndex,
 };
 
 const CATEGORIES: [&str; 3] = ["title", "author", "year"];
@@ -69,7 +69,7 @@ fn search(documents: &[Words]) -> Search {
         .category(Category::new("title").partial(prefixes()))
         .category(Category::new("author").partial(prefixes()))
         .category(Category::new("year").partial(Partial::None));
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     index.load((0..).zip(documents).map(|(id, words)| {
         let document = Document::new(Id::Integer(id));
         CATEGORIES

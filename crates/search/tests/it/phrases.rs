@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Attribute, AttributeType, Category, Collection, Definition, Document, Field, Id, Index,
-    IndexConfig, Language, Partial, Request, Search, SearchConfig, Synonyms, Tokenizer,
+    Attribute, AttributeType, Category, Collection, CollectionDefinition, Document, DocumentField,
+    Id, IndexConfig, Language, Partial, Request, Search, SearchAnswer, SearchConfig, SearchIndex,
+    Synonyms, Tokenizer,
 };
 
 /// The texts of a document: several of one category, one of the other.
@@ -18,18 +19,18 @@ fn documents() -> impl Strategy<Value = Vec<Texts>> {
 fn document(id: i64, (titles, author): &Texts) -> Document {
     let titles = titles.iter().map(|words| words.join(" ")).collect();
     Document::new(Id::Integer(id))
-        .with("title", Field::Texts(titles))
+        .with("title", DocumentField::Texts(titles))
         .with("author", author.join(" "))
 }
 
 /// An index of documents, some of which were taken out and put in again.
-fn index(documents: &[Texts], moved: &[usize], fixed: bool) -> Index {
+fn index(documents: &[Texts], moved: &[usize], fixed: bool) -> SearchIndex {
     let config = IndexConfig::new("books")
         .category(Category::new("title").partial(Partial::substring(1, -1)))
         .category(Category::new("author"))
         .fixed(fixed)
         .phrases(true);
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     index.load((0..).zip(documents).map(|(id, texts)| document(id, texts)));
     for place in moved.iter().map(|place| place % documents.len()) {
         index.remove(place as i64);
@@ -59,7 +60,7 @@ fn numbers(ids: &[Id]) -> Vec<i64> {
     numbers
 }
 
-fn rows(answer: &Answer) -> Vec<(String, Vec<i64>)> {
+fn rows(answer: &SearchAnswer) -> Vec<(String, Vec<i64>)> {
     let categories = |found: &runnel_search::Allocation<'_>| {
         found.words().map(|word| word.category.to_owned()).collect::<Vec<_>>().join(" ")
     };
@@ -145,7 +146,7 @@ proptest! {
 
 fn books(config: SearchConfig, index: IndexConfig) -> Search {
     let mut index =
-        Index::new(index.category(Category::new("title")).category(Category::new("author")))
+        SearchIndex::new(index.category(Category::new("title")).category(Category::new("author")))
             .unwrap();
     for (id, title, author) in [
         (1, "Alan Turing: the enigma", "Andrew Hodges"),
@@ -242,7 +243,7 @@ fn too_many_synonyms_are_refused() {
     let words: Vec<String> = (0..200).map(|number| format!("w{number}")).collect();
     let config =
         SearchConfig::new().tokenizer(Tokenizer::new()).synonyms(Synonyms::new().set(words));
-    let index = Index::new(IndexConfig::new("x").category(Category::new("a"))).unwrap();
+    let index = SearchIndex::new(IndexConfig::new("x").category(Category::new("a"))).unwrap();
     let error = Search::over(index, config).unwrap_err();
     assert!(error.message().contains("40000 synonyms"), "{error}");
 }
@@ -259,7 +260,12 @@ fn the_order_of_words_and_attributes_are_kept_in_a_folder() {
             .phrases(true);
         let search = SearchConfig::new().phrases(true);
         let folder = Some(folder.clone());
-        Collection::open(Definition { search, folder, ..Definition::new(index) }).unwrap()
+        Collection::open(CollectionDefinition {
+            search,
+            folder,
+            ..CollectionDefinition::new(index)
+        })
+        .unwrap()
     };
     let ask = |books: &Collection, query: &str, filter: &str| {
         let filter = books.searching().filter(filter).unwrap();
@@ -291,8 +297,9 @@ fn the_order_of_words_and_attributes_are_kept_in_a_folder() {
 #[test]
 fn words_added_after_an_empty_text_go_with_their_document() {
     let config = IndexConfig::new("books").category(Category::new("title")).phrases(true);
-    let mut index = Index::new(config).unwrap();
-    index.append(&Document::new(1).with("title", Field::Texts(vec!["a".into(), "".into()])));
+    let mut index = SearchIndex::new(config).unwrap();
+    index
+        .append(&Document::new(1).with("title", DocumentField::Texts(vec!["a".into(), "".into()])));
     index.append(&Document::new(1).with("title", "b"));
     index.append(&Document::new(1).with("title", "c a"));
     index.append(&Document::new(2).with("title", "a"));

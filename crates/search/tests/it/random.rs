@@ -3,8 +3,9 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Boost, Category, Document, Fidelity, Grid, Id, Index, IndexConfig, Partial, Pattern,
-    Request, Search, SearchConfig, Similarity, Splitter, Stemmer, Substitution, Tokenizer,
+    Boost, Category, Document, Fidelity, Grid, Id, IndexConfig, Partial, Pattern, Request, Search,
+    SearchAnswer, SearchConfig, SearchIndex, Similarity, Splitter, Stemmer, Substitution,
+    Tokenizer,
 };
 use std::time::Duration;
 
@@ -115,7 +116,7 @@ proptest! {
         changes in prop::collection::vec(change(), 0..40),
         queries in prop::collection::vec(query(), 1..8),
     ) {
-        let mut changed = Index::new(config()).unwrap();
+        let mut changed = SearchIndex::new(config()).unwrap();
         // What each document consists of after the changes.
         let mut documents: Vec<Document> = Vec::new();
         for change in changes {
@@ -160,7 +161,7 @@ proptest! {
             }
         }
         prop_assert_eq!(changed.len(), documents.len());
-        let mut new = Index::new(config()).unwrap();
+        let mut new = SearchIndex::new(config()).unwrap();
         new.load(documents);
         let mut counts = [changed.facets("title", 1), new.facets("title", 1)];
         counts.iter_mut().for_each(|facets| facets.sort());
@@ -179,7 +180,7 @@ proptest! {
         page in 1i64..7,
         unique: bool,
     ) {
-        let mut index = Index::new(config()).unwrap();
+        let mut index = SearchIndex::new(config()).unwrap();
         for (number, document) in documents.into_iter().enumerate() {
             let numbered = Document::new(number as i64);
             let fields = ["title", "author", "year", "x"];
@@ -220,13 +221,13 @@ proptest! {
         original: bool,
     ) {
         let fidelity = if original { Fidelity::Original } else { Fidelity::Corrected };
-        let mut index = Index::new(config().fidelity(fidelity)).unwrap();
+        let mut index = SearchIndex::new(config().fidelity(fidelity)).unwrap();
         for number in 0..30i64 {
             let text = format!("abc a b {} c{}", number % 3, number % 5);
             index.add(&Document::new(number).with("title", text.clone()).with("author", text));
         }
         let search = Search::over(index, search_config().fidelity(fidelity)).unwrap();
-        let mut answer = Answer::new();
+        let mut answer = SearchAnswer::new();
         for query in [&query, &marked] {
             for ids in [ids, 5] {
                 for offset in [offset, offset % 50] {
@@ -248,7 +249,7 @@ proptest! {
 
     #[test]
     fn any_document_can_be_indexed(title: String, author: String, x: String) {
-        let mut index = Index::new(config()).unwrap();
+        let mut index = SearchIndex::new(config()).unwrap();
         let document = Document::new(x.as_str())
             .with("title", title.clone())
             .with("author", author)

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Category, Document, Fidelity, Id, Index, IndexConfig, KeyFormat, Partial, Request, Search,
-    SearchConfig, SharedIndex, Similarity,
+    Category, Document, Fidelity, Id, IndexConfig, KeyFormat, Partial, Request, Search,
+    SearchConfig, SearchIndex, SharedIndex, Similarity,
 };
 use std::sync::{Arc, RwLock};
 
@@ -18,7 +18,7 @@ fn person(id: i64, name: &str, city: &str) -> Document {
 }
 
 fn start(config: IndexConfig) -> (SharedIndex, Search) {
-    let index = Arc::new(RwLock::new(Index::new(config).unwrap()));
+    let index = Arc::new(RwLock::new(SearchIndex::new(config).unwrap()));
     let search = Search::new(vec![index.clone()], SearchConfig::new()).unwrap();
     (index, search)
 }

@@ -7,14 +7,15 @@
 
 use crate::support;
 use runnel_search::{
-    Answer, Category, Document, Fidelity, Id, Index, Request, Search, SearchConfig, leading_integer,
+    Category, Document, Fidelity, Id, Request, Search, SearchAnswer, SearchConfig, SearchIndex,
+    leading_integer,
 };
 use serde_json::Value;
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// The JSON of an answer with the duration as it is in the recorded ones.
-fn json(mut answer: Answer) -> String {
+fn json(mut answer: SearchAnswer) -> String {
     answer.set_duration(Duration::ZERO);
     answer.to_json().replace("\"duration\":0.0,", "\"duration\":0,")
 }
@@ -144,7 +145,7 @@ fn the_finished_index() {
     let Some(text) = support::data("index-books.json") else { return };
     let Some(library) = support::library() else { return };
     let recorded: Value = serde_json::from_str(&text).unwrap();
-    let mut index = Index::new(support::books()).unwrap();
+    let mut index = SearchIndex::new(support::books()).unwrap();
     index.load(library);
     for category in ["title", "author", "year"] {
         let recorded = recorded[category]["exact"]["inverted"].as_object().unwrap();
@@ -251,7 +252,7 @@ fn numbers_near_each_other() {
                 let precision = case["precision"].as_u64().unwrap() as u32;
                 support::places(&name, Category::place("lat", "lng", km, precision))
             };
-            let mut index = Index::new(config.fidelity(Fidelity::Original)).unwrap();
+            let mut index = SearchIndex::new(config.fidelity(Fidelity::Original)).unwrap();
             documents.iter().for_each(|document| index.append(document));
             Search::over(index, SearchConfig::new()).unwrap()
         });

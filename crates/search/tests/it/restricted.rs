@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Attribute, AttributeType, Category, Document, Id, Index, IndexConfig, Partial, Request,
-    Search, SearchConfig,
+    Attribute, AttributeType, Category, Document, Id, IndexConfig, Partial, Request, Search,
+    SearchAnswer, SearchConfig, SearchIndex,
 };
 use std::cmp::Ordering;
 use std::sync::{Arc, RwLock};
@@ -137,7 +137,7 @@ fn config() -> IndexConfig {
 
 /// A search over the books with numbers from 0 on, some of which went and came back in between.
 fn search(books: &[Book], moved: &[usize]) -> Search {
-    let mut index = Index::new(config()).unwrap();
+    let mut index = SearchIndex::new(config()).unwrap();
     index.load((0..).zip(books).map(|(id, book)| document(id, book)));
     for place in moved {
         let place = place % books.len();
@@ -202,7 +202,7 @@ fn numbers<'a>(ids: impl IntoIterator<Item = &'a Id>) -> Vec<i64> {
 }
 
 /// Each interpretation: categories and all its documents.
-fn rows(answer: &Answer) -> Vec<(Vec<&str>, usize, Vec<i64>)> {
+fn rows(answer: &SearchAnswer) -> Vec<(Vec<&str>, usize, Vec<i64>)> {
     let row = |found: runnel_search::Allocation<'_>| (found.count(), numbers(found.ids()));
     let names = answer.allocations().map(|found| found.words().map(|word| word.category).collect());
     let rows = answer.allocations().map(row);
@@ -211,7 +211,7 @@ fn rows(answer: &Answer) -> Vec<(Vec<&str>, usize, Vec<i64>)> {
 
 /// Whether an answer has these documents as one list, in an order.
 fn check_flat(
-    answer: &Answer,
+    answer: &SearchAnswer,
     order: &str,
     books: &[Book],
     expected: &[i64],
@@ -314,7 +314,7 @@ proptest! {
         if let Some(order) = &order {
             request = request.order(order);
         }
-        let ids = |answer: &Answer| {
+        let ids = |answer: &SearchAnswer| {
             if flat { numbers(answer.flat().map(|(_, id)| id)) } else { numbers(answer.ids()) }
         };
         let whole = search.search(&query, &request.ids(100_000));
@@ -333,7 +333,7 @@ proptest! {
 }
 
 fn library() -> Search {
-    let mut index = Index::new(
+    let mut index = SearchIndex::new(
         IndexConfig::new("books")
             .category(Category::new("title"))
             .attribute(Attribute::new("year", AttributeType::Integer))
@@ -414,7 +414,7 @@ fn mistakes_name_what_was_perhaps_meant() {
 #[test]
 fn several_indexes_are_filtered_and_sorted_together() {
     let shop = |name: &str, books: &[(i64, &str, &str)]| {
-        let mut index = Index::new(
+        let mut index = SearchIndex::new(
             IndexConfig::new(name)
                 .category(Category::new("title"))
                 .attribute(Attribute::new("year", AttributeType::Integer))
@@ -454,7 +454,7 @@ fn several_indexes_are_filtered_and_sorted_together() {
 
 #[test]
 fn what_passes_follows_every_write() {
-    let index = Arc::new(RwLock::new(Index::new(config()).unwrap()));
+    let index = Arc::new(RwLock::new(SearchIndex::new(config()).unwrap()));
     let search = Search::new(vec![index.clone()], SearchConfig::new()).unwrap();
     let filter = search.filter("year >= 1990").unwrap();
     let book = |year| Book {

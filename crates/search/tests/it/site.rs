@@ -5,8 +5,8 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use runnel_search::{
-    Answer, Category, Document, Highlighter, Id, Index, IndexConfig, KeyFormat, PageOptions,
-    PageFile, PageSource, PageViews, Request, Search, SearchConfig, SearchPage,
+    Category, Document, Highlighter, Id, IndexConfig, KeyFormat, PageFile, PageOptions, PageSource,
+    PageViews, Request, Search, SearchAnswer, SearchConfig, SearchIndex, SearchPage,
 };
 use runnel_store::{Content, Context, Exchange, Reference, Result, Store, Text, Value, json};
 use std::cell::RefCell;
@@ -22,7 +22,7 @@ struct Books {
 }
 
 impl PageSource for Books {
-    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut Answer) {
+    fn search_into(&self, query: &str, request: &Request<'_>, answer: &mut SearchAnswer) {
         self.search.search_into(query, request, answer);
     }
 
@@ -34,7 +34,12 @@ impl PageSource for Books {
         self.several
     }
 
-    fn highlight(&self, index: usize, answer: &Answer, look: &mut dyn FnMut(&Highlighter<'_>)) {
+    fn highlight(
+        &self,
+        index: usize,
+        answer: &SearchAnswer,
+        look: &mut dyn FnMut(&Highlighter<'_>),
+    ) {
         look(&Highlighter::new(&self.search.indexes()[index].read().unwrap(), answer));
     }
 }
@@ -45,13 +50,13 @@ fn books(rows: &[(i64, String, String)]) -> Rc<Books> {
     Rc::new(Books { search: Search::over(index, config).unwrap(), documents, several: false })
 }
 
-fn index(name: &str, rows: &[(i64, String, String)]) -> (Index, HashMap<Id, Bytes>) {
+fn index(name: &str, rows: &[(i64, String, String)]) -> (SearchIndex, HashMap<Id, Bytes>) {
     let config = IndexConfig::new(name)
         .phrases(true)
         .key_format(KeyFormat::Integer)
         .category(Category::new("title"))
         .category(Category::new("author"));
-    let mut index = Index::new(config).unwrap();
+    let mut index = SearchIndex::new(config).unwrap();
     let mut documents = HashMap::new();
     for (id, title, author) in rows {
         index.append(

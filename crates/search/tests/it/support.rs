@@ -3,8 +3,8 @@
 
 use runnel_search::Fidelity::Original;
 use runnel_search::{
-    Boost, Category, Document, Grid, Index, IndexConfig, KeyFormat, Number, Partial, Pattern,
-    Rejection, Search, SearchConfig, SharedIndex, Similarity, Splitter, Substitution, Tokenizer,
+    Boost, Category, Document, Grid, IndexConfig, KeyFormat, Partial, Pattern, Rejection, Score,
+    Search, SearchConfig, SearchIndex, SharedIndex, Similarity, Splitter, Substitution, Tokenizer,
     Weight,
 };
 use serde_json::Value;
@@ -106,7 +106,7 @@ fn books_boosts(config: SearchConfig) -> SearchConfig {
 }
 
 fn loaded(config: IndexConfig, documents: &[Document]) -> SharedIndex {
-    let mut index = Index::new(config.fidelity(Original)).unwrap();
+    let mut index = SearchIndex::new(config.fidelity(Original)).unwrap();
     index.load(documents.iter().cloned());
     Arc::new(RwLock::new(index))
 }
@@ -147,7 +147,7 @@ fn five() -> IndexConfig {
 }
 
 fn weights() -> IndexConfig {
-    let length = Weight::Function(Arc::new(|word| Number::integer(word.chars().count() as i64)));
+    let length = Weight::Function(Arc::new(|word| Score::integer(word.chars().count() as i64)));
     IndexConfig::new("weights")
         .tokenizer(books_indexing())
         .category(

@@ -1,7 +1,7 @@
 //! The scheme `postgres:`: databases by their URLs.
 
 use crate::postgres::connection::address::{Address, PARAMETERS};
-use crate::postgres::database::Postgres;
+use crate::postgres::database::PostgresDatabase;
 use crate::postgres::fault::Fault;
 use crate::postgres::options::PostgresOptions;
 use runnel_store::{
@@ -16,7 +16,7 @@ pub const POSTGRES_DATABASES: usize = 64;
 
 /// A store of all PostgreSQL databases. A reference is
 /// `postgres://user:password@host:port/database/table/key?query`, or `postgresql:` for `postgres:`;
-/// what the URL does not say comes from the environment, as [`Postgres::open`] says. Of the query,
+/// what the URL does not say comes from the environment, as [`PostgresDatabase::open`] says. Of the query,
 /// `sslmode`, `sslrootcert` and `application_name` are about the connection, the rest about the
 /// rows.
 ///
@@ -25,12 +25,12 @@ pub const POSTGRES_DATABASES: usize = 64;
 #[derive(Default)]
 pub struct PostgresScheme {
     /// By everything that is said about their connection.
-    databases: RefCell<HashMap<String, Rc<Postgres>>>,
+    databases: RefCell<HashMap<String, Rc<PostgresDatabase>>>,
 }
 
 /// A reference taken apart.
 struct Target {
-    database: Rc<Postgres>,
+    database: Rc<PostgresDatabase>,
     /// Within the database.
     inner: Reference,
     /// The part before it, without a password.
@@ -48,7 +48,7 @@ impl PostgresScheme {
     /// Says how a database is used, before its first use.
     ///
     /// # Errors
-    /// [`Kind::Conflict`] when it is open with other options, and those of [`Postgres::open`].
+    /// [`Kind::Conflict`] when it is open with other options, and those of [`PostgresDatabase::open`].
     pub fn configure(&self, reference: &Reference, options: &PostgresOptions) -> Result<()> {
         let target = self.target_with(reference, options)?;
         if target.database.options() == options {
@@ -98,7 +98,7 @@ impl PostgresScheme {
         &self,
         url: String,
         options: &PostgresOptions,
-    ) -> std::result::Result<Rc<Postgres>, Fault> {
+    ) -> std::result::Result<Rc<PostgresDatabase>, Fault> {
         if let Some(known) = self.databases.borrow().get(&url) {
             return Ok(known.clone());
         }
@@ -107,7 +107,7 @@ impl PostgresScheme {
             return Err(Fault::new(Kind::Unavailable, message));
         }
         let address = Address::parse(&url, &|name| std::env::var(name).ok())?;
-        let database = Postgres::at(address, options.clone())?;
+        let database = PostgresDatabase::at(address, options.clone())?;
         self.databases.borrow_mut().insert(url, database.clone());
         Ok(database)
     }
@@ -176,7 +176,7 @@ impl Layer for PostgresScheme {
 
     fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
         let databases = self.databases.borrow();
-        let one = |database: &Rc<Postgres>| {
+        let one = |database: &Rc<PostgresDatabase>| {
             (database.place().to_string(), database.clone() as Rc<dyn Store>)
         };
         databases.values().map(one).collect()

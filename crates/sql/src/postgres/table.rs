@@ -1,8 +1,7 @@
-//! One table as a store: the root is all rows, a key is one row.
+//! PostgreSQL below [`SqlTable`].
 
-use crate::admission::{Admission, refuse_key};
-use crate::content::to_value;
-use crate::incoming;
+use crate::database::backend::{InsertedRow, TableBackend};
+use crate::database::table::{LIST_LIMIT, SqlTable};
 use crate::postgres::connection::client::Connection;
 use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::connection::transaction;
@@ -15,61 +14,52 @@ use crate::postgres::schema::define::seen_by;
 use crate::postgres::value::parameter::Parameter;
 use crate::postgres::watch::{self, Scope};
 use crate::postgres::write::change::{self, RowOf, key_of};
-use crate::postgres::write::conditional;
 use crate::postgres::write::copy;
-use crate::sqlite::LIST_LIMIT;
+use crate::rows::admission::refuse_key;
 use runnel_store::{
-    Answer, Changes, Condition, Conditions, Content, Context, Entry, Error, FieldType, Kind,
-    Outcome, Query, RecordUse, Records, Reference, Shape, Store, TableFormat, Tables, Transaction,
-    Value, Verb, Verbs, encode_segment,
+    Answer, Changes, Condition, Content, Context, Error, FieldType, Query, Records, Reference,
+    Shape, Transaction, Value,
 };
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A table of a PostgreSQL database, seen as it is or as a class sees it.
-///
-/// It answers what [`crate::Table`] answers: all rows in the order of the primary key, a row by its
-/// key, and queries in the reference (`?done=0&sort=-id&limit=10&offset=20&fields=id`). Differences
-/// come from PostgreSQL's types:
+/// A table of a PostgreSQL database; see [`SqlTable`]. PostgreSQL's types make differences:
 ///
 /// - The statement runs when the rows are asked for. Up to [`crate::POSTGRES_AHEAD`] bytes of them
-///   are there with the answer, and have an entity tag; the rest of a larger result is read from
-///   the server while somebody reads it.
+///   are part of the answer, and have an entity tag; the rest of a larger result is read from the
+///   server when the caller reads it.
 /// - Tables without a primary key of one column have no keys and no order of their own.
 /// - `numeric` and `timestamptz` are carried as text, exactly; they are compared as numbers and
 ///   moments. `json` and `jsonb` are written as they are, arrays as lists, everything else as the
-///   text that PostgreSQL writes. Text and JSON hold no NUL characters; such are refused.
-/// - Writes under a condition lock the row, look and write in one transaction; the entity tag of a
-///   row is one of this process.
+///   text that PostgreSQL writes. Text and JSON with NUL characters are refused.
+/// - A write under a condition locks the row, checks and writes in one transaction; the entity tag
+///   of a row is valid in this process.
 /// - Names of tables are exact; `schema.table` names a table of another schema.
-/// - Changes are told of whoever makes them. The first watch of a table makes the triggers that it
+/// - Changes by all programs are reported. The first watch of a table creates the triggers that it
 ///   needs, for which the user has to own the table.
-#[derive(Clone)]
-pub struct PostgresTable(Rc<Inner>);
+pub type PostgresTable = SqlTable<PostgresRows>;
 
-struct Inner {
+/// What PostgreSQL does below [`PostgresTable`].
+#[derive(Clone)]
+pub struct PostgresRows(Rc<PostgresTableState>);
+
+struct PostgresTableState {
     core: Rc<Core>,
     name: String,
     shape: Option<Shape>,
-    class: Option<Rc<str>>,
-    admission: Admission,
 }
 
-impl PostgresTable {
+/// What a verb does with the row of a key.
+#[derive(Clone)]
+enum RowWrite {
+    Put(Value),
+    Merge(Value),
+    Delete,
+}
+
+impl PostgresRows {
     pub(crate) fn new(core: &Rc<Core>, name: String, shape: Option<Shape>) -> Self {
-        let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
-        let admission = Admission::new(shape.as_ref());
-        PostgresTable(Rc::new(Inner { core: core.clone(), name, shape, class, admission }))
-    }
-
-    /// Its name in the database.
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-
-    /// The shape of the class that it was defined with.
-    pub fn shape(&self) -> Option<&Shape> {
-        self.0.shape.as_ref()
+        PostgresRows(Rc::new(PostgresTableState { core: core.clone(), name, shape }))
     }
 
     /// Runs something with the description of the table; `None` where there is none.
@@ -96,49 +86,152 @@ impl PostgresTable {
         done.ok_or_else(|| missing(&self.0.name).into())
     }
 
-    fn classed(&self, content: Content) -> Content {
-        Content { class: self.0.class.clone(), ..content }
+    async fn read_row(&self, key: &str, context: &Context) -> Result<Option<Content>, Error> {
+        let session = self.0.core.session(context);
+        let reading = async |info: &TableInfo| {
+            let select = key_of(info, key).and_then(|key| change::select_one(info, key));
+            match select {
+                Some(select) => rows::one(&session, &select, context).await,
+                None => Ok(None),
+            }
+        };
+        Ok(self.seen(&session, reading).await?.flatten())
     }
 
-    pub(crate) fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let (table, reference, context) = (self.clone(), reference.clone(), context.clone());
+    /// Writes the row of a key under the condition of the context. Answers whether a put created
+    /// the row, whether the row of a merge exists, or whether the deleted row existed.
+    fn write(&self, key: String, write: RowWrite, context: &Context) -> Answer<bool> {
+        let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
-            let session = table.0.core.session(&context);
-            let reading = async |info: &TableInfo| {
-                let key = &*reference.key();
-                if key.is_empty() {
-                    let select = Rc::new(selection(info, reference.query())?);
-                    return Rows::content(&session, select, Ahead::Some, &context).await.map(Some);
+            let free = Context { only_if: None, ..context.clone() };
+            match (&context.only_if, &write) {
+                (None, _) => table.write_now(&key, &write, false, &context).await,
+                (Some(condition @ Condition::Absent), RowWrite::Put(_)) => {
+                    let created = table.write_now(&key, &write, true, &free).await?;
+                    if created { Ok(true) } else { Err(condition.failed()) }
                 }
-                let select = key_of(info, key).and_then(|key| change::select_one(info, key));
-                match select {
-                    Some(select) => rows::one(&session, &select, &context).await,
-                    None => Ok(None),
+                // A row that does not exist is neither changed nor deleted.
+                (Some(condition @ Condition::Absent), _) => {
+                    table.check(&key, condition, &free).await.map(|()| false)
                 }
-            };
-            let content = table.seen(&session, reading).await?.flatten();
-            Ok(content.map(|content| table.classed(content)))
+                (Some(condition), _) => table.write_locked(&key, &write, condition, free).await,
+            }
         })
     }
 
-    pub(crate) fn query(
+    /// Checks a condition of the row of a key.
+    async fn check(
         &self,
-        reference: &Reference,
-        query: &Query,
+        key: &str,
+        condition: &Condition,
         context: &Context,
-    ) -> Answer<Content> {
-        if !reference.relative_path().is_empty() {
-            let message = "a query runs over the table, not over one of its rows";
-            return Error::new(Kind::NotAllowed, message).into();
+    ) -> Result<(), Error> {
+        let looking = Context { known: None, ..context.clone() };
+        let found = self.read_row(key, &looking).await?;
+        condition.check(found.as_ref().map(|row| row.entity_tag.as_ref()))
+    }
+
+    /// Writes in a transaction that locks the row before it checks the condition, so that no other
+    /// transaction changes the row in between. A row that does not exist cannot be locked, so
+    /// [`Condition::Absent`] needs another way.
+    async fn write_locked(
+        &self,
+        key: &str,
+        write: &RowWrite,
+        condition: &Condition,
+        context: Context,
+    ) -> Result<bool, Error> {
+        let transaction = self.begin(&context).await?;
+        let inside = Context { transaction: Some(transaction.clone()), ..context };
+        let session = self.0.core.session(&inside);
+        let locking = async |info: &TableInfo| {
+            let Some(key) = key_of(info, key) else { return Ok(()) };
+            let running =
+                async |connection: &Connection| change::lock(connection, info, &key).await;
+            session.run(Repeat::No, running).await
+        };
+        let written = async {
+            self.there(&session, locking).await?;
+            self.check(key, condition, &inside).await?;
+            self.write_now(key, write, false, &inside).await
+        };
+        match written.await {
+            Ok(written) => transaction.commit().await.map(|()| written),
+            Err(error) => {
+                // The caller gets the error of the write; the transaction ends in any case.
+                let ended: Result<(), Error> = transaction.roll_back().await;
+                drop(ended);
+                Err(error)
+            }
         }
+    }
+
+    /// Writes without a condition; with `create` a put leaves a row that exists as it is.
+    async fn write_now(
+        &self,
+        key: &str,
+        write: &RowWrite,
+        create: bool,
+        context: &Context,
+    ) -> Result<bool, Error> {
+        let session = self.0.core.session(context);
+        let writing = async |info: &TableInfo| {
+            let key = match key_of(info, key) {
+                Some(key) => key,
+                None if info.key.is_none() => return Err(info.no_key()),
+                None if matches!(write, RowWrite::Delete) => return Ok(false),
+                None => {
+                    let name = &info.name;
+                    let message = format!("'{key}' cannot be the key of a row of {name}");
+                    return Err(Fault::invalid(message));
+                }
+            };
+            let running = async |connection: &Connection| {
+                let done = match write {
+                    RowWrite::Put(value) if create => {
+                        change::create(connection, info, &key, value).await
+                    }
+                    RowWrite::Put(value) => change::put(connection, info, &key, value).await,
+                    RowWrite::Merge(value) => change::merge(connection, info, &key, value).await,
+                    RowWrite::Delete => change::delete(connection, info, &key).await,
+                };
+                done.map_err(|fault| fault.of_content(context.from_client.is_some()))
+            };
+            session.run(Repeat::No, running).await
+        };
+        self.there(&session, writing).await
+    }
+}
+
+impl TableBackend for PostgresRows {
+    const LABEL: &'static str = "postgres table";
+
+    fn rows(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>> {
+        let (table, context) = (self.clone(), context.clone());
+        let query = query.map(String::from);
+        Answer::later(async move {
+            let session = table.0.core.session(&context);
+            let reading = async |info: &TableInfo| {
+                let select = Rc::new(selection(info, query.as_deref())?);
+                Rows::content(&session, select, Ahead::Some, &context).await
+            };
+            Ok(table.seen(&session, reading).await?)
+        })
+    }
+
+    fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>> {
+        let (table, key, context) = (self.clone(), key.to_string(), context.clone());
+        Answer::later(async move { table.read_row(&key, &context).await })
+    }
+
+    fn query(&self, query: &Query, context: &Context) -> Answer<Content> {
         let (table, query, context) = (self.clone(), query.clone(), context.clone());
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let asking = async |info: &TableInfo| {
                 let select = translate(info, &query)?;
                 if !query.count {
-                    let rows = Rows::content(&session, Rc::new(select), Ahead::Some, &context);
-                    return rows.await.map(|content| table.classed(content));
+                    return Rows::content(&session, Rc::new(select), Ahead::Some, &context).await;
                 }
                 let counting = async |connection: &Connection| {
                     let rows = connection.all(&select.sql, &select.parameters).await?;
@@ -151,299 +244,97 @@ impl PostgresTable {
         })
     }
 
-    pub(crate) fn post(
-        &self,
-        reference: &Reference,
-        content: Content,
-        context: &Context,
-    ) -> Answer<Outcome> {
-        if let Err(error) = context.unconditional(Verb::Post, reference) {
-            return error.into();
-        }
-        if !reference.relative_path().is_empty() {
-            let message = "a row cannot be added to a row; post to the table itself";
-            return Error::new(Kind::NotAllowed, message).into();
-        }
+    fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>> {
         let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
-            if let Some(format) =
-                TableFormat::of(&content).filter(|_| context.from_client.is_none())
-            {
-                let session = table.0.core.session(&context);
-                let columns = table.there(&session, async |info: &TableInfo| Ok(info.clone()));
-                let columns = columns.await?;
-                let kind = |name: &str| {
-                    columns.column(name).map_or(FieldType::Any, |one| one.holds.kind())
+            let session = table.0.core.session(&context);
+            let listing = async |info: &TableInfo| {
+                let Some(sql) = keys_sql(info) else { return Ok(Vec::new()) };
+                let reading = async |connection: &Connection| {
+                    let limit = Parameter::int(LIST_LIMIT as i64 + 1);
+                    let rows = connection.all(&sql, &[limit]).await?;
+                    rows.iter().map(|row| field::<String>(row, 0)).collect()
                 };
-                let records = incoming::records(content, format, kind).await?;
-                let rows = Tables::insert(&table, &Reference::default(), records, &context).await?;
-                let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
-                return Ok(Outcome::changed().with_content(Content::value(count)));
-            }
-            let value = to_value(content).await?;
-            table.0.admission.admit(&value, RecordUse::Create, &context)?;
+                session.run(Repeat::Yes, reading).await
+            };
+            Ok(table.seen(&session, listing).await?)
+        })
+    }
+
+    fn columns(&self, context: &Context) -> Answer<Vec<(String, FieldType)>> {
+        let (table, context) = (self.clone(), context.clone());
+        Answer::later(async move {
+            let session = table.0.core.session(&context);
+            let columns = async |info: &TableInfo| {
+                let columns = info.columns.iter();
+                Ok(columns.map(|column| (column.name.clone(), column.holds.kind())).collect())
+            };
+            table.there(&session, columns).await
+        })
+    }
+
+    fn insert(&self, record: Value, context: &Context) -> Answer<InsertedRow> {
+        let (table, context) = (self.clone(), context.clone());
+        Answer::later(async move {
             let session = table.0.core.session(&context);
             let client = context.from_client.as_ref();
-            let Value::List(records) = value else {
-                let inserting = async |info: &TableInfo| {
-                    let names = value.as_record().unwrap_or_default().iter();
-                    let given = names.filter(|(_, value)| !value.is_nil());
-                    let given = given.map(|(name, _)| name.as_str());
-                    let granted = client.map(|client| client.granted());
-                    refuse_key(info.generated_key(), granted, given)?;
-                    let inserted = insert(&session, info, &value).await;
-                    inserted.map_err(|fault| fault.of_content(client.is_some()))
-                };
-                let inserted = table.there(&session, inserting).await?;
-                let reference = inserted.key.map(Reference::from_path);
-                let content = Some(table.classed(Content::value(inserted.row)));
-                return Ok(Outcome { reference, content, ..Outcome::created() });
+            let inserting = async |info: &TableInfo| {
+                let names = record.as_record().unwrap_or_default().iter();
+                let given = names.filter(|(_, value)| !value.is_nil());
+                let given = given.map(|(name, _)| name.as_str());
+                let granted = client.map(|client| client.granted());
+                refuse_key(info.generated_key(), granted, given)?;
+                let inserted = insert(&session, info, &record).await;
+                inserted.map_err(|fault| fault.of_content(client.is_some()))
             };
-            let inserting =
-                async |info: &TableInfo| copy::insert_list(&session, info, &records).await;
-            table.there(&session, inserting).await?;
-            let count = Value::Int(records.len() as i64);
-            Ok(Outcome::changed().with_content(Content::value(count)))
+            table.there(&session, inserting).await
         })
     }
 
-    pub(crate) fn put(
-        &self,
-        reference: &Reference,
-        content: Content,
-        context: &Context,
-    ) -> Answer<bool> {
-        let key = match row_key(reference, "put replaces one row; name it by its key") {
-            Ok(key) => key,
-            Err(error) => return error.into(),
-        };
-        let (table, on, context) = (self.clone(), reference.clone(), context.clone());
-        Answer::later(async move {
-            let value = to_value(content).await?;
-            if value.is_nil() && context.from_client.is_none() {
-                table.delete(&on, &context).await?;
-                return Ok(false);
-            }
-            table.0.admission.admit(&value, RecordUse::Replace, &context)?;
-            match context.only_if.clone() {
-                None => {}
-                Some(condition @ Condition::Absent) => {
-                    let creating =
-                        async |connection: &Connection, info: &TableInfo, key: &Parameter| {
-                            change::create(connection, info, key, &value).await
-                        };
-                    let created = table.write(&key, &context, creating).await?;
-                    return if created { Ok(true) } else { Err(condition.failed()) };
-                }
-                Some(condition) => {
-                    let put = |table: &PostgresTable, on: &Reference, inside: &Context| {
-                        table.put(on, Content::value(value), inside)
-                    };
-                    return conditional::write(table, on, context, condition, put).await;
-                }
-            }
-            let writing = async |connection: &Connection, info: &TableInfo, key: &Parameter| {
-                change::put(connection, info, key, &value).await
-            };
-            table.write(&key, &context, writing).await
-        })
-    }
-
-    pub(crate) fn merge(
-        &self,
-        reference: &Reference,
-        content: Content,
-        context: &Context,
-    ) -> Answer<()> {
-        let key = match row_key(reference, "merge changes one row; name it by its key") {
-            Ok(key) => key,
-            Err(error) => return error.into(),
-        };
-        let (table, on, context) = (self.clone(), reference.clone(), context.clone());
-        Answer::later(async move {
-            let value = to_value(content).await?;
-            table.0.admission.admit(&value, RecordUse::Change, &context)?;
-            match context.only_if.clone() {
-                None => {}
-                Some(condition @ Condition::Absent) => {
-                    conditional::check(&table, &on, &context, &condition).await?;
-                    return Err(no_row());
-                }
-                Some(condition) => {
-                    let merge = |table: &PostgresTable, on: &Reference, inside: &Context| {
-                        table.merge(on, Content::value(value), inside)
-                    };
-                    return conditional::write(table, on, context, condition, merge).await;
-                }
-            }
-            let writing = async |connection: &Connection, info: &TableInfo, key: &Parameter| {
-                change::merge(connection, info, key, &value).await
-            };
-            match table.write(&key, &context, writing).await? {
-                true => Ok(()),
-                false => Err(no_row()),
-            }
-        })
-    }
-
-    async fn write(
-        &self,
-        key: &str,
-        context: &Context,
-        work: impl AsyncFn(&Connection, &TableInfo, &Parameter) -> Result<bool, Fault>,
-    ) -> Result<bool, Error> {
-        let session = self.0.core.session(context);
-        let writing = async |info: &TableInfo| {
-            let key = match key_of(info, key) {
-                Some(key) => key,
-                None if info.key.is_none() => return Err(info.no_key()),
-                None => {
-                    let name = &info.name;
-                    let message = format!("'{key}' cannot be the key of a row of {name}");
-                    return Err(Fault::invalid(message));
-                }
-            };
-            let running = async |connection: &Connection| {
-                let done = work(connection, info, &key).await;
-                done.map_err(|fault| fault.of_content(context.from_client.is_some()))
-            };
-            session.run(Repeat::No, running).await
-        };
-        self.there(&session, writing).await
-    }
-
-    pub(crate) fn delete(&self, reference: &Reference, context: &Context) -> Answer<bool> {
-        let refusal = "this would delete all rows at once; delete them by their keys, or run a \
-                       DELETE statement on the database";
-        match row_key(reference, refusal) {
-            Ok(key) => {
-                let (table, on, context) = (self.clone(), reference.clone(), context.clone());
-                Answer::later(async move {
-                    match context.only_if.clone() {
-                        None => table.delete_row(key, context).await,
-                        Some(condition @ Condition::Absent) => {
-                            conditional::check(&table, &on, &context, &condition).await?;
-                            Ok(false)
-                        }
-                        Some(condition) => {
-                            let delete =
-                                |table: &PostgresTable, on: &Reference, inside: &Context| {
-                                    table.delete(on, inside)
-                                };
-                            conditional::write(table, on, context, condition, delete).await
-                        }
-                    }
-                })
-            }
-            Err(error) => error.into(),
-        }
-    }
-
-    /// Keeps others from the row of a key until the transaction of the caller ends.
-    pub(crate) async fn lock(&self, key: &str, context: &Context) -> Result<(), Error> {
-        let session = self.0.core.session(context);
-        let locking = async |info: &TableInfo| {
-            let Some(key) = key_of(info, key) else { return Ok(()) };
-            let running =
-                async |connection: &Connection| change::lock(connection, info, &key).await;
-            session.run(Repeat::No, running).await
-        };
-        self.there(&session, locking).await
-    }
-
-    async fn delete_row(&self, key: String, context: Context) -> Result<bool, Error> {
-        let session = self.0.core.session(&context);
-        let deleting = async |info: &TableInfo| {
-            if info.key.is_none() {
-                return Err(info.no_key());
-            }
-            let Some(key) = key_of(info, &key) else { return Ok(false) };
-            let running =
-                async |connection: &Connection| change::delete(connection, info, &key).await;
-            session.run(Repeat::No, running).await
-        };
-        self.there(&session, deleting).await
-    }
-
-    pub(crate) fn list(
-        &self,
-        reference: &Reference,
-        context: &Context,
-    ) -> Answer<Option<Vec<Entry>>> {
-        if !reference.relative_path().is_empty() {
-            return Answer::ok(None);
-        }
+    fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()> {
         let (table, context) = (self.clone(), context.clone());
         Answer::later(async move {
             let session = table.0.core.session(&context);
-            let listing = async |info: &TableInfo| match keys_sql(info) {
-                Some(sql) => {
-                    let reading = async |connection: &Connection| {
-                        let limit = Parameter::int(LIST_LIMIT as i64 + 1);
-                        let rows = connection.all(&sql, &[limit]).await?;
-                        rows.iter().map(|row| field::<String>(row, 0)).collect()
-                    };
-                    session.run(Repeat::Yes, reading).await
-                }
-                None => Ok(Vec::new()),
-            };
-            let Some(names) = table.seen(&session, listing).await? else { return Ok(None) };
-            if names.len() > LIST_LIMIT {
-                let message =
-                    format!("the table has more than {LIST_LIMIT} rows; query it instead");
-                return Err(Error::new(Kind::TooLarge, message));
-            }
-            let entry = |name: String| Entry {
-                name: encode_segment(&name).into_owned(),
-                collection: false,
-            };
-            Ok(Some(names.into_iter().map(entry).collect()))
+            let inserting =
+                async |info: &TableInfo| copy::insert_list(&session, info, &records).await;
+            table.there(&session, inserting).await
         })
     }
 
-    pub(crate) fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        if !reference.relative_path().is_empty() {
-            let message = "rows cannot be added to a row; insert them into the table itself";
-            return Error::new(Kind::NotAllowed, message).into();
-        }
-        let records = match self.0.admission.admit_records(records, context) {
-            Ok(records) => records,
-            Err(error) => return error.into(),
-        };
+    fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
         let fields = records.fields();
         let (table, context, records) = (self.clone(), context.clone(), RefCell::new(records));
         Answer::later(async move {
             let session = table.0.core.session(&context);
             let granted = context.from_client.as_ref().map(|client| client.granted());
-            if granted.is_some() {
-                let keyless = async |info: &TableInfo| {
-                    let names = fields.iter().map(String::as_str);
-                    refuse_key(info.generated_key(), granted, names)
-                };
-                table.there(&session, keyless).await?;
-            }
-            let inserting = async |info: &TableInfo| copy::insert(&session, info, &records).await;
+            let inserting = async |info: &TableInfo| {
+                let names = fields.iter().map(String::as_str);
+                refuse_key(info.generated_key(), granted, names)?;
+                copy::insert(&session, info, &records).await
+            };
             table.there(&session, inserting).await
         })
     }
 
-    /// The changes, with what stands before the keys in their references.
-    pub(crate) fn watch(
-        &self,
-        reference: &Reference,
-        prefix: String,
-        context: &Context,
-    ) -> Answer<Changes> {
+    fn put(&self, key: String, record: Value, context: &Context) -> Answer<bool> {
+        self.write(key, RowWrite::Put(record), context)
+    }
+
+    fn merge(&self, key: String, record: Value, context: &Context) -> Answer<bool> {
+        self.write(key, RowWrite::Merge(record), context)
+    }
+
+    fn delete(&self, key: String, context: &Context) -> Answer<bool> {
+        self.write(key, RowWrite::Delete, context)
+    }
+
+    fn watch(&self, reference: &Reference, named: bool, context: &Context) -> Answer<Changes> {
         let (table, context) = (self.clone(), context.clone());
+        let prefix = if named { format!("{}/", table.0.name) } else { String::new() };
         let key = Some(reference.key().into_owned()).filter(|key| !key.is_empty());
         Answer::later(async move {
             let core = &table.0.core;
-            // A watch outlasts the transaction in which it may be asked for.
+            // A watch outlasts the transaction of the caller.
             let session = core.session(&Context { transaction: None, ..context });
             let watching = async |info: &TableInfo| {
                 let installing =
@@ -461,22 +352,14 @@ impl PostgresTable {
         })
     }
 
-    pub(crate) fn verbs(&self, reference: &Reference) -> Verbs {
-        let verbs = if reference.relative_path().is_empty() {
-            [Verb::Get, Verb::Post, Verb::List, Verb::Query, Verb::Watch, Verb::Begin].as_slice()
-        } else {
-            &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete, Verb::Watch]
-        };
-        verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
+    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        let (session, outer) = (self.0.core.session(context), context.transaction.clone());
+        Answer::later(async move { transaction::begin(session, outer).await.map_err(Error::from) })
     }
 }
 
 /// Inserts a record, once more when it met a number that somebody else had taken.
-async fn insert(
-    session: &Session,
-    info: &TableInfo,
-    value: &Value,
-) -> Result<change::Inserted, Fault> {
+async fn insert(session: &Session, info: &TableInfo, value: &Value) -> Result<InsertedRow, Fault> {
     let row = RowOf::of(info, value)?;
     let inserting = async |connection: &Connection| change::insert(connection, info, &row).await;
     match session.run(Repeat::No, inserting).await {
@@ -486,17 +369,6 @@ async fn insert(
             session.run(Repeat::No, inserting).await
         }
         done => done,
-    }
-}
-
-fn no_row() -> Error {
-    Error::new(Kind::NotFound, "there is no such row; put creates it")
-}
-
-fn row_key(reference: &Reference, refusal: &str) -> Result<String, Error> {
-    match reference.relative_path() {
-        "" => Err(Error::new(Kind::NotAllowed, refusal)),
-        _ => Ok(reference.key().into_owned()),
     }
 }
 
@@ -510,84 +382,4 @@ fn keys_sql(info: &TableInfo) -> Option<String> {
          LIMIT $1::int8",
         info.sql
     ))
-}
-
-#[deny(clippy::missing_trait_methods)]
-impl Store for PostgresTable {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        self.get(reference, context).on(Verb::Get, reference)
-    }
-
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        self.put(reference, content, context).map(Outcome::put).on(Verb::Put, reference)
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        self.post(reference, content, context).on(Verb::Post, reference)
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let merged = self.merge(reference, content, context);
-        merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
-        self.delete(reference, context).map(Outcome::deleted).on(Verb::Delete, reference)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        self.list(reference, context).on(Verb::List, reference)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        self.query(reference, query, context).on(Verb::Query, reference)
-    }
-
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        self.watch(reference, String::new(), context).on(Verb::Watch, reference)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        self.verbs(reference)
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        match reference.relative_path() {
-            "" => Conditions::None,
-            _ => Conditions::Tags,
-        }
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-
-    runnel_store::without!(keys, links, sources);
-
-    fn describe(&self) -> String {
-        format!("postgres table {}", self.0.name)
-    }
-
-    fn tables(&self) -> Option<&dyn Tables> {
-        Some(self)
-    }
-}
-
-impl Tables for PostgresTable {
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        self.insert(reference, records, context).on(Verb::Post, reference)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        let (session, outer) = (self.0.core.session(context), context.transaction.clone());
-        let begun = async move { transaction::begin(session, outer).await.map_err(Error::from) };
-        Answer::later(begun).on(Verb::Begin, reference)
-    }
-
-    runnel_store::without!(run, migrate, define);
 }

@@ -1,5 +1,7 @@
-//! A database as a store: its tables, their rows, and statements in SQL.
+//! SQLite below [`SqlDatabase`].
 
+use crate::database::SqlDatabase;
+use crate::database::backend::DatabaseBackend;
 use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::connection::database_file::Place;
 use crate::sqlite::fault::Fault;
@@ -9,39 +11,39 @@ use crate::sqlite::read::rows::Rows;
 use crate::sqlite::read::select::Select;
 use crate::sqlite::read::statement;
 use crate::sqlite::schema::catalog::TableInfo;
-use crate::sqlite::schema::define;
-use crate::sqlite::schema::migrate;
-use crate::sqlite::table::Table;
-use crate::sqlite::write::change_feed;
+use crate::sqlite::schema::{define, migrate};
+use crate::sqlite::table::SqliteRows;
 use crate::sqlite::write::shared::Shared;
-use crate::sqlite::write::transaction;
+use crate::sqlite::write::{change_feed, transaction};
 use runnel_store::{
-    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
-    Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+    Answer, Changes, Content, Context, Error, Result, Shape, Transaction, Value, Verb,
 };
-use rustc_hash::FxHashMap;
-use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// An SQLite database: the root lists its tables, `tasks` is the rows of a table, `tasks/7` one of
-/// them; see [`Table`] for what the verbs do there.
+/// An SQLite database; see [`SqlDatabase`].
 ///
-/// - Reads run on the worker's own connection at once, within [`crate::READ_BUDGET`]; what takes
-///   longer runs again on threads that may wait. Dropping an answer or reaching the deadline of the
-///   context stops it.
-/// - Writes of all workers go to one thread, which commits those that wait together and then
+/// - Reads run on the worker's own connection at once, within [`crate::READ_BUDGET`]; longer ones
+///   run again on threads that may wait. Dropping an answer or reaching the deadline of the context
+///   stops the read.
+/// - Writes of all workers go to one thread, which commits waiting writes together and then
 ///   answers: an answered write is durable ([`crate::Synchronous`]), and the next read sees it.
-/// - Encoded rows are kept while the database has not changed, by whichever process; the entity
+/// - Encoded rows are cached while the database has not changed, by whichever process; the entity
 ///   tag of rows says the same.
-pub struct Database {
+/// - Tables without a primary key of one column go by SQLite's row numbers. Booleans are stored as
+///   0 and 1 and shown as `false` and `true` where the class or the column says `Bool`. Numbers keep
+///   their 64 bits; a value that the column would change is refused.
+pub type SqliteDatabase = SqlDatabase<SqliteBackend>;
+
+/// What SQLite does below [`SqliteDatabase`].
+#[derive(Clone)]
+pub struct SqliteBackend {
     reader: Rc<Reader>,
-    tables: RefCell<FxHashMap<String, Table>>,
 }
 
-impl Database {
-    /// Opens a database file and makes it if it is not there (its directory has to be).
+impl SqliteDatabase {
+    /// Opens a database file, and creates it if it does not exist (its directory has to).
     /// `:memory:` is a new database in memory, `:memory:name` one that all who open that name in
     /// this process share; it lasts as long as one of them. In memory, readers wait for writers.
     ///
@@ -50,54 +52,55 @@ impl Database {
     ///
     /// # Errors
     /// Each names the path: no such directory, a directory in its place, a file that is no SQLite
-    /// database ([`Kind::Invalid`]), missing rights, or open in this process with other options
-    /// ([`Kind::Conflict`]).
-    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Rc<Database>> {
+    /// database ([`Kind::Invalid`](runnel_store::Kind::Invalid)), missing rights, or open in this
+    /// process with other options ([`Kind::Conflict`](runnel_store::Kind::Conflict)).
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Rc<Self>> {
         let path = path.as_ref();
         let opened = Place::resolve(path)
             .and_then(|place| Shared::open(place, options))
             .and_then(Reader::open);
-        match opened {
-            Ok(reader) => {
-                Ok(Rc::new(Database { reader: Rc::new(reader), tables: RefCell::default() }))
-            }
-            Err(fault) => {
-                let mut error = Error::from(fault);
-                error.reference = Some(path.display().to_string());
-                Err(error)
-            }
-        }
+        let reader = opened.map_err(|fault| Error {
+            reference: Some(path.display().to_string()),
+            ..Error::from(fault)
+        })?;
+        Ok(SqlDatabase::over(SqliteBackend { reader: Rc::new(reader) }))
     }
 
-    /// A table by its name, whether it is there or not.
-    pub fn table(&self, name: &str) -> Table {
-        if let Some(known) = self.tables.borrow().get(name) {
-            return known.clone();
-        }
-        let table = Table::new(self.reader.clone(), name.to_string(), None);
+    /// Transactions that this process has committed to the database since it was opened: with
+    /// group commit fewer than the writes.
+    pub fn commits(&self) -> u64 {
+        self.backend.reader.shared.commits()
+    }
+}
+
+impl DatabaseBackend for SqliteBackend {
+    type Rows = SqliteRows;
+
+    const ROOT_VERBS: &'static [Verb] =
+        &[Verb::Get, Verb::List, Verb::Define, Verb::Watch, Verb::Begin];
+
+    fn describe(&self) -> String {
+        format!("sqlite {}", self.reader.shared.place)
+    }
+
+    fn rows(&self, name: &str, shape: Option<&Shape>) -> SqliteRows {
+        SqliteRows::new(self.reader.clone(), name.to_string(), shape.cloned())
+    }
+
+    fn keeps(&self, name: &str) -> bool {
         let found = self.reader.snapshot(|_, _| self.reader.table(name));
-        if let Ok(Some(info)) = found
-            && info.name == name
-        {
-            self.tables.borrow_mut().insert(name.to_string(), table.clone());
-        }
-        table
+        found.is_ok_and(|info| info.is_some_and(|info| info.name == name))
     }
 
-    /// The table of a class: made if it is not there, extended by the columns that it lacks. Its
-    /// name is the path of the reference, or the lower-case plural of the class's name where that
-    /// is empty (`Task` → `tasks`). An `id` that is an integer is the primary key. A field that
-    /// refers to a class becomes a foreign key to that class's table. Missing columns and indexes
-    /// are added; every other difference wants a migration.
-    ///
-    /// # Errors
-    /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
-    /// [`Kind::Conflict`] when an existing table contradicts the class.
-    pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<Table> {
-        let name = match reference.relative_path().trim_end_matches('/') {
-            "" => define::table_name(&shape.name),
-            name => name.to_string(),
-        };
+    fn names(&self, context: &Context) -> Answer<Vec<String>> {
+        if let Some(held) = transaction::of(&self.reader.shared, context) {
+            return held.run(context.deadline, TableInfo::names);
+        }
+        let names = |connection: &rusqlite::Connection, _: Site<'_>| TableInfo::names(connection);
+        self.reader.read(context.deadline, names, |_, _, _| {})
+    }
+
+    fn define(&self, name: String, shape: &Shape) -> Answer<String> {
         if let Err(fault) = define::check(&name, shape) {
             return Answer::Ready(Err(fault.into()));
         }
@@ -110,26 +113,16 @@ impl Database {
             Ok(info.filter(|_| lacking.is_empty()).map(|info| info.name.clone()))
         });
         let (shared, wanted) = (self.reader.shared.clone(), shape.clone());
-        let made = complete.and_then(move |complete| match complete {
+        complete.and_then(move |complete| match complete {
             Some(name) => Answer::ok(name),
             None => shared.write(None, move |connection| {
                 define::make(connection, &name, &wanted)?;
                 Ok(TableInfo::read(connection, &name)?.map_or(name.clone(), |info| info.name))
             }),
-        });
-        let (reader, shape) = (self.reader.clone(), shape.clone());
-        made.map(move |name| Table::new(reader, name, Some(shape)))
+        })
     }
 
-    /// Runs one SQL statement with its parameters (`?1`, `?2` …, in order). A statement that only
-    /// reads answers its rows, lazily; one that writes answers the number of rows that it changed,
-    /// or, with a `RETURNING` clause, these rows as records.
-    ///
-    /// # Errors
-    /// [`Kind::Invalid`] for wrong SQL, more than one statement or the wrong number of parameters;
-    /// [`Kind::NotAllowed`] for transactions, settings, attached files and temporary tables, which
-    /// would change the connections under everyone else.
-    pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
+    fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
         let cells: std::result::Result<Vec<Cell>, Fault> =
             parameters.into_iter().map(Cell::of).collect();
         let cells = match cells {
@@ -166,179 +159,15 @@ impl Database {
         })
     }
 
-    /// Transactions that this process has committed to the database since it was opened: with
-    /// group commit fewer than the writes.
-    pub fn commits(&self) -> u64 {
-        self.reader.shared.commits()
+    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>> {
+        migrate::migrate(&self.reader.shared, steps, context)
     }
 
-    /// The table that a reference leads to, and the reference within it; `None` at the root.
-    fn split(&self, reference: &Reference) -> Option<(Table, Reference)> {
-        let (name, rest) = reference.split_first()?;
-        Some((self.table(name), rest))
+    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        transaction::begin(&self.reader.shared, context)
     }
 
-    fn names(&self, context: &Context) -> Answer<Vec<String>> {
-        if let Some(held) = transaction::of(&self.reader.shared, context) {
-            return held.run(context.deadline, TableInfo::names);
-        }
-        let names = |connection: &rusqlite::Connection, _: Site<'_>| TableInfo::names(connection);
-        self.reader.read(context.deadline, names, |_, _, _| {})
-    }
-}
-
-fn at_root<T>(verb: Verb) -> Answer<T> {
-    let message = format!("a database does not {}; name one of its tables", verb.name());
-    Answer::Ready(Err(Error::new(Kind::NotAllowed, message)))
-}
-
-#[deny(clippy::missing_trait_methods)]
-impl Store for Database {
-    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.get(&rest, context),
-            None => self.names(context).map(|names| {
-                Some(Content::value(Value::List(names.into_iter().map(Value::Text).collect())))
-            }),
-        };
-        answer.on(Verb::Get, reference)
-    }
-
-    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.put(&rest, content, context),
-            None => at_root(Verb::Put),
-        };
-        answer.map(Outcome::put).on(Verb::Put, reference)
-    }
-
-    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let Some((table, rest)) = self.split(reference) else {
-            return at_root(Verb::Post).on(Verb::Post, reference);
-        };
-        let (name, to) = (table.name().to_string(), reference.clone());
-        table.post(&rest, content, context).then(move |posted| {
-            let place = |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
-            let placed = |outcome: Outcome| outcome.renamed(place);
-            Answer::Ready(posted.map(placed).map_err(|error| error.on(Verb::Post, &to)))
-        })
-    }
-
-    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.merge(&rest, content, context),
-            None => at_root(Verb::Merge),
-        };
-        answer.map(|()| Outcome::changed()).on(Verb::Merge, reference)
-    }
-
-    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.delete(&rest, context),
-            None => at_root(Verb::Delete),
-        };
-        answer.map(Outcome::deleted).on(Verb::Delete, reference)
-    }
-
-    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.list(&rest, context),
-            None => self.names(context).map(|mut names| {
-                names.sort_unstable();
-                let entry = |name| Entry { name, collection: true };
-                Some(names.into_iter().map(entry).collect())
-            }),
-        };
-        answer.on(Verb::List, reference)
-    }
-
-    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => table.query(&rest, query, context),
-            None => at_root(Verb::Query),
-        };
-        answer.on(Verb::Query, reference)
-    }
-
-    /// Tells of rows as `tasks/7`: what this process commits, whichever of its threads, row by row;
-    /// what other programs commit as lost at the watched reference, within half a second. As lost
-    /// are told, too: changes of the tables' form, transactions of more than
-    /// [`crate::WATCHED_ROWS`] rows, rows deleted all at once, and rows whose name SQLite does not
-    /// tell (deleted ones with a key that is no integer; tables without row numbers).
-    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
-        let path = reference.relative_path().trim_end_matches('/');
-        change_feed::watch(&self.reader.shared, path, context.deadline).on(Verb::Watch, reference)
-    }
-
-    fn verbs(&self, reference: &Reference) -> Verbs {
-        match self.split(reference) {
-            Some((table, rest)) => table.verbs(&rest),
-            None => [Verb::Get, Verb::List, Verb::Define, Verb::Watch, Verb::Begin]
-                .into_iter()
-                .fold(Verbs::NONE, Verbs::with),
-        }
-    }
-
-    fn conditions(&self, reference: &Reference) -> Conditions {
-        let split = self.split(reference);
-        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
-    }
-
-    fn as_any(&self) -> Option<&dyn std::any::Any> {
-        Some(self)
-    }
-
-    runnel_store::without!(keys, links, sources);
-
-    fn describe(&self) -> String {
-        format!("sqlite {}", self.reader.shared.place)
-    }
-
-    fn tables(&self) -> Option<&dyn Tables> {
-        Some(self)
-    }
-}
-
-impl Tables for Database {
-    fn insert(
-        &self,
-        reference: &Reference,
-        records: Box<dyn Records>,
-        context: &Context,
-    ) -> Answer<u64> {
-        let answer = match self.split(reference) {
-            Some((table, rest)) => Tables::insert(&table, &rest, records, context),
-            None => at_root(Verb::Post),
-        };
-        answer.on(Verb::Post, reference)
-    }
-
-    /// See [`Database::run`]. A statement is about the database, whatever the path.
-    fn run(
-        &self,
-        reference: &Reference,
-        statement: &str,
-        parameters: Vec<Value>,
-        context: &Context,
-    ) -> Answer<Content> {
-        self.run(statement, parameters, context).on(Verb::Query, reference)
-    }
-
-    fn migrate(
-        &self,
-        reference: &Reference,
-        steps: Vec<(String, String)>,
-        context: &Context,
-    ) -> Answer<Vec<String>> {
-        migrate::migrate(&self.reader.shared, steps, context).on(Verb::Define, reference)
-    }
-
-    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
-        transaction::begin(&self.reader.shared, context).on(Verb::Begin, reference)
-    }
-
-    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
-        let table = self.define_table(reference, shape);
-        table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
+    fn watch(&self, context: &Context) -> Answer<Changes> {
+        change_feed::watch(&self.reader.shared, "", context.deadline)
     }
 }

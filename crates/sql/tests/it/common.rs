@@ -3,7 +3,7 @@
 
 pub(crate) mod conditions;
 
-use runnel_sql::{Database, Options, Table};
+use runnel_sql::{Options, SqliteDatabase, SqliteTable};
 use runnel_store::{
     Answer, Body, Content, Context, Error, Field, FieldType, Form, Kind, Reference, Shape, Store,
     Value, json,
@@ -26,8 +26,8 @@ impl Place {
         self.folder.path().join("test.db")
     }
 
-    pub(crate) fn open(&self) -> Rc<Database> {
-        Database::open(self.file(), Options::default()).unwrap()
+    pub(crate) fn open(&self) -> Rc<SqliteDatabase> {
+        SqliteDatabase::open(self.file(), Options::default()).unwrap()
     }
 
     /// Another program's connection to the same file.
@@ -52,7 +52,7 @@ pub(crate) fn task_shape() -> Shape {
     shape("Task", &[("id", FieldType::Int), ("done", FieldType::Bool), ("title", FieldType::Text)])
 }
 
-pub(crate) async fn tasks(database: &Database) -> Table {
+pub(crate) async fn tasks(database: &SqliteDatabase) -> SqliteTable {
     database.define_table(&reference(""), &task_shape()).await.unwrap()
 }
 

@@ -1,6 +1,6 @@
 //! The one way to wrap a store.
 
-use super::renamed;
+use super::answers::renamed;
 use crate::{
     Answer, Changes, Conditions, Confinement, Content, Context, Entry, KeyPage, KeyRange, Outcome,
     Query, Records, Reference, Result, Shape, Store, Tables, Transaction, Value, Verb, Verbs,

@@ -5,7 +5,7 @@
 //! escapes stay in the text that was parsed. `[{},{},…]` takes 2.7 times the size of its text.
 
 use super::parse::{JsonSink, parse_into};
-use crate::pool::DATA_POOL;
+use crate::resources::pool::DATA_POOL;
 use crate::{Answer, Error, Form, Kind, Lazy, Result, Text, Value};
 use bytes::Bytes;
 use std::any::Any;

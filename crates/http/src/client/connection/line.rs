@@ -1,6 +1,6 @@
 //! A connection to a server, counted as long as it is open.
 
-use crate::network::wire::Wire;
+use crate::network::wire::NetworkStream;
 use runnel_store::{Count, Counters, Level};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 const KEPT_OUTPUT: usize = 2 * 1024;
 
 /// An open connection.
-pub(crate) struct Line {
-    wire: Wire,
+pub(crate) struct ClientConnection {
+    wire: NetworkStream,
     counters: Arc<Counters>,
     /// What is still to be written of a request; the memory is that of the next request as well.
     pub(crate) output: Vec<u8>,
 }
 
-impl Line {
-    pub(crate) fn new(wire: Wire, counters: Arc<Counters>) -> Self {
+impl ClientConnection {
+    pub(crate) fn new(wire: NetworkStream, counters: Arc<Counters>) -> Self {
         counters.add(Count::Opened, 1);
         counters.rise(Level::Open, 1);
-        Line { wire, counters, output: Vec::new() }
+        ClientConnection { wire, counters, output: Vec::new() }
     }
 
-    pub(crate) fn wire(&mut self) -> Pin<&mut Wire> {
+    pub(crate) fn wire(&mut self) -> Pin<&mut NetworkStream> {
         Pin::new(&mut self.wire)
     }
 
     /// Where to write, and what.
-    pub(crate) fn writing(&mut self) -> (Pin<&mut Wire>, &[u8]) {
+    pub(crate) fn writing(&mut self) -> (Pin<&mut NetworkStream>, &[u8]) {
         (Pin::new(&mut self.wire), &self.output)
     }
 
@@ -50,9 +50,9 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for ClientConnection {
     fn drop(&mut self) {
-        if let Wire::Secure(_) = self.wire {
+        if let NetworkStream::Secure(_) = self.wire {
             // Says that it is over (RFC 8446 section 6.1), if there is room for that: nobody waits.
             let _ = self.wire().poll_shutdown(&mut Context::from_waker(Waker::noop()));
         }

@@ -1,7 +1,7 @@
 //! The idle connections to one host. The last one used is used first, so that those beyond what is
 //! needed grow old; one task for all of them closes the old ones, and those that the server closes.
 
-use crate::client::connection::line::Line;
+use crate::client::connection::line::ClientConnection;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use tokio::time::{Instant, Sleep};
 const ROUND: Duration = Duration::from_secs(25);
 
 /// The idle connections to one host. May be shared by threads.
-pub(crate) struct Pool {
+pub(crate) struct IdleConnections {
     most: usize,
     idle: Mutex<Idle>,
 }
@@ -23,16 +23,16 @@ pub(crate) struct Pool {
 #[derive(Default)]
 struct Idle {
     /// Each with the round in which it came; the oldest first.
-    lines: VecDeque<(u64, Line)>,
+    lines: VecDeque<(u64, ClientConnection)>,
     round: u64,
     /// Wakes the task that looks after them, where there is one.
     keeper: Option<Waker>,
 }
 
-impl Pool {
+impl IdleConnections {
     /// Keeps at most so many.
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Pool { most, idle: Mutex::default() })
+        Arc::new(IdleConnections { most, idle: Mutex::default() })
     }
 
     fn idle(&self) -> MutexGuard<'_, Idle> {
@@ -41,7 +41,7 @@ impl Pool {
 
     /// A connection on which a request can be sent, as far as is known here. The task is woken by
     /// what comes on it.
-    pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<Line> {
+    pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<ClientConnection> {
         let mut idle = self.idle();
         while let Some((_, mut line)) = idle.lines.pop_back() {
             if line.poll_over(context).is_pending() {
@@ -52,7 +52,7 @@ impl Pool {
     }
 
     /// Keeps a connection for the next request, unless there are enough.
-    pub(crate) fn put(self: &Arc<Self>, mut line: Line) {
+    pub(crate) fn put(self: &Arc<Self>, mut line: ClientConnection) {
         line.rest();
         let mut idle = self.idle();
         if idle.lines.len() >= self.most {
@@ -87,7 +87,7 @@ impl Pool {
 
 /// Looks after the idle connections: woken when the server closes one, and each round.
 struct Keeper {
-    pool: Weak<Pool>,
+    pool: Weak<IdleConnections>,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -135,16 +135,16 @@ impl Drop for Keeper {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::network::wire::Wire;
+    use crate::network::wire::NetworkStream;
     use runnel_store::{Counters, Level};
     use tokio::net::{TcpListener, TcpStream};
 
     /// An open connection, and the other end of it.
-    async fn line(counters: &Arc<Counters>) -> (Line, TcpStream) {
+    async fn line(counters: &Arc<Counters>) -> (ClientConnection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (other, _) = listener.accept().await.unwrap();
-        (Line::new(Wire::Plain(stream), counters.clone()), other)
+        (ClientConnection::new(NetworkStream::Plain(stream), counters.clone()), other)
     }
 
     async fn until_open(counters: &Counters, count: u64) {
@@ -156,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_one_comes_first_and_old_ones_are_closed() {
         let counters = Counters::of("http", "a pool");
-        let pool = Pool::new(3);
+        let pool = IdleConnections::new(3);
         let mut others = Vec::new();
         for _ in 0..4 {
             let (line, other) = line(&counters).await;
@@ -186,7 +186,7 @@ mod tests {
     #[tokio::test]
     async fn what_the_other_side_closes_is_not_kept() {
         let counters = Counters::of("http", "a pool that is left");
-        let pool = Pool::new(3);
+        let pool = IdleConnections::new(3);
         let (first, other) = line(&counters).await;
         pool.put(first);
         drop(other);

@@ -1,8 +1,8 @@
 //! The head of an answer (RFC 9112 sections 4 and 5), and what it says of the content after it.
 
-use crate::client::failure::Failure;
+use crate::client::failure::RoundTripFailure;
 use crate::protocol::fields::{self, Copied};
-use crate::protocol::framing::{Chunk, Framing};
+use crate::protocol::framing::{ChunkState, Framing};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{StatusCode, Version};
@@ -13,18 +13,18 @@ const HEADERS: usize = 100;
 
 /// A head.
 #[derive(Debug)]
-pub(crate) struct AnswerHead {
+pub(crate) struct ReceivedHead {
     pub(crate) status: StatusCode,
     pub(crate) version: Version,
     pub(crate) headers: HeaderMap,
 }
 
-impl AnswerHead {
+impl ReceivedHead {
     /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
     ///
     /// # Errors
     /// It is none.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Failure> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, RoundTripFailure> {
         let mut fields = [const { MaybeUninit::uninit() }; HEADERS];
         let mut head = httparse::Response::new(&mut []);
         let parsed = httparse::ParserConfig::default().parse_response_with_uninit_headers(
@@ -36,12 +36,12 @@ impl AnswerHead {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),
             Err(httparse::Error::TooManyHeaders) => {
-                return Err(Failure::Malformed("it has too many headers"));
+                return Err(RoundTripFailure::Malformed("it has too many headers"));
             }
-            Err(_) => return Err(Failure::Malformed("it does not begin as HTTP")),
+            Err(_) => return Err(RoundTripFailure::Malformed("it does not begin as HTTP")),
         };
         let status = head.code.and_then(|code| StatusCode::from_u16(code).ok());
-        let status = status.ok_or(Failure::Malformed("its status is none"))?;
+        let status = status.ok_or(RoundTripFailure::Malformed("its status is none"))?;
         let version = if head.version == Some(0) { Version::HTTP_10 } else { Version::HTTP_11 };
         let copied = Copied::new(&bytes[..length], Bytes::copy_from_slice(&bytes[..length]));
         let mut headers = HeaderMap::with_capacity(head.headers.len());
@@ -50,11 +50,11 @@ impl AnswerHead {
                 HeaderName::from_bytes(field.name.as_bytes()),
                 HeaderValue::from_maybe_shared(copied.part(field.value)),
             ) else {
-                return Err(Failure::Malformed("it has a header that is none"));
+                return Err(RoundTripFailure::Malformed("it has a header that is none"));
             };
             headers.append(name, value);
         }
-        Ok(Some((AnswerHead { status, version, headers }, length)))
+        Ok(Some((ReceivedHead { status, version, headers }, length)))
     }
 
     /// How the content after it ends (RFC 9112 section 6.3), and whether the connection may be used
@@ -62,7 +62,7 @@ impl AnswerHead {
     ///
     /// # Errors
     /// It cannot be told.
-    pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), Failure> {
+    pub(crate) fn framing(&self, answers_head: bool) -> Result<(Framing, bool), RoundTripFailure> {
         let persists = match self.version {
             Version::HTTP_10 => fields::list(&self.headers, header::CONNECTION, b"keep-alive"),
             _ => !fields::list(&self.headers, header::CONNECTION, b"close"),
@@ -74,12 +74,12 @@ impl AnswerHead {
         let length = content_length(&self.headers)?;
         if let Some(last) = self.headers.get_all(header::TRANSFER_ENCODING).iter().next_back() {
             if self.version == Version::HTTP_10 {
-                return Err(Failure::Malformed("HTTP/1.0 has no transfer encodings"));
+                return Err(RoundTripFailure::Malformed("HTTP/1.0 has no transfer encodings"));
             }
             let last = fields::words(last.as_bytes()).next_back().unwrap_or_default();
             return Ok(match last.eq_ignore_ascii_case(b"chunked") {
                 // With a length as well, somebody may have read another answer than we do.
-                true => (Framing::Chunked(Chunk::Size), persists && length.is_none()),
+                true => (Framing::Chunked(ChunkState::Size), persists && length.is_none()),
                 false => (Framing::Close, false),
             });
         }
@@ -88,13 +88,14 @@ impl AnswerHead {
 }
 
 /// The one length that all headers say.
-fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
+fn content_length(headers: &HeaderMap) -> Result<Option<u64>, RoundTripFailure> {
     let mut length = None;
     for value in headers.get_all(header::CONTENT_LENGTH) {
         for text in fields::words(value.as_bytes()) {
-            let said = fields::number(text).ok_or(Failure::Malformed("its length is no number"))?;
+            let said = fields::number(text)
+                .ok_or(RoundTripFailure::Malformed("its length is no number"))?;
             if length.is_some_and(|length| length != said) {
-                return Err(Failure::Malformed("it has two lengths"));
+                return Err(RoundTripFailure::Malformed("it has two lengths"));
             }
             length = Some(said);
         }
@@ -107,15 +108,15 @@ fn content_length(headers: &HeaderMap) -> Result<Option<u64>, Failure> {
 mod tests {
     use super::*;
 
-    fn framed(text: &str, answers_head: bool) -> Result<(Framing, bool), Failure> {
-        let (head, length) = AnswerHead::parse(text.as_bytes())?.unwrap();
+    fn framed(text: &str, answers_head: bool) -> Result<(Framing, bool), RoundTripFailure> {
+        let (head, length) = ReceivedHead::parse(text.as_bytes())?.unwrap();
         assert_eq!(length, text.len());
         head.framing(answers_head)
     }
 
     #[test]
     fn heads_say_how_their_content_ends() {
-        let chunked = || Framing::Chunked(Chunk::Size);
+        let chunked = || Framing::Chunked(ChunkState::Size);
         for (head, framing, persists) in [
             ("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n", Framing::Length(3), true),
             ("HTTP/1.1 200\r\ncontent-length: 3, 3\r\n\r\n", Framing::Length(3), true),
@@ -167,7 +168,7 @@ mod tests {
             assert!(framed(head, false).is_err(), "{head:?}");
         }
         let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "a: b\r\n".repeat(HEADERS + 1));
-        assert!(AnswerHead::parse(many.as_bytes()).is_err());
+        assert!(ReceivedHead::parse(many.as_bytes()).is_err());
     }
 
     #[test]
@@ -175,9 +176,9 @@ mod tests {
         let text =
             b"HTTP/1.1 200 OK\r\nA: b c \r\nEmpty:\r\nSet-Cookie: 1\r\nset-cookie: 2\r\n\r\nrest";
         for end in 0..text.len() - 4 {
-            assert!(AnswerHead::parse(&text[..end]).unwrap().is_none(), "{end}");
+            assert!(ReceivedHead::parse(&text[..end]).unwrap().is_none(), "{end}");
         }
-        let (head, length) = AnswerHead::parse(text).unwrap().unwrap();
+        let (head, length) = ReceivedHead::parse(text).unwrap().unwrap();
         assert_eq!(&text[length..], b"rest");
         assert_eq!(head.headers["a"], "b c");
         assert_eq!(head.headers["empty"], "");

@@ -1,13 +1,13 @@
 //! One request and its answer, in HTTP/1.1. Whoever waits drives the connection: there is no other
 //! task that would have to be woken.
 
-use crate::client::connection::line::Line;
-use crate::client::connection::pool::Pool;
+use crate::client::connection::line::ClientConnection;
+use crate::client::connection::pool::IdleConnections;
 use crate::client::connection::request_head::RequestHead;
-use crate::client::connection::response_head::AnswerHead;
-use crate::client::connection::sending::Sending;
-use crate::client::failure::{Cause, Failure};
-use crate::protocol::framing::{Framing, Step};
+use crate::client::connection::response_head::ReceivedHead;
+use crate::client::connection::sending::RequestSender;
+use crate::client::failure::{BoxedError, RoundTripFailure};
+use crate::protocol::framing::{Framing, FramingStep};
 use bytes::{Bytes, BytesMut};
 use hyper::Method;
 use hyper::body::Body;
@@ -35,13 +35,13 @@ thread_local! {
 /// answer has come.
 pub(crate) struct RoundTrip<B> {
     /// The connection, until the answer has come.
-    line: Option<Line>,
+    line: Option<ClientConnection>,
     /// Where it goes then.
-    pool: Arc<Pool>,
+    pool: Arc<IdleConnections>,
     /// The place among the host's connections.
     slot: Option<Slot>,
     /// The request, as long as it is not sent.
-    sending: Option<Sending<B>>,
+    sending: Option<RequestSender<B>>,
     answers_head: bool,
     interim: u8,
     /// What came and is not yet taken.
@@ -52,17 +52,22 @@ pub(crate) struct RoundTrip<B> {
     /// Whether the server wants nothing more of the request.
     is_refused: bool,
     /// Why the rest of the request could not be sent: perhaps the answer says more.
-    unsent: Option<Failure>,
+    unsent: Option<RoundTripFailure>,
 }
 
 impl<B> RoundTrip<B>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Cause>,
+    B::Error: Into<BoxedError>,
 {
-    pub(crate) fn new(mut line: Line, pool: Arc<Pool>, head: &RequestHead<'_>, body: B) -> Self {
+    pub(crate) fn new(
+        mut line: ClientConnection,
+        pool: Arc<IdleConnections>,
+        head: &RequestHead<'_>,
+        body: B,
+    ) -> Self {
         RoundTrip {
-            sending: Some(Sending::new(head, body, &mut line)),
+            sending: Some(RequestSender::new(head, body, &mut line)),
             line: Some(line),
             pool,
             slot: None,
@@ -87,15 +92,18 @@ where
     pub(crate) fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Result<AnswerHead, Failure>> {
+    ) -> Poll<Result<ReceivedHead, RoundTripFailure>> {
         self.send(context)?;
         loop {
             let taken = SCRATCH.with_borrow_mut(|scratch| {
-                let Some(line) = &mut self.line else { return Poll::Ready(Err(Failure::Closed)) };
+                let Some(line) = &mut self.line else {
+                    return Poll::Ready(Err(RoundTripFailure::Closed));
+                };
                 let mut read = ReadBuf::new(scratch);
-                ready!(line.wire().poll_read(context, &mut read)).map_err(Failure::of_reading)?;
+                ready!(line.wire().poll_read(context, &mut read))
+                    .map_err(RoundTripFailure::of_reading)?;
                 if read.filled().is_empty() {
-                    return Poll::Ready(Err(Failure::Closed));
+                    return Poll::Ready(Err(RoundTripFailure::Closed));
                 }
                 Poll::Ready(self.take_head(read.filled()))
             });
@@ -108,7 +116,7 @@ where
     }
 
     /// Looks for a head in what has come, and begins with the content where there is one.
-    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<AnswerHead>, Failure> {
+    fn take_head(&mut self, bytes: &[u8]) -> Result<Option<ReceivedHead>, RoundTripFailure> {
         let earlier = std::mem::take(&mut self.input);
         let joined;
         let mut rest = bytes;
@@ -120,12 +128,14 @@ where
             rest = &joined;
         }
         loop {
-            let Some((head, length)) = AnswerHead::parse(rest)? else {
+            let Some((head, length)) = ReceivedHead::parse(rest)? else {
                 return self.keep_for_later(rest.into());
             };
             rest = &rest[length..];
             if head.status == hyper::StatusCode::SWITCHING_PROTOCOLS {
-                return Err(Failure::Malformed("it is another protocol that nobody asked for"));
+                return Err(RoundTripFailure::Malformed(
+                    "it is another protocol that nobody asked for",
+                ));
             }
             if !head.status.is_informational() {
                 (self.framing, self.persists) = head.framing(self.answers_head)?;
@@ -135,15 +145,18 @@ where
             }
             self.interim += 1;
             if self.interim > INTERIM {
-                return Err(Failure::Malformed("it never comes to an end"));
+                return Err(RoundTripFailure::Malformed("it never comes to an end"));
             }
         }
     }
 
-    fn keep_for_later(&mut self, input: BytesMut) -> Result<Option<AnswerHead>, Failure> {
+    fn keep_for_later(
+        &mut self,
+        input: BytesMut,
+    ) -> Result<Option<ReceivedHead>, RoundTripFailure> {
         self.input = input;
         match self.input.len() > LONGEST_HEAD {
-            true => Err(Failure::Malformed("its head is too long")),
+            true => Err(RoundTripFailure::Malformed("its head is too long")),
             false => Ok(None),
         }
     }
@@ -164,7 +177,7 @@ where
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Failure>>> {
+    ) -> Poll<Option<Result<Bytes, RoundTripFailure>>> {
         let polled = self.poll_content(context);
         if let Poll::Ready(Some(Err(_))) = &polled {
             self.give_up();
@@ -172,22 +185,25 @@ where
         polled
     }
 
-    fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
+    fn poll_content(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, RoundTripFailure>>> {
         self.send(context)?;
         loop {
             match self.framing.next(&mut self.input)? {
-                Step::Piece(piece) => {
+                FramingStep::Piece(piece) => {
                     if self.framing == Framing::Length(0) {
                         self.finish(self.input.is_empty());
                     }
                     return Poll::Ready(Some(Ok(piece)));
                 }
-                Step::End => {
+                FramingStep::End => {
                     self.finish(self.input.is_empty());
                     // An answer that came early, and the rest of the request is still wanted.
                     return if self.line.is_some() { Poll::Pending } else { Poll::Ready(None) };
                 }
-                Step::More => {}
+                FramingStep::More => {}
             }
             let Some(line) = &mut self.line else { return Poll::Ready(None) };
             self.input.reserve(self.framing.room());
@@ -197,9 +213,9 @@ where
                     self.finish(false);
                     return Poll::Ready(None);
                 }
-                Ok(0) => return Poll::Ready(Some(Err(Failure::Closed))),
+                Ok(0) => return Poll::Ready(Some(Err(RoundTripFailure::Closed))),
                 Ok(_) => {}
-                Err(error) => return Poll::Ready(Some(Err(Failure::of_reading(error)))),
+                Err(error) => return Poll::Ready(Some(Err(RoundTripFailure::of_reading(error)))),
             }
         }
     }
@@ -217,14 +233,14 @@ where
     }
 
     /// Goes on with sending the request. An answer may come although that fails.
-    fn send(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
+    fn send(&mut self, context: &mut Context<'_>) -> Result<(), RoundTripFailure> {
         let (Some(sending), Some(line)) = (&mut self.sending, &mut self.line) else {
             return Ok(());
         };
         match sending.poll(line, context) {
             Poll::Pending => {}
             Poll::Ready(Ok(())) => self.sending = None,
-            Poll::Ready(Err(error @ Failure::Content(_))) => return Err(error),
+            Poll::Ready(Err(error @ RoundTripFailure::Content(_))) => return Err(error),
             Poll::Ready(Err(error)) => {
                 tracing::debug!(%error, "a request could not be sent to its end");
                 self.sending = None;

@@ -1,8 +1,8 @@
 //! A request on its way out: its head, then its content as fast as the connection takes it.
 
-use crate::client::connection::line::Line;
+use crate::client::connection::line::ClientConnection;
 use crate::client::connection::request_head::{Length, RequestHead};
-use crate::client::failure::{Cause, Failure};
+use crate::client::failure::{BoxedError, RoundTripFailure};
 use bytes::{Buf, Bytes};
 use hyper::body::Body;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use tokio::io::AsyncWrite;
 const JOINED: usize = 8 * 1024;
 
 /// A request that is not yet sent to its end.
-pub(crate) struct Sending<B> {
+pub(crate) struct RequestSender<B> {
     /// How much of the connection's output is written.
     written: usize,
     /// A large piece that is to follow it.
@@ -26,13 +26,13 @@ pub(crate) struct Sending<B> {
     length: Length,
 }
 
-impl<B> Sending<B>
+impl<B> RequestSender<B>
 where
     B: Body<Data = Bytes>,
-    B::Error: Into<Cause>,
+    B::Error: Into<BoxedError>,
 {
     /// Begins with the head.
-    pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut Line) -> Self {
+    pub(crate) fn new(head: &RequestHead<'_>, body: B, line: &mut ClientConnection) -> Self {
         let length = match (body.is_end_stream(), body.size_hint().exact()) {
             (true, _) | (_, Some(0)) => Length::Nothing,
             (_, Some(length)) => Length::Known(length),
@@ -41,32 +41,38 @@ where
         line.output.clear();
         head.write(length, &mut line.output);
         let body = (length != Length::Nothing).then(|| Box::pin(body));
-        Sending { written: 0, piece: Bytes::new(), tail: b"", body, length }
+        RequestSender { written: 0, piece: Bytes::new(), tail: b"", body, length }
     }
 
     /// Ready when all is sent.
     pub(crate) fn poll(
         &mut self,
-        line: &mut Line,
+        line: &mut ClientConnection,
         context: &mut Context<'_>,
-    ) -> Poll<Result<(), Failure>> {
+    ) -> Poll<Result<(), RoundTripFailure>> {
         loop {
             let waits = self.fill(&mut line.output, context)?;
-            ready!(self.poll_write(line, context)).map_err(Failure::Broken)?;
+            ready!(self.poll_write(line, context)).map_err(RoundTripFailure::Broken)?;
             if self.body.is_none() || waits {
-                ready!(line.wire().poll_flush(context)).map_err(Failure::Broken)?;
+                ready!(line.wire().poll_flush(context)).map_err(RoundTripFailure::Broken)?;
                 return if waits { Poll::Pending } else { Poll::Ready(Ok(())) };
             }
         }
     }
 
     /// Takes content as long as it is small. Answers whether there is more that has to be waited for.
-    fn fill(&mut self, output: &mut Vec<u8>, context: &mut Context<'_>) -> Result<bool, Failure> {
+    fn fill(
+        &mut self,
+        output: &mut Vec<u8>,
+        context: &mut Context<'_>,
+    ) -> Result<bool, RoundTripFailure> {
         while self.piece.is_empty() && output.len() < JOINED {
             let Some(body) = &mut self.body else { return Ok(false) };
             match body.as_mut().poll_frame(context) {
                 Poll::Pending => return Ok(true),
-                Poll::Ready(Some(Err(error))) => return Err(Failure::Content(error.into())),
+                Poll::Ready(Some(Err(error))) => {
+                    return Err(RoundTripFailure::Content(error.into()));
+                }
                 Poll::Ready(Some(Ok(frame))) => {
                     // There are no trailers to send.
                     if let Ok(piece) = frame.into_data() {
@@ -89,7 +95,7 @@ where
         Ok(false)
     }
 
-    fn push(&mut self, piece: Bytes, output: &mut Vec<u8>) -> Result<(), Failure> {
+    fn push(&mut self, piece: Bytes, output: &mut Vec<u8>) -> Result<(), RoundTripFailure> {
         match &mut self.length {
             // One without bytes would be the end of all.
             Length::Chunked if piece.is_empty() => return Ok(()),
@@ -113,7 +119,11 @@ where
     }
 
     /// Writes all that there is by now.
-    fn poll_write(&mut self, line: &mut Line, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_write(
+        &mut self,
+        line: &mut ClientConnection,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         loop {
             while self.written < line.output.len() {
                 let (mut wire, bytes) = line.writing();
@@ -139,6 +149,6 @@ fn taken(count: usize) -> io::Result<usize> {
     if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) }
 }
 
-fn wrong(how: &str) -> Failure {
-    Failure::Content(format!("the content is {how} than it was said to be").into())
+fn wrong(how: &str) -> RoundTripFailure {
+    RoundTripFailure::Content(format!("the content is {how} than it was said to be").into())
 }

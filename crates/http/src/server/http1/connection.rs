@@ -4,18 +4,18 @@
 //! several pipelined requests are answered is put together and written at once. While an answer is
 //! waited for, the connection is read so far that a client which goes away is noticed.
 
-use super::intake::{Broken, Intake, intake};
-use super::output::Output;
-use super::request_head::{Refusal, RequestHead};
-use super::response_head::{AnswerHead, Extent};
-use super::scratch::Scratch;
-use crate::protocol::framing::{Framing, HUGE_CHUNK, Step};
+use super::body_channel::{BodyError, BodySender, body_channel};
+use super::output::ResponseOutput;
+use super::request_head::{HeadRefusal, RequestHead};
+use super::response_head::{BodyExtent, ResponseHead};
+use super::shared_buffers::SharedBuffers;
+use crate::protocol::framing::{Framing, FramingStep, HUGE_CHUNK};
 use crate::server::observer::RefusedHead;
 use crate::server::request::body::RequestBody;
-use crate::server::response::body::AnswerBody;
-use crate::server::response::file_body::Piece;
-use crate::server::response::reply::Reply;
-use crate::server::service::Requests;
+use crate::server::response::body::ResponseBody;
+use crate::server::response::file_body::BodyPiece;
+use crate::server::response::reply::PendingResponse;
+use crate::server::service::RequestService;
 use crate::server::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -36,7 +36,7 @@ const TIMED_OUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
 /// How a connection of HTTP/1.1 ends.
-pub(crate) enum End {
+pub(crate) enum ConnectionEnd {
     /// Nothing more is to be said. The client may still be sending.
     Parting { sends: bool },
     /// Another protocol goes on.
@@ -44,20 +44,20 @@ pub(crate) enum End {
 }
 
 /// One connection of HTTP/1.1.
-pub(crate) struct Connection {
+pub(crate) struct Http1Connection {
     socket: Socket,
-    requests: Requests,
-    scratch: Rc<Scratch>,
+    requests: RequestService,
+    scratch: Rc<SharedBuffers>,
     /// What came and is not yet taken.
     input: BytesMut,
     /// Whether there may be a whole head in it.
     is_fresh: bool,
-    output: Output,
-    state: State,
+    output: ResponseOutput,
+    state: Http1State,
     /// Where the content of the present request ends.
     framing: Framing,
     /// Hands that content over, where it did not come with its head.
-    intake: Option<Intake>,
+    intake: Option<BodySender>,
     /// The client waits for a word before it sends it.
     expects: bool,
     version: Version,
@@ -68,35 +68,35 @@ pub(crate) struct Connection {
     is_last: bool,
 }
 
-enum State {
+enum Http1State {
     /// For the head of a request.
     Waiting,
     /// For its answer.
-    Answering(Reply),
+    Answering(PendingResponse),
     /// For the rest of the answer; of a length that was told, so much is left.
-    Sending(AnswerBody, Extent),
+    Sending(ResponseBody, BodyExtent),
     /// For the rest of content that nobody reads: so many bytes at most.
     Unread(u64),
     /// For the client to take what is left.
-    Ending(End),
+    Ending(ConnectionEnd),
 }
 
-impl Connection {
+impl Http1Connection {
     /// With what was read before it was known which protocol it is.
     pub(crate) fn new(
         socket: Socket,
-        requests: Requests,
-        scratch: Rc<Scratch>,
+        requests: RequestService,
+        scratch: Rc<SharedBuffers>,
         early: BytesMut,
     ) -> Self {
-        Connection {
+        Http1Connection {
             socket,
             requests,
             scratch,
             input: early,
             is_fresh: true,
-            output: Output::default(),
-            state: State::Waiting,
+            output: ResponseOutput::default(),
+            state: Http1State::Waiting,
             framing: Framing::Length(0),
             intake: None,
             expects: false,
@@ -121,16 +121,16 @@ impl Connection {
     pub(crate) fn time_out(&mut self) {
         self.output.buffer.extend_from_slice(TIMED_OUT);
         let slow =
-            Refusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
+            HeadRefusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
         self.tell(slow, 0);
-        self.state = State::Ending(End::Parting { sends: true });
+        self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
     /// Goes on as far as the client and the stores let it.
     ///
     /// # Errors
     /// The connection is broken, or was closed by a client that waited for an answer.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         self.output.begin_turn();
         if self.output.is_empty() {
             self.output.buffer = self.scratch.take_output();
@@ -146,29 +146,30 @@ impl Connection {
         polled
     }
 
-    fn advance(&mut self, context: &mut Context<'_>) -> Poll<io::Result<End>> {
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         let mut requests = 0;
         loop {
             match &mut self.state {
-                State::Waiting if requests == TURN => {
+                Http1State::Waiting if requests == TURN => {
                     context.waker().wake_by_ref();
                     self.write(context)?;
                     return Poll::Pending;
                 }
-                State::Waiting => {
+                Http1State::Waiting => {
                     ready!(self.poll_request(context))?;
                     requests += 1;
                 }
-                State::Answering(reply) => match Pin::new(reply).poll(context) {
+                Http1State::Answering(reply) => match Pin::new(reply).poll(context) {
                     Poll::Ready(Ok(response)) => self.answer(response),
                     Poll::Ready(Err(never)) => match never {},
                     Poll::Pending => ready!(self.poll_content(context))?,
                 },
-                State::Sending(..) => ready!(self.poll_send(context))?,
-                State::Unread(_) => ready!(self.poll_unread(context))?,
-                State::Ending(_) => {
+                Http1State::Sending(..) => ready!(self.poll_send(context))?,
+                Http1State::Unread(_) => ready!(self.poll_unread(context))?,
+                Http1State::Ending(_) => {
                     ready!(self.output.poll_write(&mut self.socket, context))?;
-                    let State::Ending(end) = std::mem::replace(&mut self.state, State::Waiting)
+                    let Http1State::Ending(end) =
+                        std::mem::replace(&mut self.state, Http1State::Waiting)
                     else {
                         continue;
                     };
@@ -195,7 +196,7 @@ impl Connection {
             self.input = input;
             self.input.advance(taken);
             self.is_fresh = taken > 0 && !self.input.is_empty();
-            if !matches!(self.state, State::Waiting) || self.is_fresh {
+            if !matches!(self.state, Http1State::Waiting) || self.is_fresh {
                 return Poll::Ready(Ok(()));
             }
         }
@@ -204,7 +205,7 @@ impl Connection {
             return Poll::Ready(Ok(()));
         }
         if self.is_last && self.input.is_empty() {
-            self.state = State::Ending(End::Parting { sends: false });
+            self.state = Http1State::Ending(ConnectionEnd::Parting { sends: false });
             return Poll::Ready(Ok(()));
         }
         self.poll_more(context)
@@ -216,7 +217,7 @@ impl Connection {
         let mut space = scratch.space();
         let bytes = ready!(self.socket.poll_take(&mut space, context))?;
         if bytes.is_empty() {
-            self.state = State::Ending(End::Parting { sends: false });
+            self.state = Http1State::Ending(ConnectionEnd::Parting { sends: false });
         } else if self.input.is_empty() {
             // The usual case: nothing of it is kept.
             let taken = self.take_request(bytes);
@@ -264,8 +265,8 @@ impl Connection {
         self.answers_head = head.exchange.method == Method::HEAD;
         let (body, taken) = self.content(rest);
         match self.requests.answer(head.exchange, body) {
-            Reply::Ready(Some(response)) => self.answer(response),
-            later => self.state = State::Answering(later),
+            PendingResponse::Ready(Some(response)) => self.answer(response),
+            later => self.state = Http1State::Answering(later),
         }
         taken
     }
@@ -282,56 +283,57 @@ impl Connection {
             let whole = if here.is_empty() { Bytes::new() } else { Bytes::copy_from_slice(here) };
             return (RequestBody::Whole(whole), here.len());
         }
-        let (ours, theirs) = intake(&self.requests.meter, length);
+        let (ours, theirs) = body_channel(&self.requests.state, length);
         self.intake = Some(ours);
         (RequestBody::Coming(theirs), 0)
     }
 
     /// Begins with an answer.
-    fn answer(&mut self, response: Response<AnswerBody>) {
+    fn answer(&mut self, response: Response<ResponseBody>) {
         let (parts, mut body) = response.into_parts();
         let status = parts.status;
         let extent = match body.length() {
-            _ if status.is_informational() => Extent::Nothing,
+            _ if status.is_informational() => BodyExtent::Nothing,
             _ if matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => {
-                Extent::Nothing
+                BodyExtent::Nothing
             }
-            Some(length) => Extent::Length(length),
-            None if self.version == Version::HTTP_10 => Extent::Close,
-            None => Extent::Chunked,
+            Some(length) => BodyExtent::Length(length),
+            None if self.version == Version::HTTP_10 => BodyExtent::Close,
+            None => BodyExtent::Chunked,
         };
         // A client that was not told to send its content may send it all the same, or not.
-        let leaves = self.is_last || self.requests.meter.leaving.get();
-        let ends = leaves || self.expects || extent == Extent::Close;
+        let leaves = self.is_last || self.requests.state.leaving.get();
+        let ends = leaves || self.expects || extent == BodyExtent::Close;
         self.persists &= !ends;
         self.write_head(status, &parts.headers, extent);
         self.scratch.give_headers(parts.headers);
         if status == StatusCode::SWITCHING_PROTOCOLS {
             drop(body);
-            self.state = State::Ending(End::Upgraded);
-        } else if self.answers_head || matches!(extent, Extent::Nothing | Extent::Length(0)) {
+            self.state = Http1State::Ending(ConnectionEnd::Upgraded);
+        } else if self.answers_head || matches!(extent, BodyExtent::Nothing | BodyExtent::Length(0))
+        {
             drop(body);
             self.finish();
         } else if let Some(bytes) = body.take_whole() {
-            self.output.push(Piece::Bytes(bytes), false);
+            self.output.push(BodyPiece::Bytes(bytes), false);
             drop(body);
             self.finish();
         } else {
-            self.state = State::Sending(body, extent);
+            self.state = Http1State::Sending(body, extent);
         }
     }
 
-    fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: Extent) {
+    fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: BodyExtent) {
         let (version, persists) = (self.version, self.persists);
         let output = &mut self.output.buffer;
-        let says_close = self.scratch.with_date(self.requests.meter.now(), |date| {
-            AnswerHead { version, status, headers, extent, persists, date }.write(output)
+        let says_close = self.scratch.with_date(self.requests.state.now(), |date| {
+            ResponseHead { version, status, headers, extent, persists, date }.write(output)
         });
         self.persists &= !says_close;
     }
 
     /// Tells who watches the server of a head that is refused.
-    fn tell(&self, Refusal { status, reason }: Refusal, sent: usize) {
+    fn tell(&self, HeadRefusal { status, reason }: HeadRefusal, sent: usize) {
         tracing::debug!(%status, reason, "a request was refused");
         if let Some(observer) = &self.requests.observer {
             let (peer, status, sent) = (self.requests.peer, status.as_u16(), sent as u64);
@@ -340,24 +342,24 @@ impl Connection {
     }
 
     /// The head of a request is none: says so and ends.
-    fn refuse(&mut self, refusal: Refusal, asks_head: bool) {
-        let Refusal { status, reason } = refusal;
+    fn refuse(&mut self, refusal: HeadRefusal, asks_head: bool) {
+        let HeadRefusal { status, reason } = refusal;
         let text = format!("{status}: {reason}");
         self.tell(refusal, if asks_head { 0 } else { text.len() });
         let mut headers = self.scratch.take_headers();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         (self.version, self.persists) = (Version::HTTP_11, false);
-        self.write_head(status, &headers, Extent::Length(text.len() as u64));
+        self.write_head(status, &headers, BodyExtent::Length(text.len() as u64));
         if !asks_head {
             self.output.buffer.extend_from_slice(text.as_bytes());
         }
-        self.state = State::Ending(End::Parting { sends: true });
+        self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
     /// While an answer is waited for: reads the content that somebody wants, and notices a client that
     /// goes away. Ready when the answer is to be asked for again.
     fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.intake.as_ref().is_some_and(Intake::is_wanted) {
+        if self.intake.as_ref().is_some_and(BodySender::is_wanted) {
             return self.poll_wanted(context);
         }
         self.write(context)?;
@@ -375,31 +377,31 @@ impl Connection {
         loop {
             let broken = match self.framing.next(&mut self.input) {
                 Ok(_) if self.framing.announces() > self.requests.limits.body => {
-                    Broken::Malformed(HUGE_CHUNK)
+                    BodyError::Malformed(HUGE_CHUNK)
                 }
-                Ok(Step::Piece(piece)) => {
+                Ok(FramingStep::Piece(piece)) => {
                     if let Some(intake) = &self.intake {
                         intake.give(piece, context);
                     }
                     return Poll::Ready(Ok(()));
                 }
-                Ok(Step::End) => {
+                Ok(FramingStep::End) => {
                     if let Some(intake) = self.intake.take() {
                         intake.end(context);
                     }
                     return Poll::Ready(Ok(()));
                 }
-                Ok(Step::More) => {
+                Ok(FramingStep::More) => {
                     if std::mem::take(&mut self.expects) && self.input.is_empty() {
                         self.output.buffer.extend_from_slice(CONTINUE);
                     }
                     self.write(context)?;
                     match ready!(self.poll_read(context))? {
-                        0 => Broken::Closed,
+                        0 => BodyError::Closed,
                         _ => continue,
                     }
                 }
-                Err(malformed) => Broken::Malformed(malformed),
+                Err(malformed) => BodyError::Malformed(malformed),
             };
             // It cannot be told where the next request would begin.
             self.framing = Framing::Close;
@@ -424,29 +426,31 @@ impl Connection {
     /// Sends what there is of an answer. Ready when something was done.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.has_enough() {
-            let State::Sending(body, extent) = &mut self.state else { return Poll::Ready(Ok(())) };
+            let Http1State::Sending(body, extent) = &mut self.state else {
+                return Poll::Ready(Ok(()));
+            };
             match body.poll_piece(context) {
                 Poll::Ready(Some(Ok(piece))) => {
-                    if let Extent::Length(left) = extent {
+                    if let BodyExtent::Length(left) = extent {
                         let Some(rest) = left.checked_sub(piece.length()) else {
                             self.break_off("its content is longer than was said");
                             continue;
                         };
                         *left = rest;
                     }
-                    self.output.push(piece, *extent == Extent::Chunked);
-                    if *extent == Extent::Length(0) {
+                    self.output.push(piece, *extent == BodyExtent::Chunked);
+                    if *extent == BodyExtent::Length(0) {
                         self.finish();
                     }
                 }
                 Poll::Ready(None) => {
                     match extent {
-                        Extent::Length(_) => {
+                        BodyExtent::Length(_) => {
                             self.break_off("its content is shorter than was said");
                             continue;
                         }
-                        Extent::Chunked => self.output.push_last_chunk(),
-                        Extent::Nothing | Extent::Close => {}
+                        BodyExtent::Chunked => self.output.push_last_chunk(),
+                        BodyExtent::Nothing | BodyExtent::Close => {}
                     }
                     self.finish();
                 }
@@ -461,7 +465,7 @@ impl Connection {
     /// shows the client that it is not whole.
     fn break_off(&mut self, reason: &'static str) {
         tracing::debug!(reason, "an answer broke off");
-        self.state = State::Ending(End::Parting { sends: true });
+        self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
     /// All of an answer is on its way.
@@ -469,21 +473,21 @@ impl Connection {
         self.intake = None;
         let is_over = self.framing.is_over();
         self.state = match self.persists {
-            true if is_over => State::Waiting,
-            true => State::Unread(UNREAD),
-            false => State::Ending(End::Parting { sends: !is_over }),
+            true if is_over => Http1State::Waiting,
+            true => Http1State::Unread(UNREAD),
+            false => Http1State::Ending(ConnectionEnd::Parting { sends: !is_over }),
         };
     }
 
     /// Throws away content that nobody reads, so that the next request can be found.
     fn poll_unread(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sends = match self.framing.next(&mut self.input) {
-            Ok(Step::End) => {
-                self.state = State::Waiting;
+            Ok(FramingStep::End) => {
+                self.state = Http1State::Waiting;
                 return Poll::Ready(Ok(()));
             }
-            Ok(Step::Piece(piece)) => {
-                if let State::Unread(left) = &mut self.state
+            Ok(FramingStep::Piece(piece)) => {
+                if let Http1State::Unread(left) = &mut self.state
                     && let Some(rest) = left.checked_sub(piece.len() as u64)
                 {
                     *left = rest;
@@ -491,7 +495,7 @@ impl Connection {
                 }
                 true
             }
-            Ok(Step::More) => {
+            Ok(FramingStep::More) => {
                 ready!(self.output.poll_write(&mut self.socket, context))?;
                 if !self.is_last && ready!(self.poll_read(context))? > 0 {
                     return Poll::Ready(Ok(()));
@@ -500,7 +504,7 @@ impl Connection {
             }
             Err(_) => true,
         };
-        self.state = State::Ending(End::Parting { sends });
+        self.state = Http1State::Ending(ConnectionEnd::Parting { sends });
         Poll::Ready(Ok(()))
     }
 }

@@ -1,7 +1,7 @@
 //! What is on its way to a client: bytes that are put together, large pieces that are not copied, and
 //! files that the system sends from its own memory.
 
-use crate::server::response::file_body::Piece;
+use crate::server::response::file_body::BodyPiece;
 use crate::server::socket::Socket;
 use bytes::{Buf, Bytes};
 use runnel_store::FilePart;
@@ -18,7 +18,7 @@ const TURN: u64 = 1 << 20;
 
 /// The output of a connection.
 #[derive(Default)]
-pub(crate) struct Output {
+pub(crate) struct ResponseOutput {
     pub(crate) buffer: Vec<u8>,
     written: usize,
     /// What follows the buffer.
@@ -30,7 +30,7 @@ pub(crate) struct Output {
     turn: u64,
 }
 
-impl Output {
+impl ResponseOutput {
     /// The connection has its turn.
     pub(crate) fn begin_turn(&mut self) {
         self.turn = TURN;
@@ -52,7 +52,7 @@ impl Output {
     }
 
     /// Adds a piece of content, in a chunk of its own if wanted (RFC 9112 section 7.1).
-    pub(crate) fn push(&mut self, piece: Piece, chunked: bool) {
+    pub(crate) fn push(&mut self, piece: BodyPiece, chunked: bool) {
         debug_assert!(!self.is_full(), "what is full must be written first");
         let length = piece.length();
         if length == 0 {
@@ -60,18 +60,18 @@ impl Output {
             return;
         }
         if chunked {
-            debug_assert!(matches!(piece, Piece::Bytes(_)), "a file has a length");
+            debug_assert!(matches!(piece, BodyPiece::Bytes(_)), "a file has a length");
             // Memory takes all that is written to it.
             let _ = write!(self.buffer, "{length:x}\r\n");
             self.tail = b"\r\n";
         }
         match piece {
-            Piece::Bytes(bytes) if self.buffer.len() + bytes.len() <= JOINED => {
+            BodyPiece::Bytes(bytes) if self.buffer.len() + bytes.len() <= JOINED => {
                 self.buffer.extend_from_slice(&bytes);
                 self.buffer.extend_from_slice(std::mem::take(&mut self.tail));
             }
-            Piece::Bytes(bytes) => self.piece = bytes,
-            Piece::File(part) => self.file = Some(part),
+            BodyPiece::Bytes(bytes) => self.piece = bytes,
+            BodyPiece::File(part) => self.file = Some(part),
         }
     }
 

@@ -3,9 +3,9 @@
 //! What two servers in a row could read differently is refused (section 11.2): two lengths, a
 //! length beside chunks, a line feed alone at the end of a line, a target with a fragment.
 
-use super::scratch::Scratch;
+use super::shared_buffers::SharedBuffers;
 use crate::protocol::fields::{self, Copied};
-use crate::protocol::framing::{Chunk, Framing};
+use crate::protocol::framing::{ChunkState, Framing};
 use crate::server::options::{DEFAULT_HEADER_FIELDS, Limits};
 use crate::server::request::exchange::HttpExchange;
 use crate::server::request::head;
@@ -36,42 +36,42 @@ pub(crate) struct RequestHead {
 
 /// Why a head is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub(crate) struct HeadRefusal {
     pub(crate) status: StatusCode,
     pub(crate) reason: &'static str,
 }
 
-const fn bad(reason: &'static str) -> Refusal {
-    Refusal { status: StatusCode::BAD_REQUEST, reason }
+const fn bad(reason: &'static str) -> HeadRefusal {
+    HeadRefusal { status: StatusCode::BAD_REQUEST, reason }
 }
 
-const LONG_TARGET: Refusal =
-    Refusal { status: StatusCode::URI_TOO_LONG, reason: "the target is too long" };
-const LONG_HEAD: Refusal =
-    Refusal { status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason: head::LONG_HEAD };
-const OTHER_CODING: Refusal = Refusal {
+const LONG_TARGET: HeadRefusal =
+    HeadRefusal { status: StatusCode::URI_TOO_LONG, reason: "the target is too long" };
+const LONG_HEAD: HeadRefusal =
+    HeadRefusal { status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, reason: head::LONG_HEAD };
+const OTHER_CODING: HeadRefusal = HeadRefusal {
     status: StatusCode::NOT_IMPLEMENTED,
     reason: "the only transfer coding here is chunked",
 };
-const OTHER_VERSION: Refusal = Refusal {
+const OTHER_VERSION: HeadRefusal = HeadRefusal {
     status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     reason: "this connection speaks HTTP/1.1",
 };
 /// Such a head is read as one of HTTP/1.1.
-const LATER_MINOR: Refusal = Refusal {
+const LATER_MINOR: HeadRefusal = HeadRefusal {
     status: StatusCode::HTTP_VERSION_NOT_SUPPORTED,
     reason: "a later minor version is read as HTTP/1.1",
 };
-const BARE_LINE_FEED: Refusal = bad("a line ends without a carriage return");
-const FRAGMENT: Refusal = bad("the target has a fragment, which is never sent");
-const TWO_LENGTHS: Refusal = bad("there is more than one Content-Length");
-const NO_LENGTH: Refusal = bad("the Content-Length is no number");
-const LENGTH_AND_CHUNKS: Refusal =
+const BARE_LINE_FEED: HeadRefusal = bad("a line ends without a carriage return");
+const FRAGMENT: HeadRefusal = bad("the target has a fragment, which is never sent");
+const TWO_LENGTHS: HeadRefusal = bad("there is more than one Content-Length");
+const NO_LENGTH: HeadRefusal = bad("the Content-Length is no number");
+const LENGTH_AND_CHUNKS: HeadRefusal =
     bad("there are a Content-Length and a Transfer-Encoding: send one of them");
-const CHUNKS_OF_OLD: Refusal = bad("HTTP/1.0 has no transfer codings");
-const CHUNKS_WITHIN: Refusal =
+const CHUNKS_OF_OLD: HeadRefusal = bad("HTTP/1.0 has no transfer codings");
+const CHUNKS_WITHIN: HeadRefusal =
     bad("chunked is not the last transfer coding, so that the end cannot be told");
-const TWO_CODINGS: Refusal = bad("there is more than one transfer coding");
+const TWO_CODINGS: HeadRefusal = bad("there is more than one transfer coding");
 
 impl RequestHead {
     /// The head that these bytes begin with, and its length; `None` as long as it is not whole.
@@ -83,8 +83,8 @@ impl RequestHead {
         bytes: &[u8],
         peer: SocketAddr,
         limits: &Limits,
-        scratch: &Scratch,
-    ) -> Result<Option<(RequestHead, usize)>, Refusal> {
+        scratch: &SharedBuffers,
+    ) -> Result<Option<(RequestHead, usize)>, HeadRefusal> {
         match parse_with_room(bytes, peer, limits, scratch) {
             Err(LATER_MINOR) => parse_with_room(&as_http11(bytes), peer, limits, scratch),
             parsed => parsed,
@@ -97,8 +97,8 @@ fn parse_with_room(
     bytes: &[u8],
     peer: SocketAddr,
     limits: &Limits,
-    scratch: &Scratch,
-) -> Result<Option<(RequestHead, usize)>, Refusal> {
+    scratch: &SharedBuffers,
+) -> Result<Option<(RequestHead, usize)>, HeadRefusal> {
     if limits.header_fields == DEFAULT_HEADER_FIELDS {
         let mut fields = [const { MaybeUninit::uninit() }; DEFAULT_HEADER_FIELDS];
         return parse_into(&mut fields, bytes, peer, limits, scratch);
@@ -119,7 +119,7 @@ fn as_http11(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Looks at a request line, which may not be whole.
-fn check_line(line: &[u8], limits: &Limits) -> Result<(), Refusal> {
+fn check_line(line: &[u8], limits: &Limits) -> Result<(), HeadRefusal> {
     if line.len() > limits.target.saturating_add(BESIDE_TARGET) {
         return Err(LONG_TARGET);
     }
@@ -146,8 +146,8 @@ fn parse_into<'a>(
     bytes: &'a [u8],
     peer: SocketAddr,
     limits: &Limits,
-    scratch: &Scratch,
-) -> Result<Option<(RequestHead, usize)>, Refusal> {
+    scratch: &SharedBuffers,
+) -> Result<Option<(RequestHead, usize)>, HeadRefusal> {
     let mut request = httparse::Request::new(&mut []);
     let parsed = request.parse_with_uninit_headers(bytes, fields);
     let line = line_length(bytes, &request).min(bytes.len());
@@ -175,7 +175,7 @@ fn parse_into<'a>(
     let target = request.path.ok_or_else(none)?;
     let uri = Uri::from_maybe_shared(copied.part(target.as_bytes()))
         .map_err(|_| bad("the target is malformed"))?;
-    let (mut message, mut headers) = (Message::new(version), scratch.take_headers());
+    let (mut message, mut headers) = (MessageFraming::new(version), scratch.take_headers());
     for field in request.headers.iter() {
         let Ok(name) = HeaderName::from_bytes(field.name.as_bytes()) else {
             return Err(bad("the name of a header field is malformed"));
@@ -200,7 +200,7 @@ fn has_bare_line_feed(bytes: &[u8]) -> bool {
 }
 
 /// A version that is one, and not ours, is told from nonsense.
-fn of_version(line: &[u8]) -> Refusal {
+fn of_version(line: &[u8]) -> HeadRefusal {
     let mut words = line.trim_ascii().split(|byte| *byte == b' ');
     let version = words.nth(2).filter(|_| words.next().is_none());
     match version {
@@ -214,7 +214,7 @@ fn of_version(line: &[u8]) -> Refusal {
     }
 }
 
-fn of_syntax(error: httparse::Error) -> Refusal {
+fn of_syntax(error: httparse::Error) -> HeadRefusal {
     bad(match error {
         httparse::Error::HeaderName => "the name of a header field is malformed",
         httparse::Error::HeaderValue => "the value of a header field is malformed",
@@ -224,7 +224,7 @@ fn of_syntax(error: httparse::Error) -> Refusal {
 }
 
 /// What the header fields say of the message as a whole.
-struct Message {
+struct MessageFraming {
     version: Version,
     length: Option<u64>,
     is_chunked: bool,
@@ -233,9 +233,9 @@ struct Message {
     expects: bool,
 }
 
-impl Message {
-    fn new(version: Version) -> Message {
-        Message {
+impl MessageFraming {
+    fn new(version: Version) -> MessageFraming {
+        MessageFraming {
             version,
             length: None,
             is_chunked: false,
@@ -245,7 +245,7 @@ impl Message {
         }
     }
 
-    fn look_at(&mut self, name: &HeaderName, value: &[u8]) -> Result<(), Refusal> {
+    fn look_at(&mut self, name: &HeaderName, value: &[u8]) -> Result<(), HeadRefusal> {
         if *name == header::CONTENT_LENGTH {
             if self.length.is_some() {
                 return Err(TWO_LENGTHS);
@@ -287,7 +287,7 @@ impl Message {
     /// before the content.
     fn ends(self) -> (Framing, bool, bool) {
         let framing = match (self.is_chunked, self.length) {
-            (true, _) => Framing::Chunked(Chunk::Size),
+            (true, _) => Framing::Chunked(ChunkState::Size),
             (false, length) => Framing::Length(length.unwrap_or(0)),
         };
         let is_new = self.version == Version::HTTP_11;
@@ -315,8 +315,8 @@ mod tests {
         ([127, 0, 0, 1], 9).into()
     }
 
-    fn parse(text: &str) -> Result<Option<(RequestHead, usize)>, Refusal> {
-        RequestHead::parse(text.as_bytes(), peer(), &limits(), &Scratch::default())
+    fn parse(text: &str) -> Result<Option<(RequestHead, usize)>, HeadRefusal> {
+        RequestHead::parse(text.as_bytes(), peer(), &limits(), &SharedBuffers::default())
     }
 
     /// How its content ends, whether another request may follow, and whether a word is expected.
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn a_head_says_how_its_content_ends() {
-        let chunked = || Framing::Chunked(Chunk::Size);
+        let chunked = || Framing::Chunked(ChunkState::Size);
         let none = || Framing::Length(0);
         for (text, framing, persists, expects) in [
             ("GET / HTTP/1.1\r\n\r\n", none(), true, false),
@@ -442,7 +442,7 @@ mod tests {
         let limits = Limits { header_fields: 3, ..limits() };
         let some = |count| format!("GET / HTTP/1.1\r\n{}\r\n", "a:b\r\n".repeat(count));
         let parse = |text: String| {
-            RequestHead::parse(text.as_bytes(), peer(), &limits, &Scratch::default())
+            RequestHead::parse(text.as_bytes(), peer(), &limits, &SharedBuffers::default())
                 .map(|head| head.is_some())
         };
         assert_eq!((parse(some(3)), parse(some(4))), (Ok(true), Err(LONG_HEAD)));

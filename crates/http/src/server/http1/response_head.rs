@@ -7,7 +7,7 @@ use std::io::Write;
 
 /// How the end of the content is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum BodyExtent {
     /// There is none, and nothing is said about it.
     Nothing,
     /// It has so many bytes.
@@ -18,22 +18,22 @@ pub(crate) enum Extent {
     Close,
 }
 
-/// No browser is to guess what an answer is: see [`crate::server::response::problem::forbid_guessing`].
+/// No browser is to guess what an answer is: see [`crate::server::response::problem::set_nosniff`].
 const NOT_GUESSED: &[u8] = b"x-content-type-options: nosniff\r\n";
 
 /// The head of an answer.
-pub(crate) struct AnswerHead<'a> {
+pub(crate) struct ResponseHead<'a> {
     pub(crate) version: Version,
     pub(crate) status: StatusCode,
     pub(crate) headers: &'a HeaderMap,
-    pub(crate) extent: Extent,
+    pub(crate) extent: BodyExtent,
     /// Whether another request may follow.
     pub(crate) persists: bool,
     /// The field `Date`, with the end of its line.
     pub(crate) date: &'a [u8],
 }
 
-impl AnswerHead<'_> {
+impl ResponseHead<'_> {
     /// Appends it. Answers whether its own headers say that the connection ends.
     pub(crate) fn write(&self, output: &mut Vec<u8>) -> bool {
         self.status_line(output);
@@ -53,12 +53,12 @@ impl AnswerHead<'_> {
             fields::write(name.as_str(), value.as_bytes(), output);
         }
         match self.extent {
-            Extent::Nothing | Extent::Close => {}
-            Extent::Length(length) => {
+            BodyExtent::Nothing | BodyExtent::Close => {}
+            BodyExtent::Length(length) => {
                 let mut digits = itoa::Buffer::new();
                 fields::write("content-length", digits.format(length).as_bytes(), output);
             }
-            Extent::Chunked => fields::write("transfer-encoding", b"chunked", output),
+            BodyExtent::Chunked => fields::write("transfer-encoding", b"chunked", output),
         }
         match (says_connection, self.persists, self.version) {
             (false, false, _) => fields::write("connection", b"close", output),
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use hyper::header::HeaderValue;
 
-    fn written(head: &AnswerHead<'_>) -> String {
+    fn written(head: &ResponseHead<'_>) -> String {
         let mut output = Vec::new();
         head.write(&mut output);
         String::from_utf8(output).unwrap()
@@ -107,11 +107,11 @@ mod tests {
         headers.append("x-a", HeaderValue::from_static("1"));
         headers.append("x-a", HeaderValue::from_static("2"));
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("99"));
-        let head = AnswerHead {
+        let head = ResponseHead {
             version: Version::HTTP_11,
             status: StatusCode::OK,
             headers: &headers,
-            extent: Extent::Length(5),
+            extent: BodyExtent::Length(5),
             persists: true,
             date: b"date: D\r\n",
         };
@@ -119,18 +119,18 @@ mod tests {
              x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
         assert_eq!(written(&head), expected);
         let none = HeaderMap::new();
-        let old = AnswerHead {
+        let old = ResponseHead {
             version: Version::HTTP_10,
             status: StatusCode::from_u16(499).unwrap(),
             headers: &none,
-            extent: Extent::Close,
+            extent: BodyExtent::Close,
             persists: false,
             ..head
         };
         let expected = "HTTP/1.0 499 Status\r\nconnection: close\r\n\
                         x-content-type-options: nosniff\r\ndate: D\r\n\r\n";
         assert_eq!(written(&old), expected);
-        let kept = AnswerHead { extent: Extent::Nothing, persists: true, ..old };
+        let kept = ResponseHead { extent: BodyExtent::Nothing, persists: true, ..old };
         assert!(written(&kept).contains("connection: keep-alive\r\n"));
     }
 }

@@ -3,7 +3,7 @@
 //! A client is an address of IPv4, or the /64 network of an address of IPv6, which is what a customer of
 //! a provider gets. Opening and closing a connection cost O(log n), a request nothing.
 
-use crate::server::connection_state::{IdleState, Meter};
+use crate::server::connection_state::{ConnectionState, IdleState};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -33,7 +33,7 @@ impl Client {
 
 /// The connections of a server by their clients.
 #[derive(Default)]
-pub(crate) struct Clients {
+pub(crate) struct ClientQuotas {
     clients: HashMap<Client, ClientConnections>,
     /// The clients by how many connections they hold. Of those that hold as many, the one that was
     /// searched or has changed last comes first.
@@ -44,13 +44,13 @@ pub(crate) struct Clients {
 
 #[derive(Default)]
 struct ClientConnections {
-    connections: BTreeMap<u64, Rc<Meter>>,
+    connections: BTreeMap<u64, Rc<ConnectionState>>,
     turn: u64,
     /// Where the next search begins.
     next: u64,
 }
 
-impl Clients {
+impl ClientQuotas {
     /// How many connections there are.
     pub(crate) fn len(&self) -> usize {
         self.count
@@ -61,16 +61,16 @@ impl Clients {
         self.clients.get(&client).map_or(0, |held| held.connections.len())
     }
 
-    pub(crate) fn connections(&self) -> impl Iterator<Item = &Rc<Meter>> {
+    pub(crate) fn connections(&self) -> impl Iterator<Item = &Rc<ConnectionState>> {
         self.clients.values().flat_map(|held| held.connections.values())
     }
 
-    pub(crate) fn add(&mut self, client: Client, number: u64, meter: Rc<Meter>) {
-        self.change(client, |held| drop(held.connections.insert(number, meter)));
+    pub(crate) fn add(&mut self, client: Client, number: u64, state: Rc<ConnectionState>) {
+        self.change(client, |held| drop(held.connections.insert(number, state)));
         self.count += 1;
     }
 
-    pub(crate) fn remove(&mut self, client: Client, number: u64) -> Option<Rc<Meter>> {
+    pub(crate) fn remove(&mut self, client: Client, number: u64) -> Option<Rc<ConnectionState>> {
         let mut removed = None;
         self.change(client, |held| removed = held.connections.remove(&number));
         self.count -= usize::from(removed.is_some());
@@ -79,7 +79,7 @@ impl Clients {
 
     /// A connection that can be given up for another one: an idle one, or else a half-open one, of the
     /// client that holds the most connections. Where it has none, of the one that holds the next most.
-    pub(crate) fn spare(&mut self) -> Option<Rc<Meter>> {
+    pub(crate) fn spare(&mut self) -> Option<Rc<ConnectionState>> {
         let most: Vec<Client> =
             self.ranks.iter().rev().take(CLIENTS).map(|&(_, _, client)| client).collect();
         most.into_iter().find_map(|client| {
@@ -104,20 +104,20 @@ impl Clients {
 }
 
 impl ClientConnections {
-    fn spare(&mut self) -> Option<Rc<Meter>> {
+    fn spare(&mut self) -> Option<Rc<ConnectionState>> {
         let (before, after) =
             (self.connections.range(..self.next), self.connections.range(self.next..));
-        let mut best: Option<(IdleState, &Rc<Meter>)> = None;
+        let mut best: Option<(IdleState, &Rc<ConnectionState>)> = None;
         let mut last = None;
-        for (number, meter) in after.chain(before).take(CONNECTIONS) {
+        for (number, state) in after.chain(before).take(CONNECTIONS) {
             last = Some(*number);
-            if let Some(rest) = meter.rests()
+            if let Some(rest) = state.rests()
                 && best.is_none_or(|(other, _)| rest < other)
             {
-                best = Some((rest, meter));
+                best = Some((rest, state));
             }
         }
-        let spare = best.map(|(_, meter)| meter.clone());
+        let spare = best.map(|(_, state)| state.clone());
         self.next = last.map_or(0, |number| number + 1);
         spare
     }
@@ -133,25 +133,25 @@ mod tests {
         Client::of(SocketAddr::new(text.parse().unwrap(), 1))
     }
 
-    fn idle() -> Rc<Meter> {
-        let meter = Rc::new(Meter::new(Instant::now()));
-        meter.begin();
-        meter.finish();
-        meter
+    fn idle() -> Rc<ConnectionState> {
+        let state = Rc::new(ConnectionState::new(Instant::now()));
+        state.begin();
+        state.finish();
+        state
     }
 
-    fn half_open() -> Rc<Meter> {
+    fn half_open() -> Rc<ConnectionState> {
         let since = Instant::now().checked_sub(std::time::Duration::from_secs(2));
-        Rc::new(Meter::new(since.unwrap()))
+        Rc::new(ConnectionState::new(since.unwrap()))
     }
 
-    fn busy() -> Rc<Meter> {
-        let meter = idle();
-        meter.begin();
-        meter
+    fn busy() -> Rc<ConnectionState> {
+        let state = idle();
+        state.begin();
+        state
     }
 
-    fn is(one: Option<Rc<Meter>>, other: &Rc<Meter>) -> bool {
+    fn is(one: Option<Rc<ConnectionState>>, other: &Rc<ConnectionState>) -> bool {
         one.is_some_and(|one| Rc::ptr_eq(&one, other))
     }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn the_client_that_holds_most_gives_up_what_is_idle() {
         let (few, many) = (client("10.0.0.1"), client("10.0.0.2"));
-        let mut clients = Clients::default();
+        let mut clients = ClientQuotas::default();
         assert!(clients.spare().is_none());
         let (first, half, working) = (idle(), half_open(), busy());
         clients.add(few, 1, first.clone());
@@ -192,23 +192,23 @@ mod tests {
 
     #[test]
     fn clients_that_hold_as_many_give_up_in_turn() {
-        let mut clients = Clients::default();
+        let mut clients = ClientQuotas::default();
         let all: Vec<_> = (0..20_u64)
             .map(|number| {
-                let meter = idle();
-                clients.add(Client::V4(number as u32), number, meter.clone());
-                meter
+                let state = idle();
+                clients.add(Client::V4(number as u32), number, state.clone());
+                state
             })
             .collect();
-        for meter in &all {
-            assert!(is(clients.spare(), meter));
-            meter.give_up();
+        for state in &all {
+            assert!(is(clients.spare(), state));
+            state.give_up();
         }
     }
 
     #[test]
     fn a_search_goes_on_where_the_last_one_has_ended() {
-        let (one, mut clients) = (client("10.0.0.1"), Clients::default());
+        let (one, mut clients) = (client("10.0.0.1"), ClientQuotas::default());
         for number in 0..200 {
             clients.add(one, number, busy());
         }

@@ -21,7 +21,7 @@ pub struct Share {
 }
 
 /// Where connections come from.
-pub(crate) enum Incoming {
+pub(crate) enum ConnectionSource {
     /// Our own socket, which is closed with us.
     Listener(TcpListener),
     /// A socket on which others listen too.
@@ -38,13 +38,15 @@ pub(crate) enum Leftover {
     Handed(mpsc::Receiver<Handed>),
 }
 
-impl Incoming {
+impl ConnectionSource {
     /// The next connection. Nobody hands any more: never.
     pub(crate) async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
         match self {
-            Incoming::Listener(listener) | Incoming::Shared(listener) => listener.accept().await,
-            Incoming::Unix(listener, _) => taken(accept_unix(listener).await?),
-            Incoming::Handed(share, asked) => tokio::select! {
+            ConnectionSource::Listener(listener) | ConnectionSource::Shared(listener) => {
+                listener.accept().await
+            }
+            ConnectionSource::Unix(listener, _) => taken(accept_unix(listener).await?),
+            ConnectionSource::Handed(share, asked) => tokio::select! {
                 handed = share.connections.recv() => match handed {
                     Some(handed) => taken(handed),
                     None => std::future::pending().await,
@@ -61,19 +63,19 @@ impl Incoming {
     /// its queue is theirs unless it is to be emptied.
     pub(crate) fn close(self, empties_queue: bool) -> Option<Leftover> {
         match self {
-            Incoming::Listener(listener) => {
+            ConnectionSource::Listener(listener) => {
                 close_queue(&listener);
                 AcceptQueue::of_port(listener).ok().map(Leftover::Accepting)
             }
-            Incoming::Shared(_) | Incoming::Unix(_, None) if !empties_queue => None,
-            Incoming::Shared(listener) => {
+            ConnectionSource::Shared(_) | ConnectionSource::Unix(_, None) if !empties_queue => None,
+            ConnectionSource::Shared(listener) => {
                 AcceptQueue::of_port(listener).ok().map(Leftover::Accepting)
             }
-            Incoming::Unix(listener, file) => {
+            ConnectionSource::Unix(listener, file) => {
                 drop(file);
                 AcceptQueue::of_unix(listener).ok().map(Leftover::Accepting)
             }
-            Incoming::Handed(share, _) => {
+            ConnectionSource::Handed(share, _) => {
                 (share.leave)();
                 Some(Leftover::Handed(share.connections))
             }

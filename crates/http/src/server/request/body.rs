@@ -1,7 +1,7 @@
 //! The content of a request on its way to whoever reads it.
 
 use crate::protocol::framing::HUGE_CHUNK;
-use crate::server::http1::intake::{Broken, IntakeReader};
+use crate::server::http1::body_channel::{BodyError, BodyReceiver};
 use bytes::Bytes;
 use hyper::body::{Body, Incoming};
 use std::fmt;
@@ -13,7 +13,7 @@ pub(crate) enum RequestBody {
     /// All of it, which came with the head.
     Whole(Bytes),
     /// What the connection reads when it is asked for it.
-    Coming(IntakeReader),
+    Coming(BodyReceiver),
     /// That of a request of HTTP/2.
     Multiplexed(Incoming),
 }
@@ -41,22 +41,24 @@ impl RequestBody {
     pub(crate) fn poll_piece(
         &mut self,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, Fault>>> {
+    ) -> Poll<Option<Result<Bytes, RequestBodyError>>> {
         match self {
             RequestBody::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
                 Poll::Ready((!bytes.is_empty()).then_some(Ok(bytes)))
             }
-            RequestBody::Coming(reader) => {
-                reader.poll_piece(context).map(|next| next.map(|piece| piece.map_err(Fault::Http1)))
-            }
+            RequestBody::Coming(reader) => reader
+                .poll_piece(context)
+                .map(|next| next.map(|piece| piece.map_err(RequestBodyError::Http1))),
             RequestBody::Multiplexed(body) => loop {
                 let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
                     return Poll::Pending;
                 };
                 match frame {
                     None => return Poll::Ready(None),
-                    Some(Err(error)) => return Poll::Ready(Some(Err(Fault::Http2(error)))),
+                    Some(Err(error)) => {
+                        return Poll::Ready(Some(Err(RequestBodyError::Http2(error))));
+                    }
                     // Trailers are of no use to a store.
                     Some(Ok(frame)) => {
                         if let Ok(piece) = frame.into_data() {
@@ -71,24 +73,24 @@ impl RequestBody {
 
 /// Why content broke off.
 #[derive(Debug)]
-pub(crate) enum Fault {
-    Http1(Broken),
+pub(crate) enum RequestBodyError {
+    Http1(BodyError),
     Http2(hyper::Error),
 }
 
-impl Fault {
+impl RequestBodyError {
     /// Whether more is announced than is taken.
     pub(crate) fn is_too_large(&self) -> bool {
-        matches!(self, Fault::Http1(Broken::Malformed(HUGE_CHUNK)))
+        matches!(self, RequestBodyError::Http1(BodyError::Malformed(HUGE_CHUNK)))
     }
 }
 
 /// For the log.
-impl fmt::Display for Fault {
+impl fmt::Display for RequestBodyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Http1(broken) => broken.fmt(out),
-            Fault::Http2(error) => error.fmt(out),
+            RequestBodyError::Http1(broken) => broken.fmt(out),
+            RequestBodyError::Http2(error) => error.fmt(out),
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use crate::protocol::form;
 use crate::protocol::multipart::FormPart;
-use crate::server::observer::{self, Observed};
-use crate::server::request::forwarded::Shown;
+use crate::server::observer::{self, ObservedRequest};
+use crate::server::request::forwarded::DisplayedPeer;
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode, Uri, Version};
 use runnel_store::{
     Allowance, Calling, Error, Exchange, FieldProblem, Kind, Result, Text, Value, json,
 };
+use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::fmt;
 use std::net::SocketAddr;
@@ -31,19 +32,19 @@ pub(crate) struct HttpExchange {
     pub(crate) is_streamed: bool,
     /// The fields of the form, once a program asked for one.
     form: OnceCell<Result<Vec<FormPart>>>,
-    pub(crate) wishes: Wishes,
+    pub(crate) overrides: ResponseOverrides,
     /// What an observer is told, where there is one.
-    pub(crate) observed: Option<Rc<Observed>>,
+    pub(crate) observed: Option<Rc<ObservedRequest>>,
 }
 
 /// What a program says about the answer.
 #[derive(Default)]
-pub(crate) struct Wishes {
+pub(crate) struct ResponseOverrides {
     status: Cell<Option<u16>>,
     headers: RefCell<Vec<(HeaderName, HeaderValue)>>,
 }
 
-impl Wishes {
+impl ResponseOverrides {
     /// The status that was set. One that no answer can have is a fault of the program.
     pub(crate) fn status(&self) -> Result<Option<StatusCode>> {
         let Some(number) = self.status.get() else { return Ok(None) };
@@ -98,7 +99,7 @@ impl HttpExchange {
             allowance: Allowance::default(),
             is_streamed: false,
             form: OnceCell::new(),
-            wishes: Wishes::default(),
+            overrides: ResponseOverrides::default(),
             observed: None,
         }
     }
@@ -171,11 +172,11 @@ impl Exchange for HttpExchange {
     }
 
     fn peer(&self) -> String {
-        Shown(self.peer).to_string()
+        DisplayedPeer(self.peer).to_string()
     }
 
     fn query(&self, name: &str) -> Option<String> {
-        form::find(self.uri.query()?.as_bytes(), name)
+        runnel_text::form::field(self.uri.query()?.as_bytes(), name).map(Cow::into_owned)
     }
 
     fn header(&self, name: &str) -> Option<String> {
@@ -235,14 +236,14 @@ impl Exchange for HttpExchange {
     }
 
     fn set_status(&self, status: u16) {
-        self.wishes.status.set(Some(status));
+        self.overrides.status.set(Some(status));
     }
 
     fn unset(&self, name: &str) {
         if name == "status" {
-            return self.wishes.status.set(None);
+            return self.overrides.status.set(None);
         }
-        self.wishes.headers.borrow_mut().retain(|(known, _)| known.as_str() != name);
+        self.overrides.headers.borrow_mut().retain(|(known, _)| known.as_str() != name);
     }
 
     fn set_header(&self, name: &str, value: &str) -> Result<()> {
@@ -261,7 +262,7 @@ impl Exchange for HttpExchange {
         if is_framing(&key) {
             return wrong("the server itself decides the value");
         }
-        let mut headers = self.wishes.headers.borrow_mut();
+        let mut headers = self.overrides.headers.borrow_mut();
         if headers.len() >= MOST_HEADERS {
             return wrong("no answer has so many headers: there is no room");
         }
@@ -361,18 +362,18 @@ mod tests {
         exchange.set_header("x-a", "2").unwrap();
         exchange.set_header("Set-Cookie", "a=1").unwrap();
         exchange.set_header("Set-Cookie", "b=2").unwrap();
-        assert_eq!(exchange.wishes.take_headers().len(), 3);
+        assert_eq!(exchange.overrides.take_headers().len(), 3);
     }
 
     #[test]
     fn a_status_that_no_answer_has_is_an_error() {
         let exchange = exchange("/", &[], "");
-        assert!(exchange.wishes.status().unwrap().is_none());
+        assert!(exchange.overrides.status().unwrap().is_none());
         exchange.set_status(201);
-        assert_eq!(exchange.wishes.status().unwrap(), Some(StatusCode::CREATED));
+        assert_eq!(exchange.overrides.status().unwrap(), Some(StatusCode::CREATED));
         for number in [0, 100, 199, 600, 999, 65535] {
             exchange.set_status(number);
-            assert!(exchange.wishes.status().is_err(), "{number}");
+            assert!(exchange.overrides.status().is_err(), "{number}");
         }
     }
 }

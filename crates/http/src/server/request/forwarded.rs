@@ -129,9 +129,9 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 /// The client as programs and logs see it: without a port that nobody knows.
-pub(crate) struct Shown(pub(crate) SocketAddr);
+pub(crate) struct DisplayedPeer(pub(crate) SocketAddr);
 
-impl fmt::Display for Shown {
+impl fmt::Display for DisplayedPeer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             UNIX_PEER => out.write_str("unix:"),
@@ -155,7 +155,7 @@ mod tests {
         }
         let peer = if peer == "unix:" { UNIX_PEER } else { peer.parse().unwrap() };
         let client = client(&trusted, peer, &mut headers);
-        (Shown(client).to_string(), headers.contains_key("x-forwarded-for"))
+        (DisplayedPeer(client).to_string(), headers.contains_key("x-forwarded-for"))
     }
 
     #[test]

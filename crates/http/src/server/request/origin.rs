@@ -3,9 +3,8 @@
 //! forgery).
 
 use crate::server::options::Limits;
-use crate::server::response::body::AnswerBody;
+use hyper::Method;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
-use hyper::{Method, Response};
 
 /// How long a browser remembers what it was allowed, in seconds.
 const REMEMBERED: HeaderValue = HeaderValue::from_static("600");
@@ -113,7 +112,7 @@ fn has_ambient_credentials(headers: &HeaderMap) -> bool {
 }
 
 /// A request of a page that may come from another origin.
-pub(crate) struct Asked {
+pub(crate) struct CrossOriginRequest {
     /// The origin, as it is answered: itself, or any; absent where it may not.
     allowed: Option<HeaderValue>,
     /// The origin was named, and may send its cookies.
@@ -122,9 +121,13 @@ pub(crate) struct Asked {
     before: Option<Option<HeaderValue>>,
 }
 
-impl Asked {
+impl CrossOriginRequest {
     /// What a request asks; `None` where no origins are allowed at all.
-    pub(crate) fn by(method: &Method, headers: &HeaderMap, limits: &Limits) -> Option<Asked> {
+    pub(crate) fn by(
+        method: &Method,
+        headers: &HeaderMap,
+        limits: &Limits,
+    ) -> Option<CrossOriginRequest> {
         if limits.origins.is_empty() {
             return None;
         }
@@ -139,7 +142,7 @@ impl Asked {
         let is_before = *method == Method::OPTIONS
             && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
         let wanted = || headers.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-        Some(Asked {
+        Some(CrossOriginRequest {
             trusted: named.is_some() && limits.credentials,
             allowed,
             before: is_before.then(wanted),
@@ -147,8 +150,7 @@ impl Asked {
     }
 
     /// Says in the answer what the page may.
-    pub(crate) fn answer(self, response: &mut Response<AnswerBody>) {
-        let headers = response.headers_mut();
+    pub(crate) fn answer(self, headers: &mut HeaderMap) {
         add_vary(headers);
         let Some(allowed) = self.allowed else { return };
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, allowed);
@@ -216,15 +218,12 @@ mod tests {
         for (name, value) in fields {
             headers.insert(*name, HeaderValue::from_static(value));
         }
-        let meter = std::rc::Rc::new(crate::server::connection_state::Meter::new(
-            std::time::Instant::now(),
-        ));
-        let mut response = Response::new(AnswerBody::empty(&meter));
-        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
-        if let Some(asked) = Asked::by(&method, &headers, &limits) {
-            asked.answer(&mut response);
+        let mut answered = HeaderMap::new();
+        answered.insert(header::ALLOW, HeaderValue::from_static("GET, PUT"));
+        if let Some(asked) = CrossOriginRequest::by(&method, &headers, &limits) {
+            asked.answer(&mut answered);
         }
-        response.headers().clone()
+        answered
     }
 
     #[test]

@@ -28,26 +28,26 @@ pub(crate) enum Upload {
 }
 
 /// What the two ends of an upload tell each other: how it went wrong, and whether it is over.
-pub(crate) struct Progress {
-    fault: Cell<Option<Fault>>,
+pub(crate) struct UploadProgress {
+    fault: Cell<Option<UploadFault>>,
     over: Cell<bool>,
     last: Cell<Instant>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
+enum UploadFault {
     TooLarge,
     Slow,
     Broken,
 }
 
-impl Progress {
+impl UploadProgress {
     /// The answer to a client whose upload went wrong, whatever the store made of it.
     pub(crate) fn problem(&self) -> Option<Problem> {
         self.fault.get().map(|fault| match fault {
-            Fault::TooLarge => too_large(),
-            Fault::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT).closing(),
-            Fault::Broken => Problem::bad("the body of the request is malformed").closing(),
+            UploadFault::TooLarge => too_large(),
+            UploadFault::Slow => Problem::new(StatusCode::REQUEST_TIMEOUT).closing(),
+            UploadFault::Broken => Problem::bad("the body of the request is malformed").closing(),
         })
     }
 
@@ -84,18 +84,18 @@ pub(crate) async fn take(
     head: &Head,
     form: Option<u64>,
     limits: &Limits,
-) -> std::result::Result<(Upload, Rc<Progress>), Problem> {
+) -> std::result::Result<(Upload, Rc<UploadProgress>), Problem> {
     let room = form.unwrap_or(SMALL);
     let length = if head.chunked { None } else { Some(head.length.unwrap_or(0)) };
     if length.is_some_and(|length| length > limits.body) {
         return Err(too_large());
     }
-    let mut reader = Reader::new(body, limits);
+    let mut reader = UploadReader::new(body, limits);
     let progress = reader.progress.clone();
     if length.is_some_and(|length| length > room) {
         return Ok((Upload::Stream(Box::pin(reader), length), progress));
     }
-    let mut start = Pieces::default();
+    let mut start = CollectedBody::default();
     while let Some(piece) = reader.next().await {
         match piece {
             Ok(piece) => {
@@ -119,7 +119,7 @@ pub(crate) async fn discard(
     body: RequestBody,
     limits: &Limits,
 ) -> std::result::Result<(), Problem> {
-    let mut reader = Reader::new(body, limits);
+    let mut reader = UploadReader::new(body, limits);
     while let Some(piece) = reader.next().await {
         if piece.is_err() {
             return Err(reader.progress.problem().unwrap_or_else(too_large));
@@ -128,14 +128,14 @@ pub(crate) async fn discard(
     Ok(())
 }
 
-/// Pieces put together; a single one is not copied.
+/// CollectedBody put together; a single one is not copied.
 #[derive(Default)]
-struct Pieces {
+struct CollectedBody {
     only: Bytes,
     joined: BytesMut,
 }
 
-impl Pieces {
+impl CollectedBody {
     fn length(&self) -> u64 {
         (self.only.len() + self.joined.len()) as u64
     }
@@ -161,24 +161,24 @@ impl Pieces {
 }
 
 /// Reads a body piece by piece, within its limits.
-struct Reader {
+struct UploadReader {
     body: RequestBody,
     /// How many bytes may still come.
     left: u64,
     pace: Pace,
     /// Runs while a piece is waited for, with the time when that began.
     sleep: Option<(Pin<Box<Sleep>>, Instant)>,
-    progress: Rc<Progress>,
+    progress: Rc<UploadProgress>,
 }
 
-impl Reader {
+impl UploadReader {
     fn new(body: RequestBody, limits: &Limits) -> Self {
-        let progress = Progress {
+        let progress = UploadProgress {
             fault: Cell::new(None),
             over: Cell::new(false),
             last: Cell::new(Instant::now()),
         };
-        Reader {
+        UploadReader {
             body,
             left: limits.body,
             pace: Pace::new(limits),
@@ -187,7 +187,12 @@ impl Reader {
         }
     }
 
-    fn fail(&mut self, fault: Fault, kind: Kind, message: &str) -> Poll<Option<Result<Bytes>>> {
+    fn fail(
+        &mut self,
+        fault: UploadFault,
+        kind: Kind,
+        message: &str,
+    ) -> Poll<Option<Result<Bytes>>> {
         self.progress.fault.set(Some(fault));
         self.progress.over.set(true);
         Poll::Ready(Some(Err(Error::new(kind, message).with_temporary(false))))
@@ -219,7 +224,7 @@ impl Pace {
     }
 }
 
-impl Stream for Reader {
+impl Stream for UploadReader {
     type Item = Result<Bytes>;
 
     fn poll_next(
@@ -235,7 +240,7 @@ impl Stream for Reader {
                 .sleep
                 .get_or_insert_with(|| (Box::pin(tokio::time::sleep(most)), Instant::now()));
             ready!(sleep.as_mut().poll(context));
-            return self.fail(Fault::Slow, Kind::Timeout, "the client sent too slowly");
+            return self.fail(UploadFault::Slow, Kind::Timeout, "the client sent too slowly");
         };
         if let Some((_, began)) = self.sleep.take() {
             self.pace.waited += began.elapsed();
@@ -247,14 +252,14 @@ impl Stream for Reader {
                 Poll::Ready(None)
             }
             Some(Err(error)) if error.is_too_large() => {
-                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+                self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")
             }
             Some(Err(error)) => {
                 tracing::debug!(%error, "the body of a request broke off");
-                self.fail(Fault::Broken, Kind::Invalid, "the body broke off")
+                self.fail(UploadFault::Broken, Kind::Invalid, "the body broke off")
             }
             Some(Ok(piece)) if piece.len() as u64 > self.left => {
-                self.fail(Fault::TooLarge, Kind::TooLarge, "the body is too large")
+                self.fail(UploadFault::TooLarge, Kind::TooLarge, "the body is too large")
             }
             Some(Ok(piece)) => {
                 self.left -= piece.len() as u64;
@@ -265,7 +270,7 @@ impl Stream for Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for UploadReader {
     fn drop(&mut self) {
         self.progress.over.set(true);
     }
@@ -294,7 +299,7 @@ mod tests {
     fn a_single_piece_is_not_copied() {
         let piece = Bytes::from(vec![1, 2, 3]);
         let place = piece.as_ptr();
-        let mut pieces = Pieces::default();
+        let mut pieces = CollectedBody::default();
         pieces.add(Bytes::new());
         pieces.add(piece);
         assert_eq!(pieces.take().as_ptr(), place);

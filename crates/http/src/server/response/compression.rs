@@ -1,18 +1,14 @@
-//! Packing answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
+//! Compression answers that get smaller by it, for clients that take gzip (RFC 9110 section 8.4).
 
-use crate::protocol::conditions;
+use crate::protocol::conditions::{self, GZIP_SUFFIX};
 use crate::protocol::fields;
-use crate::server::response::body::AnswerBody;
+use crate::server::response::body::ResponseBody;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use runnel_store::{EntityTag, coding_quality};
 
-/// What is added to the strong tag of content when it is packed: other bytes, another tag. It is
-/// taken off again where a client shows it in a condition.
-pub(crate) const SUFFIX: &str = "--gzip";
-
 /// How an answer may be packed, known before its headers are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Packing {
+pub(crate) enum Compression {
     /// It stays as it is, whatever the client takes.
     Never,
     /// It would be packed for a client that takes gzip.
@@ -52,27 +48,29 @@ pub(crate) fn packing(
     kind: Option<&HeaderValue>,
     length: Option<u64>,
     least: u64,
-) -> Packing {
+) -> Compression {
     if least == u64::MAX || length.is_some_and(|length| length < least) {
-        return Packing::Never;
+        return Compression::Never;
     }
     if !kind.is_some_and(is_compressible) {
-        return Packing::Never;
+        return Compression::Never;
     }
-    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else { return Packing::Possible };
+    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else {
+        return Compression::Possible;
+    };
     if asked.contains_key(header::RANGE) || says_no_transform(asked) {
-        return Packing::Possible;
+        return Compression::Possible;
     }
     let gzip = coding_quality(&accepted, "gzip");
     match gzip > 0 && gzip >= coding_quality(&accepted, "identity") {
-        true => Packing::Wanted,
-        false => Packing::Possible,
+        true => Compression::Wanted,
+        false => Compression::Possible,
     }
 }
 
 /// Packs an answer whose headers are complete, or says that it could have been.
-pub(crate) fn apply(packing: Packing, headers: &mut HeaderMap, body: &mut AnswerBody) {
-    if packing == Packing::Never {
+pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut ResponseBody) {
+    if packing == Compression::Never {
         return;
     }
     // An answer has few headers: going through them costs less than looking three of them up.
@@ -85,7 +83,7 @@ pub(crate) fn apply(packing: Packing, headers: &mut HeaderMap, body: &mut Answer
         return;
     }
     add_vary(headers);
-    if packing == Packing::Wanted && body.length() != Some(0) && body.pack() {
+    if packing == Compression::Wanted && body.length() != Some(0) && body.pack() {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.remove(header::ACCEPT_RANGES);
         if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {
@@ -100,7 +98,7 @@ fn packed_tag(tag: &HeaderValue) -> Option<HeaderValue> {
     if tag.weak {
         return None;
     }
-    conditions::tag_header(&EntityTag::strong(format!("{}{SUFFIX}", &*tag.text)))
+    conditions::tag_header(&EntityTag::strong(format!("{}{GZIP_SUFFIX}", &*tag.text)))
 }
 
 /// What a cache has to look at before it hands this answer to another client.
@@ -175,15 +173,15 @@ mod tests {
             packing(&headers, Some(&kind), length, 1024)
         };
         let gzip = ("accept-encoding", "gzip");
-        assert!(of(&[gzip], Some(1024)) == Packing::Wanted);
-        assert!(of(&[gzip], None) == Packing::Wanted);
-        assert!(of(&[("accept-encoding", "br"), gzip], None) == Packing::Wanted);
-        assert!(of(&[gzip], Some(1023)) == Packing::Never);
-        assert!(of(&[], Some(5000)) == Packing::Possible);
-        assert!(of(&[("accept-encoding", "gzip;q=0")], None) == Packing::Possible);
-        assert!(of(&[("accept-encoding", "gzip;q=0.1, identity")], None) == Packing::Possible);
-        assert!(of(&[gzip, ("range", "bytes=0-")], None) == Packing::Possible);
-        assert!(of(&[gzip, ("cache-control", "no-transform")], None) == Packing::Possible);
+        assert!(of(&[gzip], Some(1024)) == Compression::Wanted);
+        assert!(of(&[gzip], None) == Compression::Wanted);
+        assert!(of(&[("accept-encoding", "br"), gzip], None) == Compression::Wanted);
+        assert!(of(&[gzip], Some(1023)) == Compression::Never);
+        assert!(of(&[], Some(5000)) == Compression::Possible);
+        assert!(of(&[("accept-encoding", "gzip;q=0")], None) == Compression::Possible);
+        assert!(of(&[("accept-encoding", "gzip;q=0.1, identity")], None) == Compression::Possible);
+        assert!(of(&[gzip, ("range", "bytes=0-")], None) == Compression::Possible);
+        assert!(of(&[gzip, ("cache-control", "no-transform")], None) == Compression::Possible);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Streams of server-sent events (the standard of HTML, section 9.2): what a server adds to them.
 
-use crate::server::connection_state::Meter;
+use crate::server::connection_state::ConnectionState;
 use bytes::Bytes;
 use futures_util::Stream;
 use hyper::header::{HeaderName, HeaderValue};
@@ -30,13 +30,13 @@ pub(crate) fn are(kind: &HeaderValue) -> bool {
 
 /// The stream, with a comment where it is silent for long. It ends between two events when the
 /// server drains: the client connects again and finds another server.
-pub(crate) fn beating(stream: ByteStream, meter: &Rc<Meter>) -> ByteStream {
-    beating_every(stream, HEARTBEAT, meter)
+pub(crate) fn beating(stream: ByteStream, state: &Rc<ConnectionState>) -> ByteStream {
+    beating_every(stream, HEARTBEAT, state)
 }
 
-fn beating_every(stream: ByteStream, every: Duration, meter: &Rc<Meter>) -> ByteStream {
+fn beating_every(stream: ByteStream, every: Duration, state: &Rc<ConnectionState>) -> ByteStream {
     let sleep = Box::pin(tokio::time::sleep(every));
-    Box::pin(Beating { stream, sleep, every, between: true, meter: meter.clone() })
+    Box::pin(Beating { stream, sleep, every, between: true, state: state.clone() })
 }
 
 struct Beating {
@@ -45,7 +45,7 @@ struct Beating {
     every: Duration,
     /// The last piece ended an event, so that a comment breaks none.
     between: bool,
-    meter: Rc<Meter>,
+    state: Rc<ConnectionState>,
 }
 
 impl Stream for Beating {
@@ -53,7 +53,7 @@ impl Stream for Beating {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
-        if this.between && this.meter.is_draining() {
+        if this.between && this.state.is_draining() {
             return Poll::Ready(None);
         }
         let polled = this.stream.as_mut().poll_next(context);
@@ -64,7 +64,7 @@ impl Stream for Beating {
             }
             return polled;
         }
-        this.meter.wake_at_drain(context.waker());
+        this.state.wake_at_drain(context.waker());
         while this.sleep.as_mut().poll(context).is_ready() {
             this.sleep.as_mut().reset(Instant::now() + this.every);
             if this.between {
@@ -89,33 +89,33 @@ mod tests {
         assert!(!are(&HeaderValue::from_static("text/html")));
     }
 
-    fn meter() -> Rc<Meter> {
-        Rc::new(Meter::new(std::time::Instant::now()))
+    fn state() -> Rc<ConnectionState> {
+        Rc::new(ConnectionState::new(std::time::Instant::now()))
     }
 
     #[tokio::test]
     async fn silence_is_filled_between_events_and_never_within_one() {
         let every = Duration::from_millis(5);
         let whole = stream::iter([Ok(Bytes::from_static(b"data: 1\n\n"))]);
-        let mut events = beating_every(Box::pin(whole.chain(stream::pending())), every, &meter());
+        let mut events = beating_every(Box::pin(whole.chain(stream::pending())), every, &state());
         assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n\n");
         assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
         assert_eq!(events.next().await.unwrap().unwrap(), COMMENT);
 
         let half = stream::iter([Ok(Bytes::from_static(b"data: 1\n"))]);
-        let mut events = beating_every(Box::pin(half.chain(stream::pending())), every, &meter());
+        let mut events = beating_every(Box::pin(half.chain(stream::pending())), every, &state());
         assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n");
         assert!(tokio::time::timeout(every * 10, events.next()).await.is_err());
     }
 
     #[tokio::test]
     async fn a_draining_server_ends_it_between_two_events() {
-        let meter = meter();
+        let state = state();
         let pieces = ["data: 1\n", "data: 2\n\n", "data: 3\n\n"];
         let pieces = stream::iter(pieces.map(|text| Ok(Bytes::from(text))));
-        let mut events = beating(Box::pin(pieces), &meter);
+        let mut events = beating(Box::pin(pieces), &state);
         assert_eq!(events.next().await.unwrap().unwrap(), "data: 1\n");
-        meter.drain(Duration::ZERO);
+        state.drain(Duration::ZERO);
         assert_eq!(events.next().await.unwrap().unwrap(), "data: 2\n\n");
         assert!(events.next().await.is_none());
     }

@@ -3,8 +3,8 @@
 //! Only what lies in the system's memory goes this way, so that no worker waits for a disk; the rest
 //! is read piece by piece as any stream. With TLS and HTTP/2 the bytes have to be seen, and are read.
 
-use crate::server::connection_state::Meter;
-use crate::server::response::body;
+use crate::server::connection_state::ConnectionState;
+use crate::server::response::panics::poll_stream;
 use bytes::Bytes;
 use runnel_store::{ByteStream, Error, FilePart, Seekable};
 use std::io;
@@ -31,8 +31,11 @@ pub(crate) struct FileBody {
 
 impl FileBody {
     /// The file that a stream is, where its connection can send such a thing; the stream otherwise.
-    pub(crate) fn new(stream: ByteStream, meter: &Rc<Meter>) -> Result<FileBody, ByteStream> {
-        if !cfg!(target_os = "linux") || !meter.sends_files.get() {
+    pub(crate) fn new(
+        stream: ByteStream,
+        state: &Rc<ConnectionState>,
+    ) -> Result<FileBody, ByteStream> {
+        if !cfg!(target_os = "linux") || !state.sends_files.get() {
             return Err(stream);
         }
         let Some(part) = Seekable::of(&stream).and_then(|seekable| seekable.file().cloned()) else {
@@ -52,13 +55,16 @@ impl FileBody {
     }
 
     /// The next piece.
-    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Piece, Error>>> {
+    pub(crate) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<BodyPiece, Error>>> {
         loop {
             if let Some(reading) = &mut self.reading {
-                match ready!(body::next(reading, context)) {
+                match ready!(poll_stream(reading, context)) {
                     Some(Ok(bytes)) => {
                         self.at = (self.at + bytes.len() as u64).min(self.part.length());
-                        return Poll::Ready(Some(Ok(Piece::Bytes(bytes))));
+                        return Poll::Ready(Some(Ok(BodyPiece::Bytes(bytes))));
                     }
                     Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                     None => self.reading = None,
@@ -70,7 +76,7 @@ impl FileBody {
             let span = self.part.part(self.at, SPAN);
             if span.is_in_memory() {
                 self.at += span.length();
-                return Poll::Ready(Some(Ok(Piece::File(span))));
+                return Poll::Ready(Some(Ok(BodyPiece::File(span))));
             }
             self.reading = Seekable::of(&self.stream).map(|seekable| seekable.part(self.at, READ));
         }
@@ -78,18 +84,18 @@ impl FileBody {
 }
 
 /// A piece of a body.
-pub(crate) enum Piece {
+pub(crate) enum BodyPiece {
     Bytes(Bytes),
     /// A piece of a file that the system sends.
     File(FilePart),
 }
 
-impl Piece {
+impl BodyPiece {
     /// How many bytes it has.
     pub(crate) fn length(&self) -> u64 {
         match self {
-            Piece::Bytes(bytes) => bytes.len() as u64,
-            Piece::File(part) => part.length(),
+            BodyPiece::Bytes(bytes) => bytes.len() as u64,
+            BodyPiece::File(part) => part.length(),
         }
     }
 }
@@ -176,10 +182,10 @@ mod tests {
             Box::pin(futures_util::stream::iter([Ok(vec![7; length as usize].into())]))
         };
         let Body::Stream(stream, _) = Seekable::of_file(part, read) else { panic!("a stream") };
-        let meter = Rc::new(Meter::new(Instant::now()));
-        let Err(stream) = FileBody::new(stream, &meter) else { panic!("not allowed yet") };
-        meter.sends_files.set(true);
-        FileBody::new(stream, &meter).ok().unwrap()
+        let state = Rc::new(ConnectionState::new(Instant::now()));
+        let Err(stream) = FileBody::new(stream, &state) else { panic!("not allowed yet") };
+        state.sends_files.set(true);
+        FileBody::new(stream, &state).ok().unwrap()
     }
 
     #[test]
@@ -191,7 +197,7 @@ mod tests {
         let context = &mut Context::from_waker(std::task::Waker::noop());
         let mut at = 0;
         while let Poll::Ready(Some(Ok(piece))) = body.poll(context) {
-            let Piece::File(part) = piece else { panic!("it was read") };
+            let BodyPiece::File(part) = piece else { panic!("it was read") };
             assert_eq!(part.from(), at);
             at += part.length();
         }

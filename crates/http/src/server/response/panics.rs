@@ -1,6 +1,7 @@
 //! A panic in a store ends one request and not the server.
 
-use runnel_store::{Answer, Error, Kind, Result};
+use bytes::Bytes;
+use runnel_store::{Answer, ByteStream, Error, Kind, Result};
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -51,4 +52,25 @@ pub(crate) fn reason(panic: &(dyn Any + Send)) -> String {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("panic: {}", text.unwrap_or("(no message)"))
+}
+
+/// The next piece of a store's stream. By then the head has left, so that a failure can only be
+/// logged and the connection broken off, which the client sees as an incomplete answer.
+pub(crate) fn poll_stream(
+    stream: &mut ByteStream,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Bytes>>> {
+    let guarded = catch_unwind(AssertUnwindSafe(|| stream.as_mut().poll_next(context)));
+    let polled = guarded.unwrap_or_else(|panic| {
+        let error = Error::new(Kind::Failed, "a stream of an answer broke down");
+        Poll::Ready(Some(Err(error.with_detail(reason(&*panic)))))
+    });
+    if let Poll::Ready(Some(Err(error))) = &polled {
+        tracing::error!(
+            error = %error,
+            detail = error.detail.as_deref().unwrap_or_default(),
+            "an answer broke off"
+        );
+    }
+    polled
 }

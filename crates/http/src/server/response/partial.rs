@@ -1,9 +1,9 @@
 //! Answering parts of content: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
 
 use crate::protocol::conditions::{self, Validators};
-use crate::protocol::range::{self, Asked, Span};
-use crate::server::connection_state::Meter;
-use crate::server::response::body::AnswerBody;
+use crate::protocol::range::{self, ByteRange, RequestedRanges};
+use crate::server::connection_state::ConnectionState;
+use crate::server::response::body::ResponseBody;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use hyper::header::{self, HeaderMap, HeaderValue};
@@ -13,14 +13,14 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 /// Content on its way out.
-pub(crate) enum Outgoing {
+pub(crate) enum ResponseContent {
     Bytes(Bytes),
     Stream(ByteStream, Option<u64>),
 }
 
 /// A part of content, as it is answered.
-pub(crate) struct Part {
-    pub(crate) body: AnswerBody,
+pub(crate) struct PartialContent {
+    pub(crate) body: ResponseBody,
     /// The content type of several parts; a single one has that of the whole.
     pub(crate) kind: Option<HeaderValue>,
     /// Where a single part lies.
@@ -28,41 +28,41 @@ pub(crate) struct Part {
 }
 
 /// What is to be sent of content.
-pub(crate) enum Sent {
-    All(Outgoing),
-    Part(Part),
+pub(crate) enum RangeResult {
+    All(ResponseContent),
+    Part(PartialContent),
     /// Nothing that was asked for is there; `Content-Range` says how long it is.
     Beyond(HeaderValue),
 }
 
-impl Outgoing {
+impl ResponseContent {
     fn length(&self) -> Option<u64> {
         match self {
-            Outgoing::Bytes(bytes) => Some(bytes.len() as u64),
-            Outgoing::Stream(_, length) => *length,
+            ResponseContent::Bytes(bytes) => Some(bytes.len() as u64),
+            ResponseContent::Stream(_, length) => *length,
         }
     }
 
     /// All of it.
-    pub(crate) fn body(self, meter: &Rc<Meter>) -> AnswerBody {
+    pub(crate) fn body(self, state: &Rc<ConnectionState>) -> ResponseBody {
         match self {
-            Outgoing::Bytes(bytes) => AnswerBody::whole(bytes, meter),
-            Outgoing::Stream(stream, length) => AnswerBody::stream(stream, length, meter),
+            ResponseContent::Bytes(bytes) => ResponseBody::whole(bytes, state),
+            ResponseContent::Stream(stream, length) => ResponseBody::stream(stream, length, state),
         }
     }
 
     /// Whether any part can be had, one by one and again.
     fn is_seekable(&self) -> bool {
         match self {
-            Outgoing::Bytes(_) => true,
-            Outgoing::Stream(stream, _) => Seekable::of(stream).is_some(),
+            ResponseContent::Bytes(_) => true,
+            ResponseContent::Stream(stream, _) => Seekable::of(stream).is_some(),
         }
     }
 }
 
 /// Whether parts of content can be asked for: it has a known length, and a validator by which a
 /// client can tell that its parts belong together.
-pub(crate) fn has_parts(content: &Outgoing, validators: &Validators) -> bool {
+pub(crate) fn has_parts(content: &ResponseContent, validators: &Validators) -> bool {
     let validated = validators.tag.is_some() || validators.modified.is_some();
     validated && content.length().is_some()
 }
@@ -71,29 +71,31 @@ pub(crate) fn has_parts(content: &Outgoing, validators: &Validators) -> bool {
 /// the content.
 pub(crate) fn sent(
     headers: &HeaderMap,
-    content: Outgoing,
+    content: ResponseContent,
     validators: &Validators,
     kind: &HeaderValue,
-    meter: &Rc<Meter>,
-) -> Sent {
+    state: &Rc<ConnectionState>,
+) -> RangeResult {
     let mut fields = headers.get_all(header::RANGE).iter();
-    let (Some(field), None) = (fields.next(), fields.next()) else { return Sent::All(content) };
-    let Some(length) = content.length() else { return Sent::All(content) };
+    let (Some(field), None) = (fields.next(), fields.next()) else {
+        return RangeResult::All(content);
+    };
+    let Some(length) = content.length() else { return RangeResult::All(content) };
     if !is_current(headers, validators) {
-        return Sent::All(content);
+        return RangeResult::All(content);
     }
     match range::asked(field.as_bytes(), length) {
-        Asked::Whole => Sent::All(content),
-        Asked::Beyond => Sent::Beyond(value(format!("bytes */{length}"))),
-        Asked::Spans(spans) => match spans[..] {
-            [span] => Sent::Part(Part {
-                body: one(content, span, meter),
+        RequestedRanges::Whole => RangeResult::All(content),
+        RequestedRanges::Beyond => RangeResult::Beyond(value(format!("bytes */{length}"))),
+        RequestedRanges::Spans(spans) => match spans[..] {
+            [span] => RangeResult::Part(PartialContent {
+                body: one(content, span, state),
                 kind: None,
                 place: Some(place(span, length)),
             }),
             // What can only be read from the beginning would be read again for each part.
-            _ if !content.is_seekable() => Sent::All(content),
-            _ => Sent::Part(several(&content, &spans, length, kind, meter)),
+            _ if !content.is_seekable() => RangeResult::All(content),
+            _ => RangeResult::Part(several(&content, &spans, length, kind, state)),
         },
     }
 }
@@ -113,26 +115,26 @@ fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
         && conditions::date_header(modified).is_some_and(|date| date == *condition)
 }
 
-fn one(content: Outgoing, span: Span, meter: &Rc<Meter>) -> AnswerBody {
+fn one(content: ResponseContent, span: ByteRange, state: &Rc<ConnectionState>) -> ResponseBody {
     let length = Some(span.length());
     match content {
-        Outgoing::Bytes(bytes) => AnswerBody::whole(cut(&bytes, span), meter),
-        Outgoing::Stream(stream, _) => {
+        ResponseContent::Bytes(bytes) => ResponseBody::whole(cut(&bytes, span), state),
+        ResponseContent::Stream(stream, _) => {
             let part = match Seekable::of(&stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
                 None => passing(stream, span),
             };
-            AnswerBody::stream(part, length, meter)
+            ResponseBody::stream(part, length, state)
         }
     }
 }
 
-fn cut(bytes: &Bytes, span: Span) -> Bytes {
+fn cut(bytes: &Bytes, span: ByteRange) -> Bytes {
     bytes.slice(span.from as usize..span.to as usize)
 }
 
 /// A part of a stream that is read from its beginning.
-fn passing(stream: ByteStream, span: Span) -> ByteStream {
+fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
     Box::pin(stream::try_unfold((stream, 0, span), |(mut stream, mut at, span)| async move {
         while at < span.to {
             let piece = stream.next().await.transpose()?;
@@ -153,12 +155,12 @@ fn passing(stream: ByteStream, span: Span) -> ByteStream {
 
 /// Several parts, each with its type and place, as `multipart/byteranges`.
 fn several(
-    content: &Outgoing,
-    spans: &[Span],
+    content: &ResponseContent,
+    spans: &[ByteRange],
     length: u64,
     kind: &HeaderValue,
-    meter: &Rc<Meter>,
-) -> Part {
+    state: &Rc<ConnectionState>,
+) -> PartialContent {
     let boundary = boundary();
     let mut pieces: Vec<ByteStream> = Vec::with_capacity(2 * spans.len() + 1);
     let mut total = 0;
@@ -172,8 +174,8 @@ fn several(
         total += head.len() as u64 + span.length();
         pieces.push(ready(head.into()));
         pieces.push(match content {
-            Outgoing::Bytes(bytes) => ready(cut(bytes, *span)),
-            Outgoing::Stream(stream, _) => match Seekable::of(stream) {
+            ResponseContent::Bytes(bytes) => ready(cut(bytes, *span)),
+            ResponseContent::Stream(stream, _) => match Seekable::of(stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
                 None => ready(Bytes::new()),
             },
@@ -183,8 +185,8 @@ fn several(
     total += end.len() as u64;
     pieces.push(ready(end.into()));
     let all = stream::iter(pieces).flatten();
-    Part {
-        body: AnswerBody::stream(Box::pin(all), Some(total), meter),
+    PartialContent {
+        body: ResponseBody::stream(Box::pin(all), Some(total), state),
         kind: Some(value(format!("multipart/byteranges; boundary={boundary}"))),
         place: None,
     }
@@ -194,7 +196,7 @@ fn ready(bytes: Bytes) -> ByteStream {
     Box::pin(stream::iter([Result::Ok(bytes)]))
 }
 
-fn place(span: Span, length: u64) -> HeaderValue {
+fn place(span: ByteRange, length: u64) -> HeaderValue {
     value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
 }
 

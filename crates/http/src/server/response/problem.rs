@@ -1,9 +1,10 @@
 //! What goes wrong with a request: a status, and what the client learns beside it.
 
-use crate::server::connection_state::Meter;
+use crate::protocol::target::InvalidTarget;
+use crate::server::connection_state::ConnectionState;
 use crate::server::log_rate::LogRate;
 use crate::server::request::exchange::{HttpExchange, is_framing};
-use crate::server::response::body::AnswerBody;
+use crate::server::response::body::ResponseBody;
 use crate::server::response::problem_form::{ProblemForm, ProblemText};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{HeaderMap, Method, Response, StatusCode};
@@ -41,6 +42,15 @@ struct ProblemMore {
     has_own_status: bool,
     /// It is unknown whether a write was done: the client must not be asked to repeat it.
     is_in_doubt: bool,
+}
+
+impl From<InvalidTarget> for Problem {
+    fn from(fault: InvalidTarget) -> Self {
+        match fault {
+            InvalidTarget::TooLong => Problem::new(StatusCode::URI_TOO_LONG).closing(),
+            InvalidTarget::Malformed(message) => Problem::bad(message),
+        }
+    }
 }
 
 impl Problem {
@@ -115,7 +125,7 @@ impl Problem {
     /// In the form that the client accepts, with what the program said about the answer: a status
     /// for errors, and the headers that are not about the content.
     pub(crate) fn for_request(mut self, exchange: &HttpExchange) -> Self {
-        let wished = exchange.wishes.error_status();
+        let wished = exchange.overrides.error_status();
         let is_own = self.more.as_ref().is_some_and(|more| more.has_own_status);
         if let Some(status) = wished
             && !is_own
@@ -123,7 +133,7 @@ impl Problem {
         {
             self.status = status;
         }
-        let mut headers = exchange.wishes.take_headers();
+        let mut headers = exchange.overrides.take_headers();
         headers.retain(|(name, _)| !OF_CONTENT.contains(name));
         let id = exchange.observed.as_ref().and_then(|observed| observed.id());
         let instance = id.map(str::to_string);
@@ -136,10 +146,14 @@ impl Problem {
     }
 
     /// The answer. `headers` is an empty map, perhaps with room.
-    pub(crate) fn respond(self, mut headers: HeaderMap, meter: &Rc<Meter>) -> Response<AnswerBody> {
+    pub(crate) fn respond(
+        self,
+        mut headers: HeaderMap,
+        state: &Rc<ConnectionState>,
+    ) -> Response<ResponseBody> {
         let more = self.more.map(|more| *more).unwrap_or_default();
         headers.insert(header::CONTENT_TYPE, more.form.media_type());
-        forbid_guessing(&mut headers, meter);
+        set_nosniff(&mut headers, state);
         if let Some(verbs) = more.allowed {
             headers.insert(header::ALLOW, allow(verbs));
         }
@@ -161,7 +175,7 @@ impl Problem {
             headers.entry(header::RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
         }
         if self.close {
-            meter.linger.set(true);
+            state.linger.set(true);
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         let text = more.form.write(&ProblemText {
@@ -171,7 +185,7 @@ impl Problem {
             instance: more.instance.as_deref(),
             fields: &more.fields,
         });
-        let mut response = Response::new(AnswerBody::whole(text.into(), meter));
+        let mut response = Response::new(ResponseBody::whole(text.into(), state));
         *response.status_mut() = self.status;
         *response.headers_mut() = headers;
         response
@@ -245,8 +259,8 @@ pub(crate) fn add_challenge(status: StatusCode, headers: &mut HeaderMap) {
 
 /// No browser is to guess what an answer is (the Fetch standard, section 3.6). The heads of HTTP/1.1
 /// say so by themselves, which costs less than a header.
-pub(crate) fn forbid_guessing(headers: &mut HeaderMap, meter: &Meter) {
-    if meter.is_of_stream() {
+pub(crate) fn set_nosniff(headers: &mut HeaderMap, state: &ConnectionState) {
+    if state.is_of_stream() {
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     }
 }

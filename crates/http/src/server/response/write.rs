@@ -5,12 +5,12 @@ use crate::protocol::form;
 use crate::protocol::media_type;
 use crate::protocol::target::escape_path;
 use crate::server::request::body::RequestBody;
-use crate::server::request::upload::{self, Progress, Upload};
-use crate::server::response::body::AnswerBody;
-use crate::server::response::cycle::{Facts, Turn};
+use crate::server::request::upload::{self, Upload, UploadProgress};
+use crate::server::response::body::ResponseBody;
 use crate::server::response::panics::guard;
 use crate::server::response::problem::{Problem, allow};
-use crate::server::response::reply::{InTime, Reply};
+use crate::server::response::reply::{PendingResponse, TimedResponse};
+use crate::server::response::request_cycle::{RequestCycle, ResponseFacts};
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -21,39 +21,39 @@ use std::rc::Rc;
 /// Bodies below this size are not counted among what requests hold.
 const COUNTED: usize = 4 << 10;
 
-impl Turn {
+impl RequestCycle {
     /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
     /// read, and so before the client is told to send it.
-    pub(crate) fn write(self, verb: Verb, body: RequestBody) -> Reply {
+    pub(crate) fn write(self, verb: Verb, body: RequestBody) -> PendingResponse {
         let verbs = self.verbs();
         if !verbs.has(verb) {
-            self.meter.linger.set(true);
-            return Reply::ready(self.problem(Problem::not_allowed(verbs)));
+            self.state.linger.set(true);
+            return PendingResponse::ready(self.problem(Problem::not_allowed(verbs)));
         }
         if self.is_encoded() {
             // Nothing here decodes it, and no store keeps the coding beside the content.
-            self.meter.linger.set(true);
+            self.state.linger.set(true);
             let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE);
             let problem = problem.because("send the content without Content-Encoding");
             let mut response = self.problem(problem);
             let identity = HeaderValue::from_static("identity");
             response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
-            return Reply::ready(response);
+            return PendingResponse::ready(response);
         }
         match body {
             RequestBody::Whole(bytes) if bytes.len() as u64 > self.limits.body => {
-                Reply::ready(self.problem(upload::too_large()))
+                PendingResponse::ready(self.problem(upload::too_large()))
             }
             RequestBody::Whole(bytes) => {
                 if bytes.len() >= COUNTED
                     && let Err(error) = self.exchange.allowance.hold_arriving(bytes.len())
                 {
-                    return Reply::ready(self.problem(upload::no_memory(error.kind)));
+                    return PendingResponse::ready(self.problem(upload::no_memory(error.kind)));
                 }
                 let media_type = self.media_type();
-                Reply::InTime(self.write_whole(verb, bytes, media_type))
+                PendingResponse::InTime(self.write_whole(verb, bytes, media_type))
             }
-            body => Reply::later(self.take_and_write(verb, body)),
+            body => PendingResponse::later(self.take_and_write(verb, body)),
         }
     }
 
@@ -70,7 +70,7 @@ impl Turn {
         verb: Verb,
         bytes: Bytes,
         media_type: Option<Cow<'static, str>>,
-    ) -> InTime {
+    ) -> TimedResponse {
         if let Some(exchange) = Rc::get_mut(&mut self.exchange) {
             exchange.body = Some(bytes.clone());
         }
@@ -78,11 +78,11 @@ impl Turn {
         let context = Context { known: None, from_client: Some(sent), ..self.context() };
         let (body, media_type) = media_type::text_or_bytes(bytes, media_type);
         let content = Content { body, media_type, ..Content::default() };
-        let (patience, meter) = (self.patience(None), self.meter.clone());
-        InTime::new(patience, meter, self.written(verb, content, context))
+        let (patience, state) = (self.patience(None), self.state.clone());
+        TimedResponse::new(patience, state, self.written(verb, content, context))
     }
 
-    async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<AnswerBody> {
+    async fn take_and_write(mut self, verb: Verb, body: RequestBody) -> Response<ResponseBody> {
         let media_type = self.media_type();
         let room = media_type.as_deref().and_then(form::room);
         let (upload, progress) =
@@ -92,7 +92,7 @@ impl Turn {
             };
         let (stream, length) = match upload {
             Upload::Whole(bytes) => {
-                self.meter.tick();
+                self.state.tick();
                 return self.write_whole(verb, bytes, media_type).await;
             }
             Upload::Stream(stream, length) => (stream, length),
@@ -104,14 +104,14 @@ impl Turn {
         let context = Context { exchange, from_client, ..Context::default() };
         let body = Body::Stream(stream, length);
         let content = Content { body, media_type, ..Content::default() };
-        let meter = self.meter.clone();
+        let state = self.state.clone();
         let patience = self.patience(Some(progress.clone()));
         let written = self.written(verb, content, context);
-        let response = InTime::new(patience, meter.clone(), written).await;
+        let response = TimedResponse::new(patience, state.clone(), written).await;
         if !progress.is_over() {
-            meter.linger.set(true);
+            state.linger.set(true);
         }
-        after_upload(response, &progress, &meter)
+        after_upload(response, &progress, &state)
     }
 
     /// The media type of the request's body.
@@ -138,7 +138,7 @@ impl Turn {
         verb: Verb,
         content: Content,
         mut context: Context,
-    ) -> Response<AnswerBody> {
+    ) -> Response<ResponseBody> {
         context.only_if = self.store_condition(verb);
         // A stream takes its time: what cannot be written is better refused before.
         let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
@@ -154,7 +154,7 @@ impl Turn {
         };
         drop(context);
         match turn.wrote(verb, answer.await) {
-            Reply::Ready(Some(response)) => response,
+            PendingResponse::Ready(Some(response)) => response,
             later => Box::pin(later.finish()).await,
         }
     }
@@ -163,20 +163,20 @@ impl Turn {
     /// created, with its place where that is another one; otherwise 200 with the content that the
     /// store answers, or 204 without; 404 for a delete of nothing. The status that a program sets
     /// comes before all of these.
-    fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> Reply {
+    fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
         let outcome = match result {
             Ok(outcome) => outcome,
-            Err(error) => return Reply::ready(self.failed(error)),
+            Err(error) => return PendingResponse::ready(self.failed(error)),
         };
-        let unsaid = matches!(self.exchange.wishes.status(), Ok(None));
+        let unsaid = matches!(self.exchange.overrides.status(), Ok(None));
         if verb == Verb::Delete && !outcome.is_something() && unsaid {
-            return Reply::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
+            return PendingResponse::ready(self.problem(Problem::new(StatusCode::NOT_FOUND)));
         }
         let location = outcome.reference.as_ref().and_then(|reference| {
             let path = format!("/{}", escape_path(reference.relative_path()));
             HeaderValue::try_from(path).ok()
         });
-        let said = verb == Verb::Post && unsaid && self.exchange.wishes.have(&header::LOCATION);
+        let said = verb == Verb::Post && unsaid && self.exchange.overrides.have(&header::LOCATION);
         let created = outcome.is_created() || location.is_some() || said;
         if let Some(content) = outcome.content {
             let status = if created { StatusCode::CREATED } else { StatusCode::OK };
@@ -184,15 +184,15 @@ impl Turn {
         }
         let status = if created { StatusCode::CREATED } else { StatusCode::NO_CONTENT };
         let validators = Validators { tag: outcome.entity_tag, modified: None };
-        let facts = Facts { location, validators, ..Facts::default() };
-        let body = AnswerBody::empty(&self.meter);
-        Reply::ready(self.respond(status, None, facts, body))
+        let facts = ResponseFacts { location, validators, ..ResponseFacts::default() };
+        let body = ResponseBody::empty(&self.state);
+        PendingResponse::ready(self.respond(status, None, facts, body))
     }
 
     /// DELETE.
-    pub(crate) fn delete(self) -> Reply {
-        let (patience, meter) = (self.patience(None), self.meter.clone());
-        Reply::InTime(InTime::new(patience, meter, async move {
+    pub(crate) fn delete(self) -> PendingResponse {
+        let (patience, state) = (self.patience(None), self.state.clone());
+        PendingResponse::InTime(TimedResponse::new(patience, state, async move {
             let only_if = self.store_condition(Verb::Delete);
             let turn = match self.if_conditions_hold(only_if.is_none()).await {
                 Ok(turn) => turn,
@@ -202,28 +202,28 @@ impl Turn {
             let answer = guard(|| turn.root.delete(&turn.reference, &context));
             drop(context);
             match turn.wrote(Verb::Delete, answer.await) {
-                Reply::Ready(Some(response)) => response,
+                PendingResponse::Ready(Some(response)) => response,
                 later => Box::pin(later.finish()).await,
             }
         }))
     }
 
     /// OPTIONS: the verbs of the reference.
-    pub(crate) fn options(self) -> Reply {
+    pub(crate) fn options(self) -> PendingResponse {
         let verbs = self.verbs();
         let mut response = self.without_content();
         response.headers_mut().insert(header::ALLOW, allow(verbs));
-        Reply::ready(response)
+        PendingResponse::ready(response)
     }
 
     /// 204, or what the program wished.
-    fn without_content(self) -> Response<AnswerBody> {
-        let body = AnswerBody::empty(&self.meter);
-        self.respond(StatusCode::NO_CONTENT, None, Facts::default(), body)
+    fn without_content(self) -> Response<ResponseBody> {
+        let body = ResponseBody::empty(&self.state);
+        self.respond(StatusCode::NO_CONTENT, None, ResponseFacts::default(), body)
     }
 
     /// Goes on, or answers 412. The present content is only asked for when there are conditions.
-    async fn if_conditions_hold(self, looks: bool) -> Result<Turn, Response<AnswerBody>> {
+    async fn if_conditions_hold(self, looks: bool) -> Result<RequestCycle, Response<ResponseBody>> {
         match looks && self.head.conditional {
             // Boxed: it is rare, and would make room for itself in every request's future.
             true => Box::pin(self.if_present_allows()).await,
@@ -231,12 +231,12 @@ impl Turn {
         }
     }
 
-    async fn if_present_allows(self) -> Result<Turn, Response<AnswerBody>> {
+    async fn if_present_allows(self) -> Result<RequestCycle, Response<ResponseBody>> {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);
         // What a program says about the answer while it is only asked what is there.
-        self.exchange.wishes.clear();
+        self.exchange.overrides.clear();
         let present = match present {
             Ok(content) => content
                 .map(|content| Validators { tag: content.entity_tag, modified: content.modified }),
@@ -255,12 +255,12 @@ impl Turn {
 /// Where the upload itself went wrong, the client hears of that and not of what the store made
 /// of a stream that failed.
 fn after_upload(
-    response: Response<AnswerBody>,
-    progress: &Progress,
-    meter: &Rc<crate::server::connection_state::Meter>,
-) -> Response<AnswerBody> {
+    response: Response<ResponseBody>,
+    progress: &UploadProgress,
+    state: &Rc<crate::server::connection_state::ConnectionState>,
+) -> Response<ResponseBody> {
     match progress.problem() {
-        Some(problem) => problem.respond(HeaderMap::new(), meter),
+        Some(problem) => problem.respond(HeaderMap::new(), state),
         None => response,
     }
 }

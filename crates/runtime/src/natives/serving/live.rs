@@ -2,11 +2,13 @@
 
 use crate::engine::stack::Type;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::attempt;
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::streams::pipe::{Pipe, Written};
 use crate::streams::socket::Socket;
+use crate::values::handle::ObjectHandle;
+use crate::values::native::{HeldPort, NativeLazy};
 use runnel_store::{Error, Kind, Message, Text};
+use std::any::Any;
 use std::rc::Rc;
 
 pub(crate) const NATIVES: [(&str, Native); 8] = [
@@ -22,10 +24,9 @@ pub(crate) const NATIVES: [(&str, Native); 8] = [
 
 /// `(object, media type)`: content that the kernel's `runWritten` writes when it is read.
 fn written(isolate: &Isolate, arguments: Arguments) -> Reply {
-    let media_type = arguments.text(2);
-    arguments.0.push_copy(1);
-    let slot = arguments.0.keep();
-    Reply::Now(Given::Native(Rc::new(Written::new(isolate, slot, media_type))))
+    let object = ObjectHandle::new(isolate, arguments.0, 1);
+    let written = Written::new(object, arguments.text(2));
+    Reply::Now(Given::Native(Rc::new(NativeLazy { lazy: Rc::new(written), tag: None })))
 }
 
 /// `(pipe, bytes)`: waits while there is no room.
@@ -43,14 +44,12 @@ fn pipe_write(_: &Isolate, arguments: Arguments) -> Reply {
 }
 
 fn socket(_: &Isolate, _: Arguments) -> Reply {
-    Reply::Now(Given::Native(Rc::new(Socket::default())))
+    Reply::Now(Given::Native(Rc::new(HeldPort(Rc::new(Socket::default())))))
 }
 
 fn socket_of(arguments: Arguments) -> Result<Rc<Socket>, Error> {
-    arguments
-        .native(1)
-        .and_then(|native| native.downcast::<Socket>().ok())
-        .ok_or_else(|| Error::new(Kind::Invalid, "a socket is expected here"))
+    let port: Rc<dyn Any> = arguments.held::<HeldPort>("a socket")?.0.clone();
+    port.downcast().map_err(|_| Error::new(Kind::Invalid, "a socket is expected here"))
 }
 
 /// `(socket, text or bytes, whether it is bytes)`

@@ -2,8 +2,8 @@
 
 use super::servers::server;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::any_store;
 
 pub(crate) const NATIVES: [(&str, Native); 4] = [
     ("answeredBy", answered_by),

@@ -2,8 +2,8 @@
 
 use crate::host::Server;
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::any_store;
 use runnel_store::{Error, Kind, Store};
 use std::rc::Rc;
 

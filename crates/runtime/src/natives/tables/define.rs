@@ -1,8 +1,8 @@
 //! Collections of a class: the shape that a store makes a table of.
 
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt, reference_at};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::{any_store, reference_at};
 use runnel_store::{Error, Field, FieldType, Index, Kind, Shape, Store, Value, Verb};
 use std::rc::Rc;
 

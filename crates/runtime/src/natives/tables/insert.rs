@@ -2,8 +2,8 @@
 //! engine's tables, while the store works on the batch before.
 
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt, inner_call, reference, reference_at};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::{any_store, inner_call, reference, reference_at};
 use crate::streams::progress::{Progress, Told};
 use crate::values::columns::{Column, Columns};
 use crate::values::records::Reader;

@@ -2,8 +2,9 @@
 
 use crate::engine::stack::{Stack, Type};
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt, inner_call, reference_at};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::{any_store, inner_call, reference_at};
+use crate::slices::data::read_value;
 use runnel_store::{Comparison, Content, Error, Filter, Kind, Query, Sort, Value, Verb};
 use std::os::raw::c_int;
 
@@ -129,7 +130,7 @@ fn filter(isolate: &Isolate, stack: Stack, index: c_int, depth: usize) -> Result
     }
     let field = String::from_utf8_lossy(stack.bytes(item(2))).into_owned();
     stack.pop(1);
-    let value = crate::values::convert::read_value(isolate, stack, item(3));
+    let value = read_value(isolate, stack, item(3));
     stack.pop(1);
     let value = value?;
     let comparison = match operator.as_str() {

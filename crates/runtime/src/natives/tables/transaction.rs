@@ -1,8 +1,8 @@
 //! Transactions: which one the verbs of a fiber are part of.
 
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::{any_store, attempt, inner_call, reference_at};
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
+use crate::natives::stores::{any_store, inner_call, reference_at};
 use runnel_store::{Error, Kind, Transaction, Verb};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,11 +1,10 @@
 //! JSON text to objects of the program and back.
 
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::attempt;
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::slices::build::{BuildSource, build_now, build_tape};
 use crate::slices::json::{Unwritten, json_of_top, too_deep};
-use crate::values::convert::Origin;
+use crate::values::kind::Origin;
 use bytes::Bytes;
 use runnel_store::json::{Node, Tape};
 use runnel_store::{AT_ONCE, ClientContent, DATA_POOL, Error, Kind, Result, parse_permit};

@@ -2,8 +2,7 @@
 //! constant time.
 
 use crate::isolate::Isolate;
-use crate::natives::call::{Arguments, Given, Native, Reply};
-use crate::natives::stores::attempt;
+use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};

@@ -1,11 +1,11 @@
 //! Conditions of a query, as SQL over columns whose types are known.
 
-use crate::parameters::exact_integer;
 use crate::postgres::fault::Fault;
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, quoted};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
 use crate::postgres::value::parameter::{Parameter, float};
+use crate::rows::parameters::exact_integer;
 use runnel_store::{Comparison, Filter, Kind, Value};
 use std::cmp::Ordering;
 

@@ -4,14 +4,14 @@
 //! result is there as a whole then, and its connection free again. Of a large one the beginning is
 //! there, and the rest is read from the server while somebody reads it.
 
-use crate::columns::{Columns, Shown};
-use crate::csv;
 use crate::postgres::connection::client::Connection;
 use crate::postgres::connection::pool::Lease;
 use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::fault::Fault;
 use crate::postgres::query::select::Select;
 use crate::postgres::value::decode::{cell, is_known, raw};
+use crate::rows::columns::{Columns, Shown};
+use crate::rows::csv;
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 use runnel_store::{

@@ -6,11 +6,11 @@
 //! never equal to a number, a missing value is not equal to 3, `not` of an unknown is true. Text
 //! is ordered bytewise, decimals and moments by what they stand for.
 
-use crate::parameters;
 use crate::postgres::fault::Fault;
 use crate::postgres::query::condition::{Condition, number};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, ordered, quoted};
 use crate::postgres::value::parameter::Parameter;
+use crate::rows::parameters;
 use runnel_store::{Query, Sort};
 use std::fmt::Write;
 

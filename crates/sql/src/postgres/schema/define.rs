@@ -1,13 +1,13 @@
 //! From the shape of a class to its table: made when it is missing, extended by what it lacks,
 //! refused when the two contradict each other.
 
+use crate::database::schema::{self, is_key, is_text_key, table_name, word};
 use crate::postgres::connection::client::Connection;
 use crate::postgres::connection::session::{Repeat, Session};
 use crate::postgres::core::Core;
 use crate::postgres::fault::{Cause, Fault};
 use crate::postgres::schema::catalog::{ColumnInfo, Holds, TableInfo, field, quoted};
 use crate::postgres::value::parameter::Parameter;
-use crate::shape::{self, is_key, is_text_key, table_name, word};
 use runnel_store::{Field, FieldType, Kind, Shape};
 
 /// The lock under which tables are made, so that several machines that start at once do it one
@@ -19,7 +19,7 @@ const NAME_LENGTH: usize = 63;
 
 /// Checks that a shape can be a table at all.
 pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
-    shape::check(name, shape)?;
+    schema::check(name, shape)?;
     let names = shape.fields.iter().map(|field| field.name.as_str()).chain([name]);
     if let Some(long) = names.into_iter().find(|name| name.len() > NAME_LENGTH) {
         let message = format!("{long} is longer than the {NAME_LENGTH} bytes of a name");

@@ -304,8 +304,8 @@ impl Shown<'_> {
         match self {
             Shown::Null => {}
             Shown::Float(number) if !number.is_finite() => {}
-            Shown::Text(text) => crate::csv::text(text.as_bytes(), out),
-            Shown::Json(text) => crate::csv::text(text.as_bytes(), out),
+            Shown::Text(text) => crate::rows::csv::text(text.as_bytes(), out),
+            Shown::Json(text) => crate::rows::csv::text(text.as_bytes(), out),
             Shown::Bytes(bytes) => {
                 // The JSON writer's base64 without its quotes.
                 let start = out.len();
@@ -316,7 +316,7 @@ impl Shown<'_> {
             Shown::List(_) | Shown::Record(_) => {
                 let mut text = Vec::new();
                 self.write(&mut text);
-                crate::csv::text(&text, out);
+                crate::rows::csv::text(&text, out);
             }
             plain => plain.write(out),
         }

@@ -3,11 +3,11 @@
 //! They are sent in the text form of their type, which the server reads as exactly as a person
 //! would mean it; only bytes go as they are.
 
-use crate::parameters::exact_integer;
 use crate::postgres::fault::Fault;
 use crate::postgres::schema::catalog::{ColumnInfo, Holds};
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
+use crate::rows::parameters::exact_integer;
 use bytes::{Bytes, BytesMut};
 use runnel_store::{Value, json};
 use std::error::Error;

@@ -1,5 +1,6 @@
 //! Inserting, replacing, changing and deleting rows.
 
+use crate::database::backend::InsertedRow;
 use crate::fault::{COMPUTED_FIELD, UNKNOWN_FIELD};
 use crate::postgres::connection::client::Connection;
 use crate::postgres::fault::{Cause, Fault};
@@ -111,18 +112,12 @@ pub(crate) fn select_one(table: &TableInfo, key: Parameter) -> Option<Select> {
     Some(Select { sql, parameters: vec![key] })
 }
 
-/// A row that was inserted: the key, where the table has one, and what the row holds now.
-pub(crate) struct Inserted {
-    pub(crate) key: Option<String>,
-    pub(crate) row: Value,
-}
-
 /// Inserts a row; what it does not name gets the column's default.
 pub(crate) async fn insert(
     connection: &Connection,
     table: &TableInfo,
     row: &RowOf,
-) -> Result<Inserted, Fault> {
+) -> Result<InsertedRow, Fault> {
     let shown = table.shown();
     let mut returned = list(&shown);
     if let Some(key) = table.key() {
@@ -131,7 +126,7 @@ pub(crate) async fn insert(
     let sql = format!("{} RETURNING {returned}", insert_sql(table, &row.columns));
     let found = connection.all(&sql, &row.values).await?;
     // A rule or a trigger may leave the row out.
-    let Some(found) = found.first() else { return Ok(Inserted { key: None, row: Value::Nil }) };
+    let Some(found) = found.first() else { return Ok(InsertedRow { key: None, row: Value::Nil }) };
     let statement = connection.prepare(&sql).await?;
     let mut columns = columns(&statement)?;
     columns.names.truncate(shown.len());
@@ -139,7 +134,7 @@ pub(crate) async fn insert(
         Some(_) => field(found, shown.len())?,
         None => None,
     };
-    Ok(Inserted { key, row: record(&columns, found)? })
+    Ok(InsertedRow { key, row: record(&columns, found)? })
 }
 
 fn insert_sql(table: &TableInfo, columns: &[usize]) -> String {

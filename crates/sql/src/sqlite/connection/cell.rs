@@ -4,10 +4,10 @@
 //! change is refused. SQLite itself would turn the text `007` into 7 in an integer column, an
 //! integer beyond 64 bits into a float, and a NaN into NULL.
 
-use crate::columns::Shown;
-use crate::parameters::exact_integer;
 use crate::postgres::value::decimal::is_decimal;
 use crate::postgres::value::moment;
+use crate::rows::columns::Shown;
+use crate::rows::parameters::exact_integer;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo};
 use bytes::Bytes;

@@ -1,7 +1,7 @@
 //! From the rows of a statement straight into JSON, CSV or values: no row becomes an object.
 
-use crate::columns::Shown;
-use crate::csv;
+use crate::rows::columns::Shown;
+use crate::rows::csv;
 use crate::sqlite::connection::cell::{read, safe_text};
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::Fault;

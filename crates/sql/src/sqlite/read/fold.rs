@@ -9,7 +9,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::columns::Shown;
+use crate::rows::columns::Shown;
 use crate::sqlite::connection::statement_counts;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::read::encode::{write_cell, write_integer};

@@ -3,9 +3,8 @@
 use crate::sqlite::connection::cell::Cell;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::catalog::{Key, TableInfo, quoted};
-use crate::sqlite::table::LIST_LIMIT;
 use crate::sqlite::write::change::{key_cell, no_key};
-use runnel_store::{Answer, Entry, Error, FieldType, Kind, Value, encode_segment};
+use runnel_store::{FieldType, Value};
 
 /// The key of a row to be written; text that no row's key can be is an error.
 pub(crate) fn target_key(table: &TableInfo, text: &str) -> Result<Cell, Fault> {
@@ -31,16 +30,6 @@ pub(crate) fn keys_sql(table: &TableInfo) -> Option<String> {
         "SELECT {text} AS name FROM {name} \
          WHERE {key} IS NOT NULL AND instr(name, '/') = 0 ORDER BY name LIMIT ?1"
     ))
-}
-
-pub(crate) fn entries(names: Vec<String>) -> Answer<Option<Vec<Entry>>> {
-    if names.len() > LIST_LIMIT {
-        let message = format!("the table has more than {LIST_LIMIT} rows; query it instead");
-        return Error::new(Kind::TooLarge, message).into();
-    }
-    let entry =
-        |name: String| Entry { name: encode_segment(&name).into_owned(), collection: false };
-    Answer::ok(Some(names.into_iter().map(entry).collect()))
 }
 
 pub(crate) fn key_text(key: &Value) -> Option<String> {

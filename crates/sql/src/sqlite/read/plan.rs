@@ -1,6 +1,6 @@
 //! What is made of a table's description once: its statements, and those of queries.
 
-use crate::parameters;
+use crate::rows::parameters;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::read::select::{Select, column, translate};
 use crate::sqlite::schema::catalog::TableInfo;

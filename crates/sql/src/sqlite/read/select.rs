@@ -5,7 +5,7 @@
 //! memory, where SQL would differ: a missing value is not equal to 3, `not` of an unknown is true,
 //! a text is never equal to a number, and upper and lower case are different.
 
-pub(crate) use crate::columns::{Columns, Shown};
+pub(crate) use crate::rows::columns::{Columns, Shown};
 use crate::sqlite::connection::cell::{Cell, date};
 use crate::sqlite::connection::decimal_order;
 use crate::sqlite::fault::Fault;

@@ -1,6 +1,6 @@
 //! What the tables look like, read from the database itself.
 
-use crate::columns::Shown;
+use crate::rows::columns::Shown;
 use crate::sqlite::fault::Fault;
 use runnel_store::FieldType;
 use rusqlite::{Connection, OptionalExtension};

@@ -1,8 +1,8 @@
 //! From the shape of a class to its table: made when it is missing, extended when the class has
 //! grown, refused when the two contradict each other.
 
-pub(crate) use crate::shape::table_name;
-use crate::shape::{is_key, is_text_key, word};
+pub(crate) use crate::database::schema::table_name;
+use crate::database::schema::{is_key, is_text_key, word};
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::catalog::{Affinity, ColumnInfo, DATE, DECIMAL, Key, TableInfo, quoted};
 use runnel_store::{Field, FieldType, Index, Kind, Shape};
@@ -13,7 +13,7 @@ pub(crate) fn check(name: &str, shape: &Shape) -> Result<(), Fault> {
     if name.to_ascii_lowercase().starts_with("sqlite_") {
         return Err(Fault::invalid("names that begin with 'sqlite_' belong to SQLite"));
     }
-    crate::shape::check(name, shape)?;
+    crate::database::schema::check(name, shape)?;
     for index in &shape.indexes {
         let known = |name: &String| shape.fields.iter().any(|field| field.name == *name);
         if let Some(unknown) = index.fields.iter().find(|name| !known(name)) {

@@ -5,7 +5,7 @@
 //! without row numbers, and `DELETE` without a condition where SQLite empties the table at once.
 //! They are found out by counting, and told as lost. See <https://sqlite.org/c3ref/update_hook.html>.
 
-use crate::columns::Shown;
+use crate::rows::columns::Shown;
 use crate::sqlite::fault::Fault;
 use crate::sqlite::schema::catalog::{Key, TableInfo, quoted, shown_as};
 use crate::sqlite::write::removed_rows::{self, Before};

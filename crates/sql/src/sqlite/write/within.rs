@@ -2,21 +2,19 @@
 //! the transaction has done, also to the tables themselves. Rows are read at once, because nobody
 //! could read them after the transaction.
 
-use crate::parameters;
+use crate::rows::parameters;
 use crate::sqlite::fault::{Cause, Fault};
 use crate::sqlite::read::encode;
-use crate::sqlite::read::keys::{entries, keys_sql};
+use crate::sqlite::read::keys::keys_sql;
 use crate::sqlite::read::select::{Select, column, list, translate};
 use crate::sqlite::schema::catalog::{TableInfo, quoted};
 use crate::sqlite::schema::define::seen_by;
-use crate::sqlite::table::{LIST_LIMIT, Table};
+use crate::sqlite::table::{SqliteRows, keys};
 use crate::sqlite::write::change::{Target, key_cell};
 use crate::sqlite::write::change_feed;
 use crate::sqlite::write::transaction::Held;
 use futures_util::StreamExt;
-use runnel_store::{
-    Answer, Changes, Content, Context, Entry, Kind, Query, Reference, Shape, Value,
-};
+use runnel_store::{Answer, Changes, Content, Context, Kind, Query, Reference, Shape, Value};
 use rusqlite::Connection;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ impl Target {
     }
 }
 
-impl Table {
+impl SqliteRows {
     /// Runs work in a transaction, with the table as it is there.
     pub(crate) fn within<T: Send + 'static>(
         &self,
@@ -62,18 +60,14 @@ impl Table {
         })
     }
 
-    pub(crate) fn get_within(
+    pub(crate) fn rows_within(
         &self,
         held: &Rc<Held>,
-        reference: &Reference,
+        query: Option<&str>,
         context: &Context,
     ) -> Answer<Option<Content>> {
-        let key = reference.key().into_owned();
-        let query = reference.query().filter(|query| !query.is_empty()).map(String::from);
+        let query = query.map(String::from);
         let found = self.within(held, context.deadline, move |connection, target| {
-            if !key.is_empty() {
-                return row(connection, target, &key);
-            }
             let info = &target.info;
             let query = match &query {
                 None => Query::default(),
@@ -82,15 +76,19 @@ impl Table {
             let select = translate(info, &query)?;
             Ok(Some(Value::List(encode::records(connection, &select)?)))
         });
-        let inner = self.0.clone();
-        Answer::later(async move {
-            match found.await {
-                Ok(found) => Ok(found.map(|value| inner.classed(Content::value(value)))),
-                // No such table.
-                Err(error) if error.kind == Kind::NotFound => Ok(None),
-                Err(error) => Err(error),
-            }
-        })
+        found_within(found)
+    }
+
+    pub(crate) fn row_within(
+        &self,
+        held: &Rc<Held>,
+        key: &str,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        let key = key.to_string();
+        found_within(self.within(held, context.deadline, move |connection, target| {
+            row(connection, target, &key)
+        }))
     }
 
     pub(crate) fn query_within(
@@ -99,7 +97,7 @@ impl Table {
         query: &Query,
         context: &Context,
     ) -> Answer<Content> {
-        let (inner, query) = (self.0.clone(), query.clone());
+        let query = query.clone();
         let found = self.within(held, context.deadline, move |connection, target| {
             let select = translate(&target.info, &query)?;
             Ok(match query.count {
@@ -107,34 +105,40 @@ impl Table {
                 false => Value::List(encode::records(connection, &select)?),
             })
         });
-        found.map(move |value| match value {
-            Value::Int(_) => Content::value(value),
-            rows => inner.classed(Content::value(rows)),
-        })
+        found.map(Content::value)
     }
 
-    pub(crate) fn list_within(
+    pub(crate) fn keys_within(
         &self,
         held: &Rc<Held>,
         context: &Context,
-    ) -> Answer<Option<Vec<Entry>>> {
-        let names = self.within(held, context.deadline, move |connection, target| {
-            let Some(sql) = keys_sql(&target.info) else { return Ok(Vec::new()) };
-            let mut statement = connection.prepare_cached(&sql)?;
-            let names = statement.query_map([LIST_LIMIT as i64 + 1], |row| row.get(0))?;
-            Ok(names.collect::<rusqlite::Result<Vec<String>>>()?)
-        });
-        names.and_then(entries)
+    ) -> Answer<Option<Vec<String>>> {
+        self.within(held, context.deadline, move |connection, target| {
+            match keys_sql(&target.info) {
+                Some(sql) => keys(connection, &sql).map(Some),
+                None => Ok(Some(Vec::new())),
+            }
+        })
     }
 
-    /// The changes of the table or of one of its rows, named as the table names them.
-    pub(crate) fn changes(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+    /// The changes of the table or of one of its rows; `named` says whether references begin with
+    /// the name of the table.
+    pub(crate) fn changes(
+        &self,
+        reference: &Reference,
+        named: bool,
+        context: &Context,
+    ) -> Answer<Changes> {
         let name = self.0.name.clone();
         let path = match &*reference.key() {
             "" => name.clone(),
             key => format!("{name}/{key}"),
         };
-        change_feed::watch(&self.0.reader.shared, &path, context.deadline).map(move |changes| {
+        let changes = change_feed::watch(&self.0.reader.shared, &path, context.deadline);
+        if named {
+            return changes;
+        }
+        changes.map(move |changes| {
             let within = changes.map(move |change| {
                 let mut change = change?;
                 let path = change.reference.relative_path();
@@ -146,6 +150,17 @@ impl Table {
             Box::pin(within) as Changes
         })
     }
+}
+
+/// Rows that were read, as content. A missing table is no content.
+fn found_within(found: Answer<Option<Value>>) -> Answer<Option<Content>> {
+    Answer::later(async move {
+        match found.await {
+            Ok(found) => Ok(found.map(Content::value)),
+            Err(error) if error.kind == Kind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    })
 }
 
 fn row(connection: &Connection, target: &Target, key: &str) -> Result<Option<Value>, Fault> {

@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::postgres::support::{count, local, one, open, sql, tasks, with_database};
 use runnel_scratch::{Server, Service};
-use runnel_sql::{Postgres, PostgresOptions};
+use runnel_sql::{PostgresDatabase, PostgresOptions};
 use runnel_store::{Context, Count, Counters, Kind, Level, Store, Tables, Value};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -23,7 +23,7 @@ const SLEEPING: &str = "select count(*) from pg_stat_activity where state = 'act
                         and datname = current_database() and query like '%pg_sleep%' \
                         and pid <> pg_backend_pid()";
 
-async fn until_awake(database: &Postgres) {
+async fn until_awake(database: &PostgresDatabase) {
     while one(database, SLEEPING).await != Value::Int(0) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -33,7 +33,7 @@ async fn until_awake(database: &Postgres) {
 fn many_verbs_share_few_connections() {
     with_database(|url| async move {
         let options = PostgresOptions { connections: 3, ..PostgresOptions::default() };
-        let database = Postgres::open(&url, options).unwrap();
+        let database = PostgresDatabase::open(&url, options).unwrap();
         let tasks = tasks(&database).await;
         let posts = (0..200).map(|_| async {
             tasks.post(&reference(""), content(r#"{"title":"x"}"#), &now()).await
@@ -59,14 +59,14 @@ fn a_slow_statement_ends_at_the_deadline() {
             time_limit: Duration::from_millis(200),
             ..PostgresOptions::default()
         };
-        let database = Postgres::open(&url, impatient).unwrap();
+        let database = PostgresDatabase::open(&url, impatient).unwrap();
         assert_eq!(refused(database.run(sleep, vec![], &now()).await).0, Kind::Timeout);
         until_awake(&database).await;
         let net = PostgresOptions {
             statement_time: Duration::from_millis(200),
             ..PostgresOptions::default()
         };
-        let database = Postgres::open(&url, net).unwrap();
+        let database = PostgresDatabase::open(&url, net).unwrap();
         assert_eq!(refused(database.run(sleep, vec![], &now()).await).0, Kind::Timeout);
     });
 }
@@ -188,10 +188,13 @@ fn a_server_that_dies_and_comes_back() {
 }
 
 /// A database with one connection, which is not free for a while.
-async fn held(url: &str, wait: Duration) -> (Rc<Postgres>, Rc<dyn runnel_store::Transaction>) {
+async fn held(
+    url: &str,
+    wait: Duration,
+) -> (Rc<PostgresDatabase>, Rc<dyn runnel_store::Transaction>) {
     let options =
         PostgresOptions { connections: 1, checkout_time: wait, ..PostgresOptions::default() };
-    let database = Postgres::open(url, options).unwrap();
+    let database = PostgresDatabase::open(url, options).unwrap();
     let transaction = database.begin(&reference(""), &now()).await.unwrap();
     (database, transaction)
 }

@@ -178,7 +178,7 @@ fn many_records_are_inserted_all_or_none() {
 #[test]
 fn urls_are_checked_before_anything_is_connected() {
     local(async {
-        let wrong = runnel_sql::Postgres::open("mysql://x", Default::default());
+        let wrong = runnel_sql::PostgresDatabase::open("mysql://x", Default::default());
         assert_eq!(refused(wrong.map(drop)).0, Kind::Invalid);
     });
 }

@@ -4,7 +4,7 @@
 use crate::common::*;
 use crate::postgres::support::local;
 use runnel_scratch::{alone, usage};
-use runnel_sql::{Postgres, PostgresOptions};
+use runnel_sql::{PostgresDatabase, PostgresOptions};
 use runnel_store::{Kind, Store};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -31,16 +31,16 @@ async fn listener(answer: &'static [u8], end: bool) -> SocketAddr {
     address
 }
 
-fn open(address: SocketAddr, mode: &str, patience: u64) -> Rc<Postgres> {
+fn open(address: SocketAddr, mode: &str, patience: u64) -> Rc<PostgresDatabase> {
     let options = PostgresOptions {
         connect_time: Duration::from_millis(patience),
         ..PostgresOptions::default()
     };
     let url = format!("postgres://me:secret@{address}/x?sslmode={mode}");
-    Postgres::open(&url, options).unwrap()
+    PostgresDatabase::open(&url, options).unwrap()
 }
 
-async fn fails(database: &Postgres, address: SocketAddr, kinds: &[Kind]) {
+async fn fails(database: &PostgresDatabase, address: SocketAddr, kinds: &[Kind]) {
     let error = database.get(&reference("tasks/7"), &now()).await.err().unwrap();
     let shown = format!("{error} {error:?}");
     assert!(kinds.contains(&error.kind) && error.temporary, "{shown}");

@@ -3,7 +3,7 @@
 use crate::common::*;
 use crate::postgres::support::{local, one};
 use runnel_scratch::{Server, Service};
-use runnel_sql::{Postgres, PostgresOptions};
+use runnel_sql::{PostgresDatabase, PostgresOptions};
 use runnel_store::{Kind, Value};
 
 /// An authority, and a certificate of it for `localhost`, made by the server in its own folder.
@@ -34,7 +34,7 @@ async fn shell(url: &str, commands: &[&str]) -> Result<(), tokio_postgres::Error
 async fn secured() -> Option<Server> {
     let server = Server::for_test(Service::Postgres)?;
     shell(&server.url(), &[CERTIFICATES, RULES]).await.unwrap();
-    let admin = Postgres::open(&server.url(), PostgresOptions::default()).unwrap();
+    let admin = PostgresDatabase::open(&server.url(), PostgresOptions::default()).unwrap();
     for statement in [
         "create user locked password 'sec-ret'",
         "alter system set ssl = on",
@@ -51,7 +51,7 @@ async fn secured() -> Option<Server> {
 }
 
 async fn ask(url: String) -> runnel_store::Result<Value> {
-    let database = Postgres::open(&url, PostgresOptions::default())?;
+    let database = PostgresDatabase::open(&url, PostgresOptions::default())?;
     let sql = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
     let rows = database.run(sql, vec![], &now()).await?.into_value(usize::MAX).await?;
     Ok(rows.as_list().unwrap()[0].get("ssl").unwrap().clone())
@@ -73,7 +73,7 @@ fn certificates_and_passwords() {
         assert_eq!(ask(plain).await.unwrap(), Value::Bool(false));
         let (kind, message) = refused(ask(at("runnel", "localhost", "?sslmode=verify-full")).await);
         assert!(kind == Kind::Unavailable && message.contains("sslrootcert"), "{message}");
-        let admin = Postgres::open(&server.url(), PostgresOptions::default()).unwrap();
+        let admin = PostgresDatabase::open(&server.url(), PostgresOptions::default()).unwrap();
         let certificate = one(&admin, "select pg_read_file('ca.crt')").await;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ca.crt");
@@ -92,7 +92,8 @@ fn certificates_and_passwords() {
             assert_eq!(error.kind, Kind::Denied, "{error:?}");
             assert!(!format!("{error:?}").contains("sec-ret"), "{error:?}");
         }
-        let locked = Postgres::open(&at("locked:sec-ret", "localhost", ""), Default::default());
+        let locked =
+            PostgresDatabase::open(&at("locked:sec-ret", "localhost", ""), Default::default());
         let locked = locked.unwrap();
         let made = locked.run("create table t(n int)", vec![], &now()).await;
         assert_eq!(refused(made).0, Kind::Denied);

@@ -2,7 +2,7 @@
 
 use crate::common::{now, shape, task_shape};
 use runnel_scratch::{Server, Service};
-use runnel_sql::{Postgres, PostgresOptions, PostgresTable};
+use runnel_sql::{PostgresDatabase, PostgresOptions, PostgresTable};
 use runnel_store::{FieldType, Reference, Shape, Store, Value};
 use std::rc::Rc;
 use std::sync::OnceLock;
@@ -20,7 +20,7 @@ pub(crate) fn with_database<F: Future<Output = ()>>(test: impl FnOnce(String) ->
     let Some(server) = server() else { return };
     let name = format!("test_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
     local(async {
-        let main = Postgres::open(&server.url(), PostgresOptions::default()).unwrap();
+        let main = PostgresDatabase::open(&server.url(), PostgresOptions::default()).unwrap();
         main.run(&format!("create database {name}"), vec![], &now()).await.unwrap();
         drop(main);
         let url = server.url();
@@ -35,16 +35,16 @@ pub(crate) fn local<T>(future: impl Future<Output = T>) -> T {
     tokio::task::LocalSet::new().block_on(&runtime, future)
 }
 
-pub(crate) fn open(url: &str) -> Rc<Postgres> {
-    Postgres::open(url, PostgresOptions::default()).unwrap()
+pub(crate) fn open(url: &str) -> Rc<PostgresDatabase> {
+    PostgresDatabase::open(url, PostgresOptions::default()).unwrap()
 }
 
-pub(crate) async fn tasks(database: &Postgres) -> PostgresTable {
+pub(crate) async fn tasks(database: &PostgresDatabase) -> PostgresTable {
     database.define_table(&Reference::parse(""), &task_shape()).await.unwrap()
 }
 
 pub(crate) async fn define(
-    database: &Postgres,
+    database: &PostgresDatabase,
     name: &str,
     fields: &[(&str, FieldType)],
 ) -> PostgresTable {
@@ -52,20 +52,20 @@ pub(crate) async fn define(
 }
 
 pub(crate) async fn try_define(
-    database: &Postgres,
+    database: &PostgresDatabase,
     shape: &Shape,
 ) -> runnel_store::Result<PostgresTable> {
     database.define_table(&Reference::parse(""), shape).await
 }
 
 /// Runs a statement and answers what it comes to.
-pub(crate) async fn sql(database: &Postgres, statement: &str) -> Value {
+pub(crate) async fn sql(database: &PostgresDatabase, statement: &str) -> Value {
     let content = database.run(statement, vec![], &now()).await.unwrap();
     content.into_value(usize::MAX).await.unwrap()
 }
 
 /// The one value that a statement answers.
-pub(crate) async fn one(database: &Postgres, statement: &str) -> Value {
+pub(crate) async fn one(database: &PostgresDatabase, statement: &str) -> Value {
     match sql(database, statement).await {
         Value::List(rows) => match rows.into_iter().next() {
             Some(Value::Record(fields)) => fields.into_iter().next().unwrap().1,
@@ -76,7 +76,7 @@ pub(crate) async fn one(database: &Postgres, statement: &str) -> Value {
 }
 
 /// How many rows a table has.
-pub(crate) async fn count(database: &Postgres, table: &str) -> Value {
+pub(crate) async fn count(database: &PostgresDatabase, table: &str) -> Value {
     let query = runnel_store::Query { count: true, ..Default::default() };
     let answer = database.query(&Reference::parse(table), &query, &now()).await.unwrap();
     answer.into_value(usize::MAX).await.unwrap()

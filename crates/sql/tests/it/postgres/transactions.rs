@@ -2,12 +2,12 @@
 
 use crate::common::*;
 use crate::postgres::support::{count, open, sql, tasks, with_database};
-use runnel_sql::{Postgres, PostgresOptions};
+use runnel_sql::{PostgresDatabase, PostgresOptions};
 use runnel_store::{Context, Kind, Store, Tables, Transaction, Value};
 use std::rc::Rc;
 use std::time::Duration;
 
-async fn begin(database: &Postgres, context: &Context) -> Context {
+async fn begin(database: &PostgresDatabase, context: &Context) -> Context {
     let transaction = database.begin(&reference(""), context).await.unwrap();
     Context { transaction: Some(transaction), ..Context::default() }
 }
@@ -16,12 +16,16 @@ fn within(context: &Context) -> &Rc<dyn Transaction> {
     context.transaction.as_ref().unwrap()
 }
 
-async fn post(database: &Postgres, title: &str, context: &Context) -> runnel_store::Result<()> {
+async fn post(
+    database: &PostgresDatabase,
+    title: &str,
+    context: &Context,
+) -> runnel_store::Result<()> {
     let row = content(&format!(r#"{{"title":"{title}"}}"#));
     database.post(&reference("tasks"), row, context).await.map(drop)
 }
 
-async fn seen(database: &Postgres, context: &Context) -> String {
+async fn seen(database: &PostgresDatabase, context: &Context) -> String {
     let content = database.get(&reference("tasks?fields=title"), context).await.unwrap().unwrap();
     let rows = text(content, runnel_store::Form::Json).await;
     rows.replace(r#"{"title":""#, "").replace(r#""}"#, "")
@@ -120,7 +124,7 @@ fn transactions_have_an_end() {
             checkout_time: Duration::from_millis(300),
             ..PostgresOptions::default()
         };
-        let database = Postgres::open(&url, options).unwrap();
+        let database = PostgresDatabase::open(&url, options).unwrap();
         tasks(&database).await;
         let idle = begin(&database, &now()).await;
         post(&database, "a", &idle).await.unwrap();

@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use bytes::Bytes;
-use runnel_sql::Database;
+use runnel_sql::SqliteDatabase;
 use runnel_store::{Body, Comparison, Content, Filter, Form, Query, Store, Value};
 
-async fn bytes(database: &Database, path: &str) -> (Bytes, String) {
+async fn bytes(database: &SqliteDatabase, path: &str) -> (Bytes, String) {
     let content = database.get(&reference(path), &now()).await.unwrap().unwrap();
     let tag = content.entity_tag.clone().unwrap();
     assert!(tag.weak);

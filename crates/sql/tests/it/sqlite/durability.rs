@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::future::join_all;
-use runnel_sql::{Database, Options};
+use runnel_sql::{Options, SqliteDatabase};
 use runnel_store::{Answer, Context, Form, Records, Store, Tables, Value};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -72,7 +72,7 @@ fn answered_rows_survive_a_hundred_kills() {
 }
 
 fn write_until_killed(file: &std::path::Path) {
-    let database = Database::open(file, Options::default()).unwrap();
+    let database = SqliteDatabase::open(file, Options::default()).unwrap();
     let process = std::process::id();
     run(async {
         for round in 0.. {
@@ -105,7 +105,7 @@ fn task(title: &str) -> String {
     format!(r#"{{"title":"{title}"}}"#)
 }
 
-async fn in_transaction(database: &Rc<Database>, title: String) -> String {
+async fn in_transaction(database: &Rc<SqliteDatabase>, title: String) -> String {
     let transaction = database.begin(&reference(""), &now()).await.unwrap();
     let context = Context { transaction: Some(transaction.clone()), ..now() };
     for _ in 0..TOGETHER {
@@ -130,7 +130,7 @@ impl Records for OfTitle {
     }
 }
 
-async fn inserted(database: &Rc<Database>, title: String) -> String {
+async fn inserted(database: &Rc<SqliteDatabase>, title: String) -> String {
     let records = Box::new(OfTitle(title.clone(), 0));
     database.insert(&reference("tasks"), records, &now()).await.unwrap();
     title

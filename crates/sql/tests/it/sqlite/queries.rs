@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use runnel_sql::Table;
+use runnel_sql::SqliteTable;
 use runnel_store::{
     Comparison, Content, FieldType, Filter, Form, Kind, Query, Sort, Store, Value, run_query,
 };
@@ -118,7 +118,7 @@ fn query() -> impl Strategy<Value = Query> {
         })
 }
 
-async fn ask(table: &Table, query: &Query) -> Value {
+async fn ask(table: &SqliteTable, query: &Query) -> Value {
     let content = table.query(&reference(""), query, &now()).await.unwrap();
     content.into_value(usize::MAX).await.unwrap()
 }

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::StreamExt;
-use runnel_sql::{CHUNK, Database, POOL_CONNECTIONS, READ_SIZE};
+use runnel_sql::{CHUNK, POOL_CONNECTIONS, READ_SIZE, SqliteDatabase};
 use runnel_store::{Answer, Body, Content, Context, Form, Kind, Lazy, Query, Store, Value};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ const LONG: &str = "with recursive n(i) as \
                     (select 1 union all select i + 1 from n where i < 1000000) \
                     select max(i) as most from n";
 
-async fn lazy(database: &Database, sql: &str, context: &Context) -> Rc<dyn Lazy> {
+async fn lazy(database: &SqliteDatabase, sql: &str, context: &Context) -> Rc<dyn Lazy> {
     let content = database.run(sql, vec![], context).await.unwrap();
     let Body::Lazy(lazy) = content.body else { panic!("rows are lazy") };
     lazy
@@ -24,7 +24,7 @@ fn within(time: Duration) -> Context {
 }
 
 /// A table of so many rows of about 100 bytes of JSON.
-async fn filled(database: &Database, rows: usize) {
+async fn filled(database: &SqliteDatabase, rows: usize) {
     tasks(database).await;
     let sql = "insert into tasks(done, title) with recursive n(i) as \
                (select 1 union all select i + 1 from n where i < ?1) \
@@ -178,7 +178,7 @@ fn a_read_without_an_event_loop_is_refused_not_lost() {
 #[test]
 fn memory_databases_wait_for_their_writers() {
     run(async {
-        let database = Database::open(":memory:", runnel_sql::Options::default()).unwrap();
+        let database = SqliteDatabase::open(":memory:", runnel_sql::Options::default()).unwrap();
         filled(&database, 10).await;
         let long = "insert into tasks(title) with recursive n(i) as \
                     (select 1 union all select i + 1 from n where i < 200000) select i from n";

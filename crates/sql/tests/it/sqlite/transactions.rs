@@ -1,7 +1,7 @@
 //! Transactions: all or nothing, seen by nobody else before, and gone when they are dropped.
 
 use crate::common::*;
-use runnel_sql::{Database, Options, Synchronous, Table};
+use runnel_sql::{Options, SqliteDatabase, SqliteTable, Synchronous};
 use runnel_store::{Context, Kind, Query, Store, Tables, Transaction, Value, Verb};
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ async fn begin(store: &dyn Store, around: &Context) -> (Rc<dyn Transaction>, Con
     (transaction, context)
 }
 
-async fn post(table: &Table, title: &str, context: &Context) {
+async fn post(table: &SqliteTable, title: &str, context: &Context) {
     let row = content(&format!(r#"{{"title":"{title}"}}"#));
     Store::post(table, &reference(""), row, context).await.unwrap();
 }
 
-async fn titles(table: &Table, context: &Context) -> String {
+async fn titles(table: &SqliteTable, context: &Context) -> String {
     let rows = Store::get(table, &reference("?fields=title"), context).await.unwrap().unwrap();
     text(rows, runnel_store::Form::Json).await
 }
@@ -165,7 +165,7 @@ fn one_that_does_nothing_is_rolled_back_and_told_so() {
     run(async {
         let place = Place::new();
         let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
-        let database = Database::open(place.file(), options).unwrap();
+        let database = SqliteDatabase::open(place.file(), options).unwrap();
         let tasks = tasks(&database).await;
         let (transaction, inside) = begin(&tasks, &now()).await;
         post(&tasks, "a", &inside).await;

@@ -2,10 +2,10 @@
 
 use crate::common::*;
 use proptest::prelude::*;
-use runnel_sql::Table;
+use runnel_sql::SqliteTable;
 use runnel_store::{Content, FieldType, Form, Kind, Store, Value, json};
 
-async fn table(place: &Place) -> Table {
+async fn table(place: &Place) -> SqliteTable {
     let shape = shape(
         "Thing",
         &[
@@ -19,7 +19,7 @@ async fn table(place: &Place) -> Table {
     place.open().define_table(&reference(""), &shape).await.unwrap()
 }
 
-async fn there_and_back(table: &Table, field: &str, value: Value) -> Value {
+async fn there_and_back(table: &SqliteTable, field: &str, value: Value) -> Value {
     let record = Content::value(Value::record([(field, value)]));
     table.put(&reference("1"), record, &now()).await.unwrap();
     let content = table.get(&reference("1"), &now()).await.unwrap().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use futures_util::future::join_all;
-use runnel_sql::{Database, Options, WRITE_QUEUE};
+use runnel_sql::{Options, SqliteDatabase, WRITE_QUEUE};
 use runnel_store::{
     Answer, Body, Context, Count, Counters, Form, Kind, Level, Store, Tables, Value,
 };
@@ -17,15 +17,20 @@ const LONG: &str = "with recursive n(i) as \
                     (select 1 union all select i + 1 from n where i < 300000) \
                     select max(i) as most from n";
 
-fn open(place: &Place, wait: Duration) -> (Rc<Database>, Arc<Counters>) {
+fn open(place: &Place, wait: Duration) -> (Rc<SqliteDatabase>, Arc<Counters>) {
     let options = Options { connections: 1, wait, ..Options::default() };
-    let database = Database::open(place.file(), options).unwrap();
+    let database = SqliteDatabase::open(place.file(), options).unwrap();
     let file = place.file().canonicalize().unwrap();
     (database, Counters::of("sqlite", &file.display().to_string()))
 }
 
+/// Runs a test in a process of its own, which counts few enough databases to count each of them.
+fn counted_alone(name: &str, test: impl Future<Output = ()>) {
+    runnel_scratch::alone(&format!("sqlite::waiting::{name}"), || run(test));
+}
+
 /// A read that takes longer than a worker may spend at once.
-async fn read(database: &Database, sql: &str, context: &Context) -> Answer<bytes::Bytes> {
+async fn read(database: &SqliteDatabase, sql: &str, context: &Context) -> Answer<bytes::Bytes> {
     let content = database.run(sql, vec![], context).await.unwrap();
     let Body::Lazy(lazy) = content.body else { panic!("rows are lazy") };
     lazy.encode(Form::Json)
@@ -39,7 +44,7 @@ async fn begin<T>(work: &mut Answer<T>) {
 
 #[test]
 fn long_reads_wait_for_their_turn() {
-    run(async {
+    counted_alone("long_reads_wait_for_their_turn", async {
         let place = Place::new();
         let (database, counters) = open(&place, Duration::from_secs(60));
         let mut held = read(&database, ENDLESS, &now()).await;
@@ -72,7 +77,7 @@ fn long_reads_wait_for_their_turn() {
 
 #[test]
 fn waiting_for_a_read_ends() {
-    run(async {
+    counted_alone("waiting_for_a_read_ends", async {
         let place = Place::new();
         let (database, counters) = open(&place, Duration::from_millis(150));
         let mut held = read(&database, ENDLESS, &now()).await;
@@ -95,7 +100,7 @@ fn waiting_for_a_read_ends() {
 
 #[test]
 fn writes_wait_for_room_and_not_for_ever() {
-    run(async {
+    counted_alone("writes_wait_for_room_and_not_for_ever", async {
         let place = Place::new();
         let (database, counters) = open(&place, Duration::from_millis(200));
         let tasks = tasks(&database).await;
@@ -124,7 +129,7 @@ fn writes_wait_for_room_and_not_for_ever() {
 
 #[test]
 fn what_a_database_does_is_counted() {
-    run(async {
+    counted_alone("what_a_database_does_is_counted", async {
         let place = Place::new();
         let (database, counters) = open(&place, Duration::from_secs(5));
         let tasks = tasks(&database).await;

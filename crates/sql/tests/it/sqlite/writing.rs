@@ -3,7 +3,7 @@
 use crate::common::*;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use runnel_sql::{Database, Options, Table, WRITE_QUEUE};
+use runnel_sql::{Options, SqliteDatabase, SqliteTable, WRITE_QUEUE};
 use runnel_store::{Answer, Kind, Outcome, Store, Value};
 use std::time::{Duration, Instant};
 
@@ -23,11 +23,11 @@ impl Held {
     }
 }
 
-fn post(tasks: &Table, json: &str) -> Answer<Outcome> {
+fn post(tasks: &SqliteTable, json: &str) -> Answer<Outcome> {
     tasks.post(&reference(""), content(json), &now())
 }
 
-async fn count(database: &Database) -> String {
+async fn count(database: &SqliteDatabase) -> String {
     let rows = database.run("select count(*) as n from tasks", vec![], &now()).await.unwrap();
     text(rows, runnel_store::Form::Json).await
 }
@@ -199,7 +199,7 @@ fn a_lock_that_stays_is_a_temporary_failure() {
     run(async {
         let place = Place::new();
         let options = Options { busy_timeout: Duration::from_millis(20), ..Options::default() };
-        let database = Database::open(place.file(), options).unwrap();
+        let database = SqliteDatabase::open(place.file(), options).unwrap();
         let tasks = tasks(&database).await;
         let held = Held::hold(&place);
         let answers = join_all((0..3).map(|_| post(&tasks, "{}"))).await;
@@ -237,7 +237,7 @@ fn workers_share_the_writer() {
             let file = place.file();
             std::thread::spawn(move || {
                 run(async {
-                    let database = Database::open(file, Options::default()).unwrap();
+                    let database = SqliteDatabase::open(file, Options::default()).unwrap();
                     let tasks = crate::common::tasks(&database).await;
                     for number in 0..25 {
                         let row = format!(r#"{{"title":"{worker}/{number}"}}"#);

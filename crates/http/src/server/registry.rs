@@ -1,0 +1,176 @@
+//! The state of a running server and the registry of its connections: limits for all of them and for
+//! each client.
+
+use crate::server::busy_poll::Spin;
+use crate::server::connection_state::{ConnectionState, GIVING_UP};
+use crate::server::listener::client_quota::{Client, ClientQuotas};
+use crate::server::listener::descriptors::Reserve;
+use crate::server::listener::incoming::ConnectionSource;
+use crate::server::log_rate::LogRate;
+use crate::server::observer::Observer;
+use crate::server::options::Limits;
+use crate::server::protocols::Protocols;
+use crate::server::request::forwarded;
+use runnel_store::Store;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long to wait after the system refused to accept a connection (too many open files).
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long until the next look for a connection that can be given up.
+const LOOKING: Duration = Duration::from_millis(100);
+
+/// What the listener and the connections of a server have in common.
+pub(crate) struct ServerState {
+    pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) protocols: Rc<Protocols>,
+    pub(crate) observer: Option<Rc<dyn Observer>>,
+    pub(crate) spin: Option<Rc<Spin>>,
+    pub(crate) clients: RefCell<ClientQuotas>,
+    pub(crate) next: Cell<u64>,
+    /// A connection has ended.
+    pub(crate) ended: Notify,
+    /// Lines about connections that find no room.
+    pub(crate) crowded: LogRate,
+    /// No connection is to be accepted any more.
+    pub(crate) stop: Notify,
+    /// Whether connections that wait on a socket of others are accepted before.
+    pub(crate) empties_queue: Cell<bool>,
+}
+
+impl ServerState {
+    /// Tells every connection something, and wakes it.
+    pub(crate) fn tell(&self, what: impl Fn(&ConnectionState)) {
+        for state in self.clients.borrow().connections() {
+            what(state);
+            state.wake();
+        }
+    }
+
+    /// Waits until there is room for another connection. An idle one of the client that holds the most
+    /// is closed for it.
+    pub(crate) async fn make_room(&self) {
+        while self.clients.borrow().len() >= self.limits.connections {
+            if let Some(left_out) = self.crowded.pass() {
+                let most = self.limits.connections;
+                tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
+            }
+            if !self.give_one_up().await {
+                // One that is busy may become idle.
+                let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
+            }
+        }
+    }
+
+    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
+    async fn give_one_up(&self) -> bool {
+        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
+        spare.give_up();
+        let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
+        true
+    }
+
+    /// Gives up an idle connection for its descriptor, or refuses one that waits.
+    pub(crate) async fn find_descriptor(
+        &self,
+        incoming: &mut ConnectionSource,
+        reserve: &mut Reserve,
+    ) {
+        let is_found = self.give_one_up().await;
+        if let ConnectionSource::Handed(_, asked) = incoming {
+            // The other thread may have ended.
+            let _ = asked.take().map(|asked| asked.send(is_found));
+            return;
+        }
+        if is_found {
+            return;
+        }
+        let accept = async { incoming.accept().await.map(|(stream, _)| stream) };
+        if !reserve.refuse(accept).await {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
+    }
+
+    pub(crate) fn cannot_accept(&self, error: &io::Error) {
+        if let Some(left_out) = self.crowded.pass() {
+            tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
+        }
+    }
+
+    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
+    /// clients'.
+    pub(crate) fn has_enough(&self, peer: SocketAddr) -> bool {
+        let Limits { client_connections, proxies, .. } = &*self.limits;
+        let Some(most) = *client_connections else { return false };
+        let held = self.clients.borrow().held_by(Client::of(peer));
+        if held < most || forwarded::is_trusted(proxies, peer) {
+            return false;
+        }
+        self.refused(peer, most);
+        true
+    }
+
+    fn refused(&self, client: SocketAddr, most: usize) {
+        if let Some(left_out) = self.crowded.pass() {
+            let client = client.ip();
+            tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
+        }
+    }
+
+    pub(crate) async fn all_ended(&self) {
+        while self.clients.borrow().len() > 0 {
+            self.ended.notified().await;
+        }
+    }
+}
+
+/// A connection's place in the server's list, given up however the connection ends.
+pub(crate) struct ConnectionRegistration {
+    pub(crate) number: u64,
+    pub(crate) peer: SocketAddr,
+    pub(crate) client: Cell<Client>,
+    /// The client has too many connections already.
+    pub(crate) is_refused: Cell<bool>,
+    pub(crate) shared: Rc<ServerState>,
+}
+
+impl ConnectionRegistration {
+    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
+    pub(crate) fn belongs_to(&self, peer: SocketAddr) {
+        let client = Client::of(peer);
+        let before = self.client.replace(client);
+        if before == client {
+            return;
+        }
+        let mut clients = self.shared.clients.borrow_mut();
+        let held = clients.held_by(client);
+        if let Some(state) = clients.remove(before, self.number) {
+            clients.add(client, self.number, state);
+        }
+        if let Some(most) = self.shared.limits.client_connections.filter(|most| held >= *most) {
+            self.is_refused.set(true);
+            self.shared.refused(peer, most);
+        }
+    }
+
+    /// Whether its client has too many connections.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.get()
+    }
+}
+
+impl Drop for ConnectionRegistration {
+    fn drop(&mut self) {
+        self.shared.clients.borrow_mut().remove(self.client.get(), self.number);
+        self.shared.ended.notify_waiters();
+        if let Some(observer) = &self.shared.observer {
+            observer.closed(self.peer);
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! One request and its answer: reading.
+
+use crate::protocol::conditions::{self, Validators, Verdict};
+use crate::protocol::media_type;
+use crate::protocol::negotiation;
+use crate::server::connection_state::ConnectionState;
+use crate::server::options::Limits;
+use crate::server::request::exchange::HttpExchange;
+use crate::server::request::head::Head;
+use crate::server::request::upload::UploadProgress;
+use crate::server::response::body::ResponseBody;
+use crate::server::response::compression::{self, Compression};
+use crate::server::response::events;
+use crate::server::response::listing;
+use crate::server::response::page_template::server_pages;
+use crate::server::response::panics::{guard, guard_now};
+use crate::server::response::partial::{self, RangeResult, ResponseContent};
+use crate::server::response::problem::{Problem, add_challenge, set_nosniff};
+use crate::server::response::reply::{PendingResponse, ResponseTimeLimit, TimedResponse};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use runnel_store::{
+    Body, ByteStream, ClientContent, Content, Context, EntityTag, Entry, Error, Exchange, Form,
+    Kind, Lazy, PortContent, Reference, Result, Store, Value, Verbs,
+};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// What is said with 406.
+const NOT_ACCEPTABLE: &str = "this is sent as application/json, text/csv or text/plain";
+
+/// Everything that belongs to one request.
+pub(crate) struct RequestCycle {
+    pub(crate) root: Rc<dyn Store>,
+    pub(crate) reference: Reference,
+    pub(crate) exchange: Rc<HttpExchange>,
+    pub(crate) head: Head,
+    pub(crate) limits: Rc<Limits>,
+    pub(crate) state: Rc<ConnectionState>,
+}
+
+/// What is said about content beside the content.
+#[derive(Default)]
+pub(crate) struct ResponseFacts {
+    pub(crate) validators: Validators,
+    pub(crate) location: Option<HeaderValue>,
+    /// The form was chosen by what the client accepts.
+    pub(crate) negotiated: bool,
+    /// Parts of it can be asked for.
+    pub(crate) has_parts: bool,
+    /// Where this part lies in the whole.
+    pub(crate) place: Option<HeaderValue>,
+}
+
+impl RequestCycle {
+    /// What a store is told beside the reference.
+    pub(crate) fn context(&self) -> Context {
+        Context {
+            known: if self.head.conditional {
+                conditions::known(&self.exchange.headers)
+            } else {
+                None
+            },
+            deadline: self.state.now().checked_add(self.limits.request_time),
+            exchange: Some(self.exchange.clone() as Rc<dyn Exchange>),
+            from_client: Some(ClientContent::default()),
+            ..Context::default()
+        }
+    }
+
+    /// GET and HEAD.
+    pub(crate) fn get(self) -> PendingResponse {
+        let context = self.context();
+        let answer = guard(|| self.root.get(&self.reference, &context));
+        drop(context);
+        match answer.at_once() {
+            Ok(result) => self.got(result),
+            Err(later) => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+        }
+    }
+
+    /// Waits for something within the time of a request.
+    fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
+    where
+        F: Future<Output = Response<ResponseBody>> + 'static,
+    {
+        let (patience, state) = (self.patience(None), self.state.clone());
+        PendingResponse::InTime(TimedResponse::new(patience, state, then(self)))
+    }
+
+    /// How long this request may take.
+    pub(crate) fn patience(&self, upload: Option<Rc<UploadProgress>>) -> ResponseTimeLimit {
+        ResponseTimeLimit {
+            limit: self.limits.request_time,
+            body_idle: self.limits.body_idle,
+            upload,
+        }
+    }
+
+    fn got(self, result: Result<Option<Content>>) -> PendingResponse {
+        match result {
+            Ok(Some(content)) => self.found(content, StatusCode::OK, None),
+            Ok(None) => self.missing(),
+            Err(error) => PendingResponse::ready(self.failed(error)),
+        }
+    }
+
+    /// Nothing is there: perhaps it is a collection, whose children are shown.
+    fn missing(self) -> PendingResponse {
+        if !matches!(self.exchange.overrides.status(), Ok(None)) {
+            let body = ResponseBody::empty(&self.state);
+            return PendingResponse::ready(self.respond(
+                StatusCode::OK,
+                None,
+                ResponseFacts::default(),
+                body,
+            ));
+        }
+        let context = self.context();
+        let answer = guard(|| self.root.list(&self.reference, &context));
+        drop(context);
+        match answer.at_once() {
+            Ok(result) => PendingResponse::ready(self.listed(result)),
+            Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
+        }
+    }
+
+    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
+        match result {
+            Ok(Some(entries)) => {
+<<<<<<< HEAD:crates/http/src/server/response/cycle.rs
+                let page = listing::page(&server_pages().listing, self.reference.path(), &entries);
+                let body = AnswerBody::whole(page.into(), &self.meter);
+                self.respond(StatusCode::OK, Some(media_type::HTML), Facts::default(), body)
+=======
+                let page = listing::page(self.reference.path(), &entries);
+                let body = ResponseBody::whole(page.into(), &self.state);
+                self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
+>>>>>>> main:crates/http/src/server/response/request_cycle.rs
+            }
+            Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
+            Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
+                self.problem(Problem::new(StatusCode::NOT_FOUND))
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Content that a verb answered.
+    pub(crate) fn found(
+        self,
+        content: Content,
+        status: StatusCode,
+        location: Option<HeaderValue>,
+    ) -> PendingResponse {
+        let validators = Validators { tag: content.entity_tag, modified: content.modified };
+        let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
+        let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
+        // What a program said about the status is about this answer and no content of its own.
+        let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
+        if reads && usual && self.head.conditional {
+            match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
+                Verdict::Proceed => {}
+                Verdict::Unchanged => {
+                    return PendingResponse::ready(
+                        self.unchanged(content.media_type.as_deref(), facts),
+                    );
+                }
+                Verdict::Failed => {
+                    return PendingResponse::ready(
+                        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
+                    );
+                }
+            }
+        }
+        let given = content.media_type;
+        let (kind, outgoing) = match content.body {
+            Body::Empty => {
+                let body = ResponseBody::empty(&self.state);
+                let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
+                return PendingResponse::ready(self.respond(status, None, facts, body));
+            }
+            Body::Bytes(bytes) => (media_type::OCTETS, ResponseContent::Bytes(bytes)),
+            Body::Text(text) => {
+                let kind = match given {
+                    Some(given) => media_type::content_type(given, true),
+                    None => self.text_type(),
+                };
+                return self.send(status, kind, facts, ResponseContent::Bytes(text.into_bytes()));
+            }
+            Body::Stream(stream, length) => {
+                (media_type::OCTETS, ResponseContent::Stream(stream, length))
+            }
+            Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
+                let kind =
+                    given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
+                let encoded = Content::value(value).encode(Form::Json);
+                return self.wait(move |cycle| async move {
+                    cycle.encoded(encoded.await, status, kind, facts)
+                });
+            }
+            Body::Value(value) => {
+                let (kind, bytes) = media_type::of_value(value);
+                (kind.unwrap_or_else(|| self.text_type()), ResponseContent::Bytes(bytes))
+            }
+            Body::Lazy(lazy) => {
+                if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
+                    return PendingResponse::ready(self.open_port(port.0.clone()));
+                }
+                let facts = ResponseFacts { negotiated: true, ..facts };
+                return self.lazy(lazy, given, status, facts);
+            }
+        };
+        let kind = given.map_or(kind, |given| media_type::content_type(given, false));
+        self.send(status, kind, facts, outgoing)
+    }
+
+    /// The type of text and numbers that have no media type of their own.
+    fn text_type(&self) -> HeaderValue {
+        if self.limits.html_text { media_type::HTML } else { media_type::PLAIN }
+    }
+
+    /// Content as it is, or the part of it that was asked for.
+    fn send(
+        self,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: ResponseFacts,
+        outgoing: ResponseContent,
+    ) -> PendingResponse {
+        let has_parts = partial::has_parts(&outgoing, &facts.validators);
+        let facts = ResponseFacts { has_parts, ..facts };
+        let asked = self.head.ranged
+            && has_parts
+            && self.exchange.method == Method::GET
+            && matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
+        if !asked {
+            let body = outgoing.body(&self.state);
+            return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
+        }
+        let headers = &self.exchange.headers;
+        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.state) {
+            RangeResult::All(outgoing) => {
+                let body = outgoing.body(&self.state);
+                PendingResponse::ready(self.respond(status, Some(kind), facts, body))
+            }
+            RangeResult::Part(part) => {
+                let facts = ResponseFacts { place: part.place, ..facts };
+                let kind = part.kind.unwrap_or(kind);
+                PendingResponse::ready(self.respond(
+                    StatusCode::PARTIAL_CONTENT,
+                    Some(kind),
+                    facts,
+                    part.body,
+                ))
+            }
+            RangeResult::Beyond(place) => {
+                let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
+                response.headers_mut().insert(header::CONTENT_RANGE, place);
+                PendingResponse::ready(response)
+            }
+        }
+    }
+
+    /// Content that encodes itself, in the form that the client likes best.
+    fn lazy(
+        self,
+        lazy: Rc<dyn Lazy>,
+        given: Option<Cow<'static, str>>,
+        status: StatusCode,
+        facts: ResponseFacts,
+    ) -> PendingResponse {
+        let Some(form) = self.form(&*lazy, given.is_some()) else {
+            let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
+            let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
+            response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+            return PendingResponse::ready(response);
+        };
+        let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
+            Ok(parts) => parts,
+            Err(error) => return PendingResponse::ready(self.failed(error)),
+        };
+        // What a program writes is sent as it comes; data that cannot begin still gets a status.
+        let is_data = own.is_none();
+        let kind = match given.or(own) {
+            Some(kind) => media_type::content_type(kind, true),
+            None => media_type::of_form(form),
+        };
+        match stream {
+            Some(stream) if is_data && self.exchange.method == Method::GET => {
+                return self.wait(|turn| async move {
+                    match stream.into_future().await {
+                        (Some(Err(error)), _) => turn.failed(error),
+                        (first, rest) => {
+                            let whole = Box::pin(stream::iter(first).chain(rest));
+                            turn.streamed(whole, status, kind, facts)
+                        }
+                    }
+                });
+            }
+            Some(stream) => {
+                return PendingResponse::ready(self.streamed(stream, status, kind, facts));
+            }
+            None => {}
+        }
+        match guard(|| lazy.encode(form)).at_once() {
+            Ok(result) => PendingResponse::ready(self.encoded(result, status, kind, facts)),
+            Err(later) => self
+                .wait(move |cycle| async move { cycle.encoded(later.await, status, kind, facts) }),
+        }
+    }
+
+    /// The response with content that was encoded, or failed to be.
+    fn encoded(
+        self,
+        content: Result<Bytes>,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: ResponseFacts,
+    ) -> Response<ResponseBody> {
+        match content {
+            Ok(bytes) => {
+                let body = ResponseBody::whole(bytes, &self.state);
+                self.respond(status, Some(kind), facts, body)
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    /// Content that is sent as it comes; events also without being kept on the way.
+    fn streamed(
+        self,
+        stream: ByteStream,
+        status: StatusCode,
+        kind: HeaderValue,
+        facts: ResponseFacts,
+    ) -> Response<ResponseBody> {
+        let are_events = events::are(&kind);
+        let stream = if are_events { events::beating(stream, &self.state) } else { stream };
+        let body = ResponseBody::stream(stream, None, &self.state);
+        let mut response = self.respond(status, Some(kind), facts, body);
+        if are_events {
+            let cached = response.headers_mut().entry(header::CACHE_CONTROL);
+            cached.or_insert(HeaderValue::from_static("no-cache"));
+            let buffering = response.headers_mut().entry(events::BUFFERING);
+            buffering.or_insert(HeaderValue::from_static("no"));
+        }
+        response
+    }
+
+    /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
+    /// media type is sent as it is, and so is the answer to a write, which has happened.
+    fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
+        let form = negotiation::form(&self.exchange.headers);
+        let overrides = &self.exchange.overrides;
+        let has_choice = !has_type
+            && matches!(self.exchange.method, Method::GET | Method::HEAD)
+            && matches!(overrides.status(), Ok(None | Some(StatusCode::OK)))
+            && !overrides.have(&header::CONTENT_TYPE);
+        match form {
+            None if !has_choice || lazy.media_type(Form::Json).is_some() => Some(Form::Json),
+            form => form,
+        }
+    }
+
+    fn unchanged(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
+        let headers = &self.exchange.headers;
+        if let Some(tag) =
+            facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
+        {
+            *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
+        }
+        // A cache learns from this, too, what the whole answer depends on.
+        let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
+        let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
+        let body = ResponseBody::empty(&self.state);
+        let mut response = self.respond(StatusCode::NOT_MODIFIED, None, facts, body);
+        if packing != Compression::Never {
+            compression::add_vary(response.headers_mut());
+        }
+        response
+    }
+
+    /// A good answer, with what the program wished for it.
+    pub(crate) fn respond(
+        self,
+        status: StatusCode,
+        kind: Option<HeaderValue>,
+        facts: ResponseFacts,
+        body: ResponseBody,
+    ) -> Response<ResponseBody> {
+        let status = match self.exchange.overrides.status() {
+            Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
+            Ok(wish) => wish.unwrap_or(status),
+            Err(error) => return self.failed(error),
+        };
+        let mut body = body;
+        if let Err(error) = body.hold() {
+            return self.unaffordable(error);
+        }
+        let length = body.length();
+        let packing = match status.as_u16() {
+            204..=206 | 304 => Compression::Never,
+            _ => compression::packing(
+                &self.exchange.headers,
+                kind.as_ref(),
+                length,
+                self.limits.pack_from,
+            ),
+        };
+        let wished = self.exchange.overrides.take_headers();
+        let mut headers = self.spare_headers();
+        let bare = matches!(status.as_u16(), 204 | 205 | 304);
+        if let (Some(kind), false) = (kind, bare) {
+            headers.insert(header::CONTENT_TYPE, kind);
+        }
+        set_nosniff(&mut headers, body.state());
+        if let Some(tag) = facts.validators.tag.as_ref().and_then(conditions::tag_header) {
+            headers.insert(header::ETAG, tag);
+        }
+        if let Some(date) = facts.validators.modified.and_then(conditions::date_header) {
+            headers.insert(header::LAST_MODIFIED, date);
+        }
+        if let Some(location) = facts.location {
+            headers.insert(header::LOCATION, location);
+        }
+        if facts.has_parts {
+            headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+        }
+        if let Some(place) = facts.place {
+            headers.insert(header::CONTENT_RANGE, place);
+        }
+        if facts.negotiated {
+            headers.insert(header::VARY, HeaderValue::from_static("accept"));
+        }
+        let mut cookies = 0;
+        for (name, value) in wished {
+            if name == header::SET_COOKIE && cookies > 0 {
+                headers.append(name, value);
+            } else {
+                cookies += usize::from(name == header::SET_COOKIE);
+                headers.insert(name, value);
+            }
+        }
+        add_challenge(status, &mut headers);
+        compression::apply(packing, &mut headers, &mut body);
+        let mut response = Response::new(body);
+        if bare {
+            *response.body_mut() = ResponseBody::empty(response.body().state());
+        }
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+
+    /// A response for which no memory is free.
+    fn unaffordable(self, error: Error) -> Response<ResponseBody> {
+        // One beyond the share of a request is the program's affair, and never fits.
+        let internal = error.kind == Kind::TooLarge;
+        self.failed(Error { internal, ..error })
+    }
+
+    /// An answer that is not what was asked for.
+    pub(crate) fn problem(self, problem: Problem) -> Response<ResponseBody> {
+        let state = self.state.clone();
+        problem.for_request(&self.exchange).respond(self.spare_headers(), &state)
+    }
+
+    /// An error of the store.
+    pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
+        // A table refuses content of a client with the fields that are wrong; another server's 422
+        // has none, and is the program's affair.
+        let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
+        if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
+            error.internal = false;
+            error.message.clear();
+            if error.kind == Kind::Invalid && !self.exchange.method.is_safe() {
+                error.kind = Kind::Unprocessable;
+            }
+        }
+        let problem = if error.kind == Kind::NotAllowed && !error.internal {
+            Problem::not_allowed(self.verbs())
+        } else {
+            let id = self.exchange.observed.as_ref().and_then(|observed| observed.id());
+            Problem::from_error(error, &self.exchange.method, self.reference.path(), id)
+        };
+        self.problem(problem)
+    }
+
+    /// The verbs that make sense on the reference.
+    pub(crate) fn verbs(&self) -> Verbs {
+        guard_now(|| self.root.verbs(&self.reference)).unwrap_or(Verbs::NONE)
+    }
+
+    /// The map of the request's headers, emptied: its memory serves the answer, unless a program
+    /// still holds the request.
+    fn spare_headers(mut self) -> HeaderMap {
+        match Rc::get_mut(&mut self.exchange) {
+            Some(exchange) => {
+                let mut headers = std::mem::take(&mut exchange.headers);
+                headers.clear();
+                headers
+            }
+            None => HeaderMap::new(),
+        }
+    }
+}

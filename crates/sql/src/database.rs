@@ -1,0 +1,239 @@
+//! A database as a store, for every database system: its tables, their rows, and statements in SQL.
+//!
+//! `backend` says what SQLite and PostgreSQL implement, `table` is one table, `schema` compares
+//! classes with tables. SQL belongs into the rooms of the systems.
+
+pub(crate) mod backend;
+pub(crate) mod schema;
+pub(crate) mod table;
+
+use crate::database::backend::DatabaseBackend;
+use crate::database::table::SqlTable;
+use runnel_store::{
+    Answer, Changes, Conditions, Content, Context, Entry, Error, Kind, Outcome, Query, Records,
+    Reference, Shape, Store, Tables, Transaction, Value, Verb, Verbs,
+};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// A database: the root lists its tables, `tasks` is the rows of a table, `tasks/7` one of them;
+/// see [`SqlTable`] for what the verbs do there.
+pub struct SqlDatabase<B: DatabaseBackend> {
+    pub(crate) backend: B,
+    /// The tables that the backend keeps.
+    kept: RefCell<FxHashMap<String, SqlTable<B::Rows>>>,
+}
+
+impl<B: DatabaseBackend> SqlDatabase<B> {
+    pub(crate) fn over(backend: B) -> Rc<Self> {
+        Rc::new(SqlDatabase { backend, kept: RefCell::default() })
+    }
+
+    /// A table by its name, whether it exists or not.
+    pub fn table(&self, name: &str) -> SqlTable<B::Rows> {
+        if let Some(kept) = self.kept.borrow().get(name) {
+            return kept.clone();
+        }
+        let table = SqlTable::new(self.backend.rows(name, None), name.to_string(), None);
+        if self.backend.keeps(name) {
+            self.kept.borrow_mut().insert(name.to_string(), table.clone());
+        }
+        table
+    }
+
+    /// The table of a class: created if it does not exist, extended by the columns, indexes and
+    /// foreign keys that it lacks. Its name is the path of the reference, or the lower-case plural of
+    /// the class's name where that is empty (`Task` → `tasks`). An `id` that is an integer is the
+    /// primary key. A field that refers to a class becomes a foreign key to that class's table. Every
+    /// other difference needs a migration.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for a class without variables or with names that cannot be columns;
+    /// [`Kind::Conflict`] when an existing table, or what it holds, contradicts the class.
+    pub fn define_table(&self, reference: &Reference, shape: &Shape) -> Answer<SqlTable<B::Rows>> {
+        let name = match reference.relative_path().trim_end_matches('/') {
+            "" => schema::table_name(&shape.name),
+            name => name.to_string(),
+        };
+        let (backend, shape) = (self.backend.clone(), shape.clone());
+        self.backend.define(name, &shape.clone()).map(move |name| {
+            let rows = backend.rows(&name, Some(&shape));
+            SqlTable::new(rows, name, Some(shape))
+        })
+    }
+
+    /// Runs one SQL statement with its parameters, in order: `?1`, `?2` … in SQLite, `$1`, `$2` …
+    /// in PostgreSQL. One that reads answers its rows, one that writes the number of rows that it
+    /// changed, or, with a `RETURNING` clause, these rows as records.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`] for wrong SQL, more than one statement or wrong parameters;
+    /// [`Kind::NotAllowed`] for transactions, settings, attached files, cursors and temporary tables,
+    /// which would change the connection of other callers.
+    pub fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content> {
+        self.backend.run(sql, parameters, context)
+    }
+
+    /// The table that a reference leads to, and the reference within it; `None` at the root.
+    fn split(&self, reference: &Reference) -> Option<(SqlTable<B::Rows>, Reference)> {
+        let (name, rest) = reference.split_first()?;
+        Some((self.table(name), rest))
+    }
+
+    /// Does something with the table of a reference; the root allows no such verb.
+    fn within<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        act: impl FnOnce(&SqlTable<B::Rows>, &Reference) -> Answer<T>,
+    ) -> Answer<T> {
+        match self.split(reference) {
+            Some((table, rest)) => act(&table, &rest).on(verb, reference),
+            None => {
+                let message =
+                    format!("a database does not {}; name one of its tables", verb.name());
+                Answer::from(Error::new(Kind::NotAllowed, message)).on(verb, reference)
+            }
+        }
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<B: DatabaseBackend> Store for SqlDatabase<B> {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.read(&rest, context),
+            None => self.backend.names(context).map(|names| {
+                Some(Content::value(Value::List(names.into_iter().map(Value::Text).collect())))
+            }),
+        };
+        answer.on(Verb::Get, reference)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let put =
+            self.within(Verb::Put, reference, |table, rest| table.replace(rest, content, context));
+        put.map(Outcome::put)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.within(Verb::Post, reference, |table, rest| {
+            let name = table.name().to_string();
+            let place =
+                move |key: Reference| Reference::from_path(format!("{name}/{}", key.path()));
+            table.add(rest, content, context).map(move |posted| posted.renamed(place))
+        })
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let merged =
+            self.within(Verb::Merge, reference, |table, rest| table.change(rest, content, context));
+        merged.map(|()| Outcome::changed())
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        let deleted =
+            self.within(Verb::Delete, reference, |table, rest| table.remove(rest, context));
+        deleted.map(Outcome::deleted)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.entries(&rest, context),
+            None => self.backend.names(context).map(|mut names| {
+                names.sort_unstable();
+                let entry = |name| Entry { name, collection: true };
+                Some(names.into_iter().map(entry).collect())
+            }),
+        };
+        answer.on(Verb::List, reference)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        self.within(Verb::Query, reference, |table, rest| table.select(rest, query, context))
+    }
+
+    /// Changes of rows have references such as `tasks/7`; a loss is reported at the watched
+    /// reference.
+    ///
+    /// - SQLite: what this process commits, on any thread, is reported row by row; what other
+    ///   programs commit as lost, within half a second. Changes of the schema, transactions of more
+    ///   than [`crate::WATCHED_ROWS`] rows, rows deleted all at once, and rows whose key SQLite does
+    ///   not report (deleted ones with a key that is no integer; tables without row numbers) are
+    ///   lost, too.
+    /// - PostgreSQL: tables only, with the changes of all programs.
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let answer = match self.split(reference) {
+            Some((table, rest)) => table.changes(&rest, true, context),
+            None => self.backend.watch(context),
+        };
+        answer.on(Verb::Watch, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        match self.split(reference) {
+            Some((table, rest)) => table.verbs(&rest),
+            None => B::ROOT_VERBS.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb)),
+        }
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        let split = self.split(reference);
+        split.map_or(Conditions::None, |(table, rest)| table.conditions(&rest))
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    runnel_store::without!(keys, links, sources);
+
+    fn describe(&self) -> String {
+        self.backend.describe()
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl<B: DatabaseBackend> Tables for SqlDatabase<B> {
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        self.within(Verb::Post, reference, |table, rest| table.insert(rest, records, context))
+    }
+
+    /// See [`SqlDatabase::run`]. A statement is about the database, whatever the path.
+    fn run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        self.run(statement, parameters, context).on(Verb::Query, reference)
+    }
+
+    fn migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        self.backend.migrate(steps, context).on(Verb::Define, reference)
+    }
+
+    fn define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let table = self.define_table(reference, shape);
+        table.map(|table| Rc::new(table) as Rc<dyn Store>).on(Verb::Define, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.backend.begin(context).on(Verb::Begin, reference)
+    }
+}

@@ -1,0 +1,100 @@
+//! What a database system does below [`SqlDatabase`](crate::SqlDatabase) and
+//! [`SqlTable`](crate::SqlTable), which check what callers ask for and are the same for all systems.
+
+use runnel_store::{
+    Answer, Changes, Content, Context, FieldType, Query, Records, Reference, Shape, Transaction,
+    Value, Verb,
+};
+use std::rc::Rc;
+
+/// One database of a system: SQLite or PostgreSQL.
+pub trait DatabaseBackend: Clone + 'static {
+    /// One table of the database.
+    type Rows: TableBackend;
+
+    /// The verbs of the root.
+    const ROOT_VERBS: &'static [Verb];
+
+    /// The system and the database, without secrets: `sqlite tasks.db`.
+    fn describe(&self) -> String;
+
+    /// A table, as it is or as a class sees it, whether it exists or not.
+    fn rows(&self, name: &str, shape: Option<&Shape>) -> Self::Rows;
+
+    /// Whether a table of exactly this name is known to exist, so that it may be kept.
+    fn keeps(&self, name: &str) -> bool;
+
+    /// The names of the tables and views.
+    fn names(&self, context: &Context) -> Answer<Vec<String>>;
+
+    /// Creates the table of a class, or adds the columns and indexes that it lacks. Answers its
+    /// name in the database.
+    fn define(&self, name: String, shape: &Shape) -> Answer<String>;
+
+    /// Runs one statement.
+    fn run(&self, sql: &str, parameters: Vec<Value>, context: &Context) -> Answer<Content>;
+
+    /// Applies the steps that were not applied before. Answers their names.
+    fn migrate(&self, steps: Vec<(String, String)>, context: &Context) -> Answer<Vec<String>>;
+
+    /// Begins a transaction, or a savepoint of the caller's transaction.
+    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;
+
+    /// The changes of all tables.
+    fn watch(&self, context: &Context) -> Answer<Changes>;
+}
+
+/// One table. Keys are the decoded texts of references; values have passed the rules of the class.
+pub trait TableBackend: Clone + 'static {
+    /// The name of the system in descriptions of the table.
+    const LABEL: &'static str;
+
+    /// All rows, or those of the query of a reference; `None` when there is no such table.
+    fn rows(&self, query: Option<&str>, context: &Context) -> Answer<Option<Content>>;
+
+    /// The row of a key.
+    fn row(&self, key: &str, context: &Context) -> Answer<Option<Content>>;
+
+    /// The rows of a query, or their number.
+    fn query(&self, query: &Query, context: &Context) -> Answer<Content>;
+
+    /// The keys as text in bytewise order, at most one more than [`crate::LIST_LIMIT`]; `None` when
+    /// there is no such table.
+    fn keys(&self, context: &Context) -> Answer<Option<Vec<String>>>;
+
+    /// The columns with what they hold.
+    fn columns(&self, context: &Context) -> Answer<Vec<(String, FieldType)>>;
+
+    /// Inserts a record.
+    fn insert(&self, record: Value, context: &Context) -> Answer<InsertedRow>;
+
+    /// Inserts a list of records, all or none.
+    fn insert_list(&self, records: Vec<Value>, context: &Context) -> Answer<()>;
+
+    /// Inserts records batch by batch, all or none. Answers their number.
+    fn insert_records(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64>;
+
+    /// Replaces or inserts the row of a key. Answers whether it was inserted.
+    fn put(&self, key: String, record: Value, context: &Context) -> Answer<bool>;
+
+    /// Changes the columns that the record names. Answers whether the row exists.
+    fn merge(&self, key: String, record: Value, context: &Context) -> Answer<bool>;
+
+    /// Deletes the row of a key. Answers whether it existed.
+    fn delete(&self, key: String, context: &Context) -> Answer<bool>;
+
+    /// The changes of the table, or of one row where the key is not empty. References of changes
+    /// begin with the name of the table where `named` says so.
+    fn watch(&self, reference: &Reference, named: bool, context: &Context) -> Answer<Changes>;
+
+    /// Begins a transaction of the database.
+    fn begin(&self, context: &Context) -> Answer<Rc<dyn Transaction>>;
+}
+
+/// A row that was inserted.
+pub struct InsertedRow {
+    /// Its key as text, where the table has a key that references can name.
+    pub key: Option<String>,
+    /// The record as the table holds it now.
+    pub row: Value,
+}

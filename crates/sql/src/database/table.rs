@@ -1,0 +1,351 @@
+//! One table as a store: the root is all rows, a key is one row.
+
+use crate::database::backend::{InsertedRow, TableBackend};
+use crate::rows::admission::Admission;
+use crate::rows::incoming;
+use crate::rows::record::to_value;
+use runnel_store::{
+    Answer, Changes, Conditions, Content, Context, Entry, Error, FieldType, Kind, Outcome, Query,
+    RecordUse, Records, Reference, Result, Shape, Store, TableFormat, Tables, Transaction, Value,
+    Verb, Verbs, encode_segment,
+};
+use std::rc::Rc;
+
+/// The most keys that listing a table answers.
+pub const LIST_LIMIT: usize = 100_000;
+
+/// A table of a database, as it is or as a class sees it.
+///
+/// - Reading the root answers all rows in the order of the primary key, lazily: JSON, CSV or a list
+///   of records. A query in the reference chooses: `?done=0&sort=-id&limit=10&offset=20&fields=id`.
+/// - Reading a key answers one record; `None` where the row does not exist, or where the text cannot
+///   be a key of this table.
+/// - Posting a record inserts a row, posting a list of them inserts all or none.
+/// - Putting a record at a key replaces or inserts that row; columns that it does not name get
+///   their defaults. Merging changes the named columns. Putting nil deletes.
+/// - The transaction that writes also checks the condition of a put, merge or delete.
+/// - Deleting the root is not allowed: that would delete all rows at once.
+pub struct SqlTable<T>(Rc<TableInner<T>>);
+
+struct TableInner<T> {
+    rows: T,
+    name: String,
+    shape: Option<Shape>,
+    class: Option<Rc<str>>,
+    admission: Admission,
+}
+
+impl<T> Clone for SqlTable<T> {
+    fn clone(&self) -> Self {
+        SqlTable(self.0.clone())
+    }
+}
+
+impl<T: TableBackend> SqlTable<T> {
+    pub(crate) fn new(rows: T, name: String, shape: Option<Shape>) -> Self {
+        let class = shape.as_ref().map(|shape| Rc::from(shape.name.as_str()));
+        let admission = Admission::new(shape.as_ref());
+        SqlTable(Rc::new(TableInner { rows, name, shape, class, admission }))
+    }
+
+    /// Its name in the database.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The shape of the class that it was defined with.
+    pub fn shape(&self) -> Option<&Shape> {
+        self.0.shape.as_ref()
+    }
+
+    fn classed(&self, content: Content) -> Content {
+        Content { class: self.0.class.clone(), ..content }
+    }
+
+    pub(crate) fn read(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let key = reference.key();
+        let found = match key.is_empty() {
+            true => self.0.rows.rows(reference.query().filter(|query| !query.is_empty()), context),
+            false => self.0.rows.row(&key, context),
+        };
+        match found {
+            Answer::Ready(found) => {
+                Answer::Ready(found.map(|content| content.map(|content| self.classed(content))))
+            }
+            later => {
+                let table = self.clone();
+                later.map(move |content| content.map(|content| table.classed(content)))
+            }
+        }
+    }
+
+    pub(crate) fn select(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        if !reference.relative_path().is_empty() {
+            let message = "a query runs over the table, not over one of its rows";
+            return Error::new(Kind::NotAllowed, message).into();
+        }
+        let found = self.0.rows.query(query, context);
+        if query.count {
+            return found;
+        }
+        let table = self.clone();
+        found.map(move |content| table.classed(content))
+    }
+
+    pub(crate) fn add(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        if !reference.relative_path().is_empty() {
+            let message = "a row cannot be added to a row; post to the table itself";
+            return Error::new(Kind::NotAllowed, message).into();
+        }
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
+        let (table, context) = (self.clone(), context.clone());
+        if let Some(format) = TableFormat::of(&content).filter(|_| context.from_client.is_none()) {
+            return Answer::later(async move { table.add_text(content, format, &context).await });
+        }
+        to_value(content).and_then(move |value| {
+            match (table.0.admission.admit(&value, RecordUse::Create, &context), value) {
+                (Err(error), _) => error.into(),
+                (Ok(()), Value::List(records)) => {
+                    let count = records.len() as u64;
+                    let inserted = table.0.rows.insert_list(records, &context);
+                    inserted.map(move |()| inserted_many(count))
+                }
+                (Ok(()), record) => table.insert_one(record, &context),
+            }
+        })
+    }
+
+    /// Inserts the records of a text: comma-separated values, or JSON line by line.
+    async fn add_text(
+        &self,
+        content: Content,
+        format: TableFormat,
+        context: &Context,
+    ) -> Result<Outcome> {
+        let columns = self.0.rows.columns(context).await?;
+        let kind = |name: &str| {
+            let same = columns.iter().find(|(column, _)| column == name);
+            let alike = || columns.iter().find(|(column, _)| column.eq_ignore_ascii_case(name));
+            same.or_else(alike).map_or(FieldType::Any, |(_, kind)| *kind)
+        };
+        let records = incoming::records(content, format, kind).await?;
+        Ok(inserted_many(self.insert_many(records, context).await?))
+    }
+
+    fn insert_one(&self, record: Value, context: &Context) -> Answer<Outcome> {
+        let class = self.0.class.clone();
+        self.0.rows.insert(record, context).map(move |InsertedRow { key, row }| Outcome {
+            reference: key.map(Reference::from_path),
+            content: Some(Content { class, ..Content::value(row) }),
+            ..Outcome::created()
+        })
+    }
+
+    fn insert_many(&self, records: Box<dyn Records>, context: &Context) -> Answer<u64> {
+        match self.0.admission.admit_records(records, context) {
+            Ok(records) => self.0.rows.insert_records(records, context),
+            Err(error) => error.into(),
+        }
+    }
+
+    pub(crate) fn replace(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<bool> {
+        let key = match row_key(reference, "put replaces one row; name it by its key") {
+            Ok(key) => key,
+            Err(error) => return error.into(),
+        };
+        let (table, context) = (self.clone(), context.clone());
+        to_value(content).and_then(move |value| {
+            if value.is_nil() && context.from_client.is_none() {
+                return table.0.rows.delete(key, &context).map(|_| false);
+            }
+            match table.0.admission.admit(&value, RecordUse::Replace, &context) {
+                Ok(()) => table.0.rows.put(key, value, &context),
+                Err(error) => error.into(),
+            }
+        })
+    }
+
+    pub(crate) fn change(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<()> {
+        let key = match row_key(reference, "merge changes one row; name it by its key") {
+            Ok(key) => key,
+            Err(error) => return error.into(),
+        };
+        let (table, context) = (self.clone(), context.clone());
+        let changed = to_value(content).and_then(move |value| {
+            match table.0.admission.admit(&value, RecordUse::Change, &context) {
+                Ok(()) => table.0.rows.merge(key, value, &context),
+                Err(error) => error.into(),
+            }
+        });
+        changed.and_then(|exists| match exists {
+            true => Answer::ok(()),
+            false => Error::new(Kind::NotFound, "there is no such row; put creates it").into(),
+        })
+    }
+
+    pub(crate) fn remove(&self, reference: &Reference, context: &Context) -> Answer<bool> {
+        let refusal = "this would delete all rows at once; delete them by their keys, or run a \
+                       DELETE statement on the database";
+        match row_key(reference, refusal) {
+            Ok(key) => self.0.rows.delete(key, context),
+            Err(error) => error.into(),
+        }
+    }
+
+    pub(crate) fn entries(
+        &self,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Vec<Entry>>> {
+        if !reference.relative_path().is_empty() {
+            return Answer::ok(None);
+        }
+        self.0.rows.keys(context).and_then(|keys| match keys {
+            None => Answer::ok(None),
+            Some(keys) if keys.len() > LIST_LIMIT => {
+                let message =
+                    format!("the table has more than {LIST_LIMIT} rows; query it instead");
+                Error::new(Kind::TooLarge, message).into()
+            }
+            Some(keys) => {
+                let name = |key: String| encode_segment(&key).into_owned();
+                let entry = |key: String| Entry { name: name(key), collection: false };
+                Answer::ok(Some(keys.into_iter().map(entry).collect()))
+            }
+        })
+    }
+
+    pub(crate) fn changes(
+        &self,
+        reference: &Reference,
+        named: bool,
+        context: &Context,
+    ) -> Answer<Changes> {
+        self.0.rows.watch(reference, named, context)
+    }
+}
+
+/// The outcome of posting many rows: their number.
+fn inserted_many(rows: u64) -> Outcome {
+    let count = Value::Int(i64::try_from(rows).unwrap_or(i64::MAX));
+    Outcome::changed().with_content(Content::value(count))
+}
+
+fn row_key(reference: &Reference, refusal: &str) -> Result<String> {
+    match reference.relative_path() {
+        "" => Err(Error::new(Kind::NotAllowed, refusal)),
+        _ => Ok(reference.key().into_owned()),
+    }
+}
+
+#[deny(clippy::missing_trait_methods)]
+impl<T: TableBackend> Store for SqlTable<T> {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.read(reference, context).on(Verb::Get, reference)
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.replace(reference, content, context).map(Outcome::put).on(Verb::Put, reference)
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        self.add(reference, content, context).on(Verb::Post, reference)
+    }
+
+    fn merge(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let merged = self.change(reference, content, context);
+        merged.map(|()| Outcome::changed()).on(Verb::Merge, reference)
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.remove(reference, context).map(Outcome::deleted).on(Verb::Delete, reference)
+    }
+
+    fn list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        self.entries(reference, context).on(Verb::List, reference)
+    }
+
+    fn query(&self, reference: &Reference, query: &Query, context: &Context) -> Answer<Content> {
+        self.select(reference, query, context).on(Verb::Query, reference)
+    }
+
+    fn watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        self.changes(reference, false, context).on(Verb::Watch, reference)
+    }
+
+    fn verbs(&self, reference: &Reference) -> Verbs {
+        let verbs = match reference.relative_path() {
+            "" => [Verb::Get, Verb::Post, Verb::List, Verb::Query, Verb::Watch, Verb::Begin]
+                .as_slice(),
+            _ => &[Verb::Get, Verb::Put, Verb::Merge, Verb::Delete, Verb::Watch, Verb::Begin],
+        };
+        verbs.iter().fold(Verbs::NONE, |verbs, verb| verbs.with(*verb))
+    }
+
+    fn conditions(&self, reference: &Reference) -> Conditions {
+        match reference.relative_path() {
+            "" => Conditions::None,
+            _ => Conditions::Tags,
+        }
+    }
+
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        Some(self)
+    }
+
+    runnel_store::without!(keys, links, sources);
+
+    fn describe(&self) -> String {
+        format!("{} {}", T::LABEL, self.0.name)
+    }
+
+    fn tables(&self) -> Option<&dyn Tables> {
+        Some(self)
+    }
+}
+
+impl<T: TableBackend> Tables for SqlTable<T> {
+    fn insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        if !reference.relative_path().is_empty() {
+            let message = "rows cannot be added to a row; insert them into the table itself";
+            return Answer::from(Error::new(Kind::NotAllowed, message)).on(Verb::Post, reference);
+        }
+        if let Err(error) = context.unconditional(Verb::Post, reference) {
+            return error.into();
+        }
+        self.insert_many(records, context).on(Verb::Post, reference)
+    }
+
+    fn begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        self.0.rows.begin(context).on(Verb::Begin, reference)
+    }
+
+    runnel_store::without!(run, migrate, define);
+}

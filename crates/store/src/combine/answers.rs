@@ -1,0 +1,91 @@
+//! Answers, changes and listings as several combinators need them.
+
+use crate::{Answer, Body, Change, Changes, Content, Context, Entry, Reference, Value};
+use futures_util::{StreamExt, stream};
+
+/// Changes content that was found, unless it is the short answer to a caller who knows it already.
+pub(super) fn when_new(
+    found: Answer<Option<Content>>,
+    context: &Context,
+    change: impl FnOnce(Content) -> Answer<Content> + 'static,
+) -> Answer<Option<Content>> {
+    // Remembered here, because the closure may outlive the context.
+    let known = Context { known: context.known.clone(), ..Context::default() };
+    found.and_then(move |found| match found {
+        Some(content) if !known.knows(&content) => change(content).map(Some),
+        found => Answer::ok(found),
+    })
+}
+
+/// Changes with their references as the watcher names them. One that has no name there has an
+/// effect that cannot be told: something at the watched reference or below it is lost.
+pub(super) fn renamed(
+    changes: Answer<Changes>,
+    watched: &Reference,
+    rename: impl Fn(&Reference) -> Option<Reference> + 'static,
+) -> Answer<Changes> {
+    let watched = watched.clone();
+    changes.map(move |changes| -> Changes {
+        Box::pin(changes.map(move |change| {
+            let change = change?;
+            Ok(match rename(&change.reference) {
+                Some(reference) => Change { reference, ..change },
+                None => Change::lost(watched.clone()),
+            })
+        }))
+    })
+}
+
+/// Changes without their content, where it is not what a get here answers.
+pub(super) fn without_content(changes: Answer<Changes>) -> Answer<Changes> {
+    changes.map(|changes| -> Changes {
+        Box::pin(changes.map(|change| Ok(Change { content: None, ..change? })))
+    })
+}
+
+/// Changes that end with the first error, which is their last item.
+pub(super) fn until_error(changes: Changes) -> Changes {
+    let until_error = stream::unfold(Some(changes), |changes| async move {
+        let mut changes = changes?;
+        let change = changes.next().await?;
+        let rest = change.is_ok().then_some(changes);
+        Some((change, rest))
+    });
+    Box::pin(until_error.fuse())
+}
+
+/// A listing by name, each name once: a collection where it is one in any of the stores.
+pub(super) fn in_order(mut entries: Vec<Entry>) -> Vec<Entry> {
+    entries.sort_unstable();
+    entries.dedup_by(|later, earlier| {
+        let same = later.name == earlier.name;
+        earlier.collection |= same && later.collection;
+        same
+    });
+    entries
+}
+
+/// About the bytes that content takes in memory.
+pub(super) fn size(content: &Content) -> u64 {
+    match &content.body {
+        Body::Bytes(bytes) => bytes.len() as u64,
+        Body::Text(text) => text.len() as u64,
+        Body::Value(value) => size_of_value(value),
+        Body::Empty | Body::Stream(..) | Body::Lazy(_) => 0,
+    }
+}
+
+fn size_of_value(value: &Value) -> u64 {
+    let inner: u64 = match value {
+        Value::Text(text) => text.len() as u64,
+        Value::Big(digits) => digits.len() as u64,
+        Value::Bytes(bytes) => bytes.len() as u64,
+        Value::List(elements) => elements.iter().map(size_of_value).sum(),
+        Value::Record(fields) => {
+            let fields = fields.iter();
+            fields.map(|(name, value)| 24 + name.len() as u64 + size_of_value(value)).sum()
+        }
+        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 0,
+    };
+    inner + size_of::<Value>() as u64
+}

@@ -1,0 +1,370 @@
+//! A quick store in front of a slow one.
+
+mod fill;
+mod flight;
+mod following;
+mod recency;
+
+use crate::ReadOnly;
+use crate::combine::layer::{Below, Layer};
+use crate::{
+    Answer, COLLECT_LIMIT, Changes, Conditions, Content, Context, Memory, Outcome, Records,
+    Reference, Result, Shape, Store, Transaction, Value, Verb,
+};
+use fill::{Extent, Shared, Writing, name};
+use futures_util::StreamExt;
+use std::any::Any;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// How many bytes a cache holds where nothing else was said.
+pub const CACHED_BYTES: u64 = 64 << 20;
+
+/// How many contents a cache holds where nothing else was said.
+pub const CACHED_ENTRIES: usize = 65_536;
+
+/// Answers reads from a cache and fills it from a source.
+///
+/// - Writes go to the source. Before that the cache forgets the reference and everything above it
+///   (a listing or a collection may show what is written), after a put or a delete also everything
+///   below, so that the next read asks the source: what the source makes of what was put is what
+///   counts. With [`Cache::write_through`] what was put is kept as well.
+/// - While a write is under way, and when one came in between, what is read is handed on without
+///   being kept: a slow read never brings back what a write replaced. A transaction counts as one
+///   long write, and reads within it go to the source.
+/// - Of those who miss the same reference at the same time one asks the source, and all have its
+///   answer.
+/// - At most [`CACHED_BYTES`] (about: what the structure of values costs is estimated) and
+///   [`CACHED_ENTRIES`] are held, and those used least recently leave.
+/// - Lazy content that is not settled ([`crate::Lazy::is_settled`]), streams of unknown length and
+///   contents beyond [`COLLECT_LIMIT`] are not kept, and neither are listings, queries and the
+///   answer that something is missing. Make lazy content bytes first ([`super::Json`]) to have it
+///   kept. The size of what is lazy is not known: it counts as an entry alone.
+/// - References with queries are kept apart. Schemes, doubled slashes and those at the end make no
+///   difference, as in [`Memory::site`].
+/// - A cache that fails to answer counts as empty. One that fails to forget fails the write,
+///   before the source has seen it.
+/// - What another program changes in the source is seen after [`Cache::invalidate`], after the age
+///   of [`Cache::with_age`], when a watch of this store tells of it, or at once with
+///   [`Cache::watching`].
+///
+/// What is kept carries the entity tag of the cache, so a write cannot have a tag as its condition.
+pub struct Cache {
+    shared: Rc<Shared>,
+}
+
+impl Cache {
+    /// Keeps in `cache` what is read from `source`. The cache should keep content at any path and
+    /// nothing else, as [`Memory::site`] does. What is in it already is answered, too.
+    pub fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
+        Cache { shared: Rc::new(Shared::new(cache, source)) }
+    }
+
+    /// Keeps in memory what is read from `source`.
+    pub fn in_memory(source: Rc<dyn Store>) -> Self {
+        Cache::new(Rc::new(Memory::site()), source)
+    }
+
+    /// Holds about so many bytes at most. What is larger is not kept.
+    pub fn with_size(self, bytes: u64) -> Self {
+        self.shared.settings.update(|old| fill::Settings { bytes, ..old });
+        self
+    }
+
+    /// Holds so many contents at most.
+    pub fn with_entries(self, entries: usize) -> Self {
+        self.shared.settings.update(|old| fill::Settings { entries, ..old });
+        self
+    }
+
+    /// Asks the source again for what was kept so long ago, by tokio's clock. What the cache had
+    /// before it was this store's cache counts as old.
+    pub fn with_age(self, age: Duration) -> Self {
+        self.shared.settings.update(|old| fill::Settings { age: Some(age), ..old });
+        self
+    }
+
+    /// Keeps what is put as well, once the source has it: for sources that answer what was put.
+    pub fn write_through(self) -> Self {
+        self.shared.settings.update(|old| fill::Settings { write_through: true, ..old });
+        self
+    }
+
+    /// Forgets what the source tells to have changed, by whomever. Until the source watches, and
+    /// while it does not (after an error it is asked again each second), nothing is kept; neither is
+    /// what was in the cache before.
+    pub fn watching(self) -> Self {
+        self.shared.settings.update(|old| fill::Settings { known_only: true, ..old });
+        *self.shared.following.borrow_mut() = Some(following::Following::new());
+        self
+    }
+
+    /// Forgets a reference, everything above it and everything below it, so that the next read asks
+    /// the source.
+    pub fn invalidate(&self, reference: &Reference) -> Answer<()> {
+        self.write(reference, Extent::AndBelow, |_| Answer::ok(()))
+    }
+
+    /// Forgets everything.
+    pub fn invalidate_all(&self) -> Answer<()> {
+        let settings = self.shared.settings.get();
+        self.shared.settings.set(fill::Settings { known_only: true, ..settings });
+        self.write(&Reference::default(), Extent::AndBelow, |_| Answer::ok(()))
+    }
+
+    fn write<T: 'static>(
+        &self,
+        reference: &Reference,
+        extent: Extent,
+        act: impl FnOnce(&dyn Store) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let writing = Writing::begin(self.shared.clone());
+        let source = self.shared.source.clone();
+        let forgotten = self.shared.forget(reference, extent);
+        forgotten.and_then(move |()| act(&*source)).map(move |done| {
+            drop(writing);
+            done
+        })
+    }
+
+    fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
+        let condition = context.only_if.as_ref();
+        self.layer_conditions(reference).admit(condition, verb, reference)
+    }
+
+    /// A put whose content the cache keeps when nothing else was written meanwhile.
+    fn put_through(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let settings = self.shared.settings.get();
+        let keep = settings.write_through && context.transaction.is_none();
+        let copy = content.share().filter(|copy| keep && fill::can_be_kept(copy));
+        let (to, put_to, context) = (reference.clone(), reference.clone(), context.clone());
+        let shared = self.shared.clone();
+        let begun = shared.writes_begun.get() + 1;
+        let put = self.write(reference, Extent::AndBelow, move |source| {
+            source.put(&put_to, content, &context)
+        });
+        let Some((copy, name)) = copy.zip(name(&to).map(|name| name.into_owned())) else {
+            return put;
+        };
+        put.and_then(move |outcome| {
+            if shared.writes_begun.get() != begun || shared.writes_under_way.get() > 0 {
+                return Answer::ok(outcome);
+            }
+            Answer::later(async move {
+                shared.keep(&to, &name, copy).await?;
+                Ok(outcome)
+            })
+        })
+    }
+}
+
+impl Layer for Cache {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.shared.source, reference))
+    }
+
+    /// A cache of its own that only reads, and forgets what this one forgets: what this one holds
+    /// may come from outside of the confined part.
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let part = Rc::new(Shared::new(Rc::new(Memory::site()), inner));
+        part.settings.set(self.shared.settings.get());
+        self.shared.add_part(&part);
+        Some(Rc::new(ReadOnly::new(Rc::new(Cache { shared: part }))))
+    }
+
+    fn name(&self) -> String {
+        "cache".to_string()
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let shared = &self.shared;
+        let found = name(reference).filter(|_| context.transaction.is_none());
+        let Some(name) = found else { return shared.source.get(reference, context) };
+        shared.follow();
+        let miss = |name: String| shared.clone().miss(name, reference.clone(), context.clone());
+        if !shared.is_fresh(&name) {
+            return Answer::later(miss(name.into_owned()));
+        }
+        match shared.cache.get(&fill::place(reference, &name), context) {
+            Answer::Ready(Ok(Some(content))) => Answer::ok(Some(content)),
+            Answer::Ready(_) => Answer::later(miss(name.into_owned())),
+            Answer::Later(found) => {
+                let miss = miss(name.into_owned());
+                Answer::later(async move {
+                    match found.await {
+                        Ok(Some(content)) => Ok(Some(content)),
+                        _ => miss.await,
+                    }
+                })
+            }
+        }
+    }
+
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        if let Err(error) = self.admits(Verb::Put, reference, context) {
+            return error.into();
+        }
+        self.put_through(reference, content, context)
+    }
+
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        if let Err(error) = self.admits(Verb::Post, reference, context) {
+            return error.into();
+        }
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(reference, Extent::AndAbove, move |source| source.post(&to, content, &context))
+    }
+
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        if let Err(error) = self.admits(Verb::Merge, reference, context) {
+            return error.into();
+        }
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(reference, Extent::AndAbove, move |source| source.merge(&to, content, &context))
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        if let Err(error) = self.admits(Verb::Delete, reference, context) {
+            return error.into();
+        }
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(reference, Extent::AndBelow, move |source| source.delete(&to, &context))
+    }
+
+    fn layer_insert(
+        &self,
+        reference: &Reference,
+        records: Box<dyn Records>,
+        context: &Context,
+    ) -> Answer<u64> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(reference, Extent::AndAbove, move |source| {
+            source.with_tables(Verb::Post, &to, |tables| tables.insert(&to, records, &context))
+        })
+    }
+
+    /// Forgets everything, because a statement may write anything.
+    fn layer_run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let (to, context) = (reference.clone(), context.clone());
+        let statement = statement.to_string();
+        self.write(&Reference::default(), Extent::AndBelow, move |source| {
+            source.with_tables(Verb::Query, &to, |tables| {
+                tables.run(&to, &statement, parameters, &context)
+            })
+        })
+    }
+
+    /// Forgets everything, because steps are statements.
+    fn layer_migrate(
+        &self,
+        reference: &Reference,
+        steps: Vec<(String, String)>,
+        context: &Context,
+    ) -> Answer<Vec<String>> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(&Reference::default(), Extent::AndBelow, move |source| {
+            source.with_tables(Verb::Define, &to, |tables| tables.migrate(&to, steps, &context))
+        })
+    }
+
+    fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let (to, shape) = (reference.clone(), shape.clone());
+        self.write(reference, Extent::AndBelow, move |source| {
+            source.with_tables(Verb::Define, &to, |tables| tables.define(&to, &shape))
+        })
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let shared = self.shared.clone();
+        self.shared.source.watch(reference, context).map(move |changes| -> Changes {
+            // A read that follows a change has to see it.
+            Box::pin(changes.inspect(move |change| match change {
+                Ok(change) => shared.changed(&change.reference, Extent::of(change.kind)),
+                Err(_) => shared.changed(&Reference::default(), Extent::AndBelow),
+            }))
+        })
+    }
+
+    fn layer_begin(&self, reference: &Reference, context: &Context) -> Answer<Rc<dyn Transaction>> {
+        let shared = self.shared.clone();
+        let begun = self
+            .shared
+            .source
+            .with_tables(Verb::Begin, reference, |tables| tables.begin(reference, context));
+        begun.map(move |inner| {
+            let _writing = Writing::begin(shared.clone());
+            Rc::new(Pending { inner, _writing, shared }) as Rc<dyn Transaction>
+        })
+    }
+
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
+        // The tag that a reader has is the cache's, which the source does not know.
+        self.shared.source.conditions(reference).min(Conditions::Presence)
+    }
+
+    fn keeps_names(&self) -> bool {
+        true
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let Shared { cache, source, .. } = &*self.shared;
+        vec![("cache".to_string(), cache.clone()), ("source".to_string(), source.clone())]
+    }
+}
+
+/// A transaction of the source, during which nothing is kept.
+struct Pending {
+    inner: Rc<dyn Transaction>,
+    _writing: Writing,
+    shared: Rc<Shared>,
+}
+
+impl Transaction for Pending {
+    /// Forgets what was kept before the transaction. Nothing was kept since.
+    fn commit(&self) -> Answer<()> {
+        let shared = self.shared.clone();
+        self.inner.commit().and_then(move |()| {
+            let forgotten = shared.forget(&Reference::default(), Extent::AndBelow);
+            shared.writes_begun.set(shared.writes_begun.get() + 1);
+            forgotten
+        })
+    }
+
+    fn roll_back(&self) -> Answer<()> {
+        self.inner.roll_back()
+    }
+
+    fn outer(&self) -> Option<&Rc<dyn Transaction>> {
+        self.inner.outer()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self.inner.as_any()
+    }
+}

@@ -1,0 +1,349 @@
+//! What a cache keeps, and how it forgets.
+
+use super::flight::{Boarding, Flights};
+use super::following::Following;
+use super::recency::Recency;
+use super::{CACHED_BYTES, CACHED_ENTRIES, COLLECT_LIMIT};
+use crate::combine::answers::size;
+use crate::{Answer, Body, ChangeKind, Content, Context, Reference, Result, Store};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// What a content costs beside its bytes: its name, its place in tables.
+const OVERHEAD: u64 = 128;
+
+/// What every cache of one source and all its users share.
+pub(super) struct Shared {
+    pub(super) cache: Rc<dyn Store>,
+    pub(super) source: Rc<dyn Store>,
+    pub(super) settings: Cell<Settings>,
+    pub(super) following: RefCell<Option<Following>>,
+    pub(super) writes_under_way: Cell<u32>,
+    pub(super) writes_begun: Cell<u64>,
+    held: RefCell<Recency>,
+    /// What is forgotten and still has to be removed from a cache that does not answer at once.
+    leftover: RefCell<Vec<Rc<str>>>,
+    flights: Flights,
+    /// The confined copies of this cache, which forget with it.
+    parts: RefCell<Vec<Weak<Shared>>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) bytes: u64,
+    pub(super) entries: usize,
+    pub(super) age: Option<Duration>,
+    pub(super) write_through: bool,
+    /// What is in the cache counts only where it is known to be held.
+    pub(super) known_only: bool,
+}
+
+/// How far a write reaches. Everything above is forgotten in both cases.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The reference.
+    AndAbove,
+    /// The reference and everything below it.
+    AndBelow,
+}
+
+/// A write under way, until it is answered or given up.
+pub(super) struct Writing {
+    shared: Rc<Shared>,
+    /// Under way in the confined copies as well.
+    _parts: Vec<Writing>,
+}
+
+impl Extent {
+    /// Of a change that was told.
+    pub(super) fn of(kind: ChangeKind) -> Self {
+        match kind {
+            ChangeKind::Changed => Extent::AndAbove,
+            ChangeKind::Deleted | ChangeKind::Lost => Extent::AndBelow,
+        }
+    }
+}
+
+impl Writing {
+    pub(super) fn begin(shared: Rc<Shared>) -> Self {
+        shared.writes_under_way.set(shared.writes_under_way.get() + 1);
+        shared.writes_begun.set(shared.writes_begun.get() + 1);
+        shared.flights.close();
+        let parts = shared.parts().into_iter().map(Writing::begin).collect();
+        Writing { shared, _parts: parts }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        self.shared.writes_under_way.set(self.shared.writes_under_way.get() - 1);
+        // Reads that began during the write may have what it replaced.
+        self.shared.flights.close();
+    }
+}
+
+/// The name of a reference in the cache; none where it has no name of its own.
+pub(super) fn name(reference: &Reference) -> Option<Cow<'_, str>> {
+    let path = reference.relative_path();
+    if path.contains('?') {
+        return None;
+    }
+    let odd = path.ends_with('/') || path.contains("//");
+    Some(match (reference.query(), odd) {
+        (None, false) => Cow::Borrowed(path),
+        (None, true) => Cow::Owned(normal(reference)),
+        (Some(query), _) => Cow::Owned(format!("{}?{query}", normal(reference))),
+    })
+}
+
+fn normal(reference: &Reference) -> String {
+    reference.segments().collect::<Vec<_>>().join("/")
+}
+
+/// Where the cache keeps what has a name.
+pub(super) fn place<'a>(reference: &'a Reference, name: &str) -> Cow<'a, Reference> {
+    if reference.query().is_none() && reference.relative_path() == name {
+        return Cow::Borrowed(reference);
+    }
+    Cow::Owned(Reference::from_path(name))
+}
+
+/// Whether content can be kept at all.
+pub(super) fn can_be_kept(content: &Content) -> bool {
+    match &content.body {
+        Body::Bytes(bytes) => bytes.len() <= COLLECT_LIMIT,
+        Body::Text(text) => text.len() <= COLLECT_LIMIT,
+        Body::Stream(_, length) => length.is_some_and(|length| length <= COLLECT_LIMIT as u64),
+        // Nil is what is put to delete.
+        Body::Value(value) => !value.is_nil(),
+        Body::Lazy(lazy) => lazy.is_settled(),
+        Body::Empty => true,
+    }
+}
+
+impl Shared {
+    pub(super) fn new(cache: Rc<dyn Store>, source: Rc<dyn Store>) -> Self {
+        let settings = Settings {
+            bytes: CACHED_BYTES,
+            entries: CACHED_ENTRIES,
+            age: None,
+            write_through: false,
+            known_only: false,
+        };
+        Shared {
+            cache,
+            source,
+            settings: Cell::new(settings),
+            following: RefCell::default(),
+            writes_under_way: Cell::new(0),
+            writes_begun: Cell::new(0),
+            held: RefCell::default(),
+            leftover: RefCell::default(),
+            flights: Flights::default(),
+            parts: RefCell::default(),
+        }
+    }
+
+    /// A confined copy forgets from now on what this cache forgets.
+    pub(super) fn add_part(&self, part: &Rc<Shared>) {
+        let mut parts = self.parts.borrow_mut();
+        parts.retain(|part| part.strong_count() > 0);
+        parts.push(Rc::downgrade(part));
+    }
+
+    fn parts(&self) -> Vec<Rc<Shared>> {
+        self.parts.borrow().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Hears what was changed since the last time.
+    pub(super) fn follow(&self) {
+        let mut following = self.following.borrow_mut();
+        let Some(following) = &mut *following else { return };
+        while let Some((reference, extent)) = following.next(&*self.source) {
+            self.changed(&reference, extent);
+        }
+    }
+
+    /// Forgets what somebody else has changed, without waiting for the cache.
+    pub(super) fn changed(&self, reference: &Reference, extent: Extent) {
+        for part in self.parts() {
+            part.changed(reference, extent);
+        }
+        self.writes_begun.set(self.writes_begun.get() + 1);
+        self.flights.close();
+        for name in self.let_go(reference, extent) {
+            let gone = self.cache.delete(&Reference::from_path(&*name), &Context::default());
+            if !matches!(gone, Answer::Ready(Ok(_))) {
+                let mut leftover = self.leftover.borrow_mut();
+                // Beyond that it stays in the cache, where nobody finds it, until it is replaced.
+                if leftover.len() < CACHED_ENTRIES {
+                    leftover.push(name);
+                }
+                self.settings.update(|old| Settings { known_only: true, ..old });
+            }
+        }
+    }
+
+    fn is_told(&self) -> bool {
+        self.following.borrow().as_ref().is_none_or(Following::is_on)
+    }
+
+    /// Whether what the cache has at a name can be answered.
+    pub(super) fn is_fresh(&self, name: &str) -> bool {
+        let settings = self.settings.get();
+        match self.held.borrow_mut().used(name) {
+            Some(since) => settings.age.is_none_or(|age| since.elapsed() < age),
+            None => settings.age.is_none() && !settings.known_only,
+        }
+    }
+
+    /// Holds names no longer; answers those that are to be removed from the cache.
+    fn let_go(&self, reference: &Reference, extent: Extent) -> Vec<Rc<str>> {
+        let mut held = self.held.borrow_mut();
+        let path = normal(reference);
+        let mut names: Vec<Rc<str>> = Vec::new();
+        if extent == Extent::AndBelow {
+            let start = if path.is_empty() { String::new() } else { format!("{path}/") };
+            names = held.beginning_with(&start);
+        }
+        let mut above = Some(path.as_str());
+        while let Some(path) = above {
+            names.push(path.into());
+            names.extend(held.beginning_with(&format!("{path}?")));
+            above = match path.rsplit_once('/') {
+                Some((above, _)) => Some(above),
+                None => (!path.is_empty()).then_some(""),
+            };
+        }
+        for name in &names {
+            held.remove(name);
+        }
+        names
+    }
+
+    pub(super) fn forget(&self, reference: &Reference, extent: Extent) -> Answer<()> {
+        for part in self.parts() {
+            part.changed(reference, extent);
+        }
+        let names = self.let_go(reference, extent);
+        self.remove(names)
+    }
+
+    /// Removes contents from the cache.
+    fn remove(&self, names: Vec<Rc<str>>) -> Answer<()> {
+        let mut names = names.into_iter();
+        while let Some(name) = names.next() {
+            match self.cache.delete(&Reference::from_path(&*name), &Context::default()) {
+                Answer::Ready(Ok(_)) => {}
+                Answer::Ready(Err(error)) => return error.into(),
+                Answer::Later(removed) => {
+                    let cache = self.cache.clone();
+                    return Answer::later(async move {
+                        removed.await?;
+                        for name in names {
+                            let place = Reference::from_path(&*name);
+                            cache.delete(&place, &Context::default()).await?;
+                        }
+                        Ok(())
+                    });
+                }
+            }
+        }
+        Answer::ok(())
+    }
+
+    /// Asks the source, or waits for somebody who does.
+    pub(super) async fn miss(
+        self: Rc<Self>,
+        name: String,
+        reference: Reference,
+        context: Context,
+    ) -> Result<Option<Content>> {
+        let lead = match self.flights.board(&name).await {
+            Boarding::Brought(result) => return result,
+            Boarding::Alone => return self.fill(&name, &reference, &context).await,
+            Boarding::Lead(lead) => lead,
+        };
+        let result = self.fill(&name, &reference, &context).await;
+        let short = matches!(&result, Ok(Some(content)) if context.knows(content));
+        lead.land(&result, !short);
+        result
+    }
+
+    /// Reads from the source and keeps the content where that is safe.
+    async fn fill(
+        &self,
+        name: &str,
+        reference: &Reference,
+        context: &Context,
+    ) -> Result<Option<Content>> {
+        // A write that is under way now may end before the read does, so it counts as well.
+        let (calm, begun) = (self.writes_under_way.get() == 0, self.writes_begun.get());
+        let quiet = || {
+            self.follow();
+            calm && self.writes_begun.get() == begun && self.is_told()
+        };
+        let Some(content) = self.source.get(reference, context).await? else {
+            if quiet() && self.held.borrow_mut().remove(name) {
+                self.remove(vec![name.into()]).await?;
+            }
+            return Ok(None);
+        };
+        if context.knows(&content) || !can_be_kept(&content) || !quiet() {
+            return Ok(Some(content));
+        }
+        let content = content.collected(COLLECT_LIMIT).await?;
+        let copy = content.share().filter(|_| quiet());
+        let Some(copy) = copy else { return Ok(Some(content)) };
+        if self.keep(reference, name, copy).await?
+            && let Ok(Some(kept)) = self.cache.get(&place(reference, name), context).await
+        {
+            // Answered as the cache has it, so that later answers carry the same entity tag.
+            return Ok(Some(kept));
+        }
+        Ok(Some(content))
+    }
+
+    /// Puts content into the cache, and takes out what has to make room for it. Answers whether the
+    /// cache has it: not where something was written meanwhile.
+    pub(super) async fn keep(
+        &self,
+        reference: &Reference,
+        name: &str,
+        content: Content,
+    ) -> Result<bool> {
+        let Settings { bytes, entries, .. } = self.settings.get();
+        let size = size(&content) + name.len() as u64 + OVERHEAD;
+        if size > bytes || entries == 0 {
+            return Ok(false);
+        }
+        let begun = self.writes_begun.get();
+        let leftover = std::mem::take(&mut *self.leftover.borrow_mut());
+        let leftover = leftover.into_iter().filter(|old| !self.held.borrow().has(old));
+        self.remove(leftover.collect()).await?;
+        let put = self.cache.put(&place(reference, name), content, &Context::default());
+        let kept = put.await.is_ok();
+        self.follow();
+        if !kept || self.writes_begun.get() != begun {
+            self.remove(vec![name.into()]).await?;
+            return Ok(false);
+        }
+        self.remove(self.hold(name, size)).await?;
+        Ok(true)
+    }
+
+    /// Holds a name; answers those that have to leave.
+    fn hold(&self, name: &str, size: u64) -> Vec<Rc<str>> {
+        let Settings { bytes, entries, .. } = self.settings.get();
+        let mut held = self.held.borrow_mut();
+        held.add(name, size, Instant::now());
+        let mut leaving = Vec::new();
+        while held.bytes() > bytes || held.len() > entries {
+            leaving.extend(held.remove_oldest());
+        }
+        leaving
+    }
+}

@@ -1,0 +1,490 @@
+//! Files as a web server shows them.
+
+mod kept;
+mod rules;
+
+use crate::combine::layer::{Below, Layer};
+use crate::{
+    Answer, Body, Conditions, Confinement, Content, Context, Entry, Error, Exchange, Kind,
+    Reference, Result, Store, Verb, Verbs, coding_quality,
+};
+use kept::Kept;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a site of files does beside answering files.
+#[derive(Clone, Debug)]
+pub struct StaticOptions {
+    /// The file that stands for a directory. Default `index.html`; empty for none.
+    pub index: String,
+    /// Whether a directory without such a file is listed. Default off.
+    pub listing: bool,
+    /// Whether names that begin with a dot are shown. Default off, but for `/.well-known`
+    /// (RFC 8615).
+    pub dot_files: bool,
+    /// Which symbolic links are followed.
+    pub links: Links,
+    /// The `Cache-Control` of every file.
+    pub cache_control: Option<String>,
+    /// Patterns of paths such as `assets/*` whose content never changes under its name: they may
+    /// be kept for a year without asking. `*` stands for anything, `?` for one character.
+    pub immutable: Vec<String>,
+    /// The file that answers paths at which nothing is, where the last part of the path has no dot:
+    /// for applications that look at the path themselves.
+    pub fallback: Option<String>,
+    /// The page that comes with 404.
+    pub not_found: Option<String>,
+    /// Whether `a.css.br`, `a.css.zst` and `a.css.gz` are sent for `a.css` to who takes them, where
+    /// they are not older. Default on.
+    pub packed: bool,
+    /// Whether small files are kept in memory until the store below tells of a change there; a store
+    /// that cannot tell is asked each time. Default off: each file is looked at for each answer.
+    pub keep: bool,
+}
+
+impl Default for StaticOptions {
+    fn default() -> Self {
+        StaticOptions {
+            index: "index.html".to_string(),
+            listing: false,
+            dot_files: false,
+            links: Links::Inside,
+            cache_control: None,
+            immutable: Vec::new(),
+            fallback: None,
+            not_found: None,
+            packed: true,
+            keep: false,
+        }
+    }
+}
+
+/// Which symbolic links of files on a disk are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// None.
+    Refused,
+    /// Those that lead to somewhere within the site.
+    Inside,
+    /// All of them, wherever they lead.
+    All,
+}
+
+/// The encodings of files that lie beside them, the best first.
+const PACKED: [(&str, &str); 3] = [("br", ".br"), ("zstd", ".zst"), ("gzip", ".gz")];
+
+/// The `Cache-Control` of what never changes under its name.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+/// Files as a web server shows them: any store, read only, with the manners of a site.
+///
+/// - A path that ends in a slash is a directory: its index file is answered, or its listing, where
+///   that is wanted. Without the slash a client is sent to the form with it (308), so that the
+///   page's own links are right.
+/// - Hidden names, links out of the site, FIFOs and devices are missing like everything that is not
+///   there; no answer tells the difference.
+/// - What is said beside the content (`Cache-Control`, `Vary`, `Content-Encoding`, the status) goes
+///   to the exchange of the context. Without one, files are read plainly and directories answer
+///   their index file.
+pub struct StaticFiles {
+    site: Rc<Site>,
+}
+
+struct Site {
+    source: Rc<dyn Store>,
+    /// The source without ways out of it, once there is one.
+    confined: RefCell<Option<Rc<dyn Store>>>,
+    kept: Option<Kept>,
+    options: StaticOptions,
+}
+
+/// One read.
+struct Visit {
+    reference: Reference,
+    context: Context,
+}
+
+impl StaticFiles {
+    /// The files of a store.
+    ///
+    /// # Errors
+    /// [`Kind::Invalid`]: a `Cache-Control` that no header can carry. [`Kind::Denied`]: a store that
+    /// cannot be confined ([`Confinement::Impossible`]).
+    pub fn new(source: Rc<dyn Store>, options: StaticOptions) -> Result<Self> {
+        let control = options.cache_control.as_deref().unwrap_or_default();
+        if !control.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+            let message =
+                "the cache control of static files has a character that no header can have";
+            return Err(Error::new(Kind::Invalid, message));
+        }
+        let kept = options.keep.then(Kept::default);
+        let site = Site { source, confined: RefCell::default(), kept, options };
+        if let Some(links) = site.confinement()
+            && matches!(site.source.confined(&Reference::default(), links), Confinement::Impossible)
+        {
+            let message = format!(
+                "static files cannot keep symbolic links of `{}` inside; put it in front of the \
+                 static files, or say `symlinks: 'all'`",
+                site.source.describe()
+            );
+            return Err(Error::new(Kind::Denied, message));
+        }
+        Ok(StaticFiles { site: Rc::new(site) })
+    }
+}
+
+impl Visit {
+    fn path(&self) -> &str {
+        self.reference.path()
+    }
+
+    fn exchange(&self) -> Option<&Rc<dyn Exchange>> {
+        self.context.exchange.as_ref()
+    }
+
+    /// Says something beside the content.
+    fn say(&self, name: &str, value: &str) -> Result<()> {
+        match self.exchange() {
+            Some(exchange) => exchange.set_header(name, value),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Site {
+    /// Whether links within the site are followed; `None` where every link is.
+    fn confinement(&self) -> Option<bool> {
+        match self.options.links {
+            Links::All => None,
+            Links::Inside => Some(true),
+            Links::Refused => Some(false),
+        }
+    }
+
+    /// The store that is read; `None` where the site does not exist or cannot be confined.
+    fn store(&self) -> Option<Rc<dyn Store>> {
+        if let Some(confined) = &*self.confined.borrow() {
+            return Some(confined.clone());
+        }
+        let Some(links) = self.confinement() else { return Some(self.source.clone()) };
+        let confined = match self.source.confined(&Reference::default(), links) {
+            Confinement::By(confined) => confined,
+            Confinement::Inherent => self.source.clone(),
+            Confinement::Missing | Confinement::Impossible => return None,
+        };
+        *self.confined.borrow_mut() = Some(confined.clone());
+        Some(confined)
+    }
+
+    /// What is at a path. What may not be seen is missing. `guessed` says that nobody named the
+    /// path, so that it is worth remembering that nothing is there.
+    fn read(
+        self: &Rc<Self>,
+        path: &str,
+        context: &Context,
+        guessed: bool,
+    ) -> Answer<Option<Content>> {
+        let Some(store) = self.store() else { return Answer::ok(None) };
+        let reference = Reference::from_path(path.to_string());
+        let seen = |answer: Answer<Option<Content>>| match answer {
+            Answer::Ready(result) => Answer::Ready(visible(result)),
+            later => Answer::later(async move { visible(later.await) }),
+        };
+        let Some(kept) = &self.kept else { return seen(store.get(&reference, context)) };
+        if let Some(found) = kept.get(&store, path) {
+            return Answer::ok(found);
+        }
+        let (site, path, ticket) = (self.clone(), path.to_string(), kept.ticket());
+        // What is kept is the content and not the short answer to somebody who has it.
+        let context = Context { known: None, ..context.clone() };
+        seen(store.get(&reference, &context)).map(move |found| {
+            if let Some(kept) = &site.kept {
+                kept.put(&store, path, found.as_ref(), guessed, ticket);
+            }
+            found
+        })
+    }
+
+    fn visit(self: &Rc<Self>, visit: Visit) -> Answer<Option<Content>> {
+        let path = visit.path();
+        if !self.options.dot_files && rules::is_hidden(path) {
+            return self.missing(visit, false);
+        }
+        let site = self.clone();
+        if path.is_empty() || path.ends_with('/') {
+            return self.directory(visit);
+        }
+        self.read(path, &visit.context, false).and_then(move |found| match found {
+            Some(content) if !matches!(content.body, Body::Value(_)) => {
+                let path = visit.path().to_string();
+                site.file(visit, path, content)
+            }
+            found => site.no_file(visit, found.is_some()),
+        })
+    }
+
+    /// The index file of a directory, or its listing.
+    fn directory(self: &Rc<Self>, visit: Visit) -> Answer<Option<Content>> {
+        let site = self.clone();
+        if self.options.index.is_empty() {
+            return site.listed(visit);
+        }
+        let path = format!("{}{}", visit.path(), self.options.index);
+        self.read(&path, &visit.context, true).and_then(move |found| match found {
+            Some(content) if !matches!(content.body, Body::Value(_)) => {
+                site.file(visit, path, content)
+            }
+            _ => site.listed(visit),
+        })
+    }
+
+    /// A directory without an index file: the server shows its listing, if there is one.
+    fn listed(self: &Rc<Self>, visit: Visit) -> Answer<Option<Content>> {
+        if !self.options.listing {
+            return self.missing(visit, true);
+        }
+        let site = self.clone();
+        let Some(store) = self.store() else { return site.missing(visit, true) };
+        let listing = store.list(&visit.reference, &visit.context);
+        let decide = move |listing: Result<Option<Vec<Entry>>>| match listing {
+            Ok(Some(_)) => Answer::ok(None),
+            Ok(None) | Err(_) => site.missing(visit, true),
+        };
+        match listing {
+            Answer::Ready(listing) => decide(listing),
+            later => Answer::later(async move { decide(later.await).await }),
+        }
+    }
+
+    /// There is no file at the path; perhaps it is a directory without its slash.
+    fn no_file(self: &Rc<Self>, visit: Visit, is_collection: bool) -> Answer<Option<Content>> {
+        let site = self.clone();
+        let name = &self.options.index;
+        let index = match name.is_empty() {
+            true => Answer::ok(None),
+            false => self.read(&format!("{}/{name}", visit.path()), &visit.context, false),
+        };
+        index.and_then(move |index| match index {
+            Some(content) if visit.exchange().is_none() => Answer::ok(Some(content)),
+            Some(_) => redirect(&visit).into(),
+            None if is_collection && site.options.listing && visit.exchange().is_some() => {
+                redirect(&visit).into()
+            }
+            None => site.missing(visit, true),
+        })
+    }
+
+    /// A file with what is said about it.
+    fn file(
+        self: &Rc<Self>,
+        visit: Visit,
+        path: String,
+        content: Content,
+    ) -> Answer<Option<Content>> {
+        let content = rules::with_charset(content);
+        let options = &self.options;
+        let bare = path.trim_start_matches('/');
+        let control = match options.immutable.iter().any(|pattern| rules::fits(pattern, bare)) {
+            true => Some(FOR_EVER),
+            false => options.cache_control.as_deref(),
+        };
+        if let Some(control) = control
+            && let Err(error) = visit.say("cache-control", control)
+        {
+            return error.into();
+        }
+        let packable = content.media_type.as_deref().is_some_and(rules::is_packable);
+        if !options.packed || !packable {
+            return Answer::ok(Some(content));
+        }
+        if let Err(error) = visit.say("vary", "accept-encoding") {
+            return error.into();
+        }
+        let accepted = visit.exchange().and_then(|exchange| exchange.header("accept-encoding"));
+        let Some(accepted) = accepted else { return Answer::ok(Some(content)) };
+        self.packed(visit, path, content, wanted(&accepted))
+    }
+
+    /// The first of some encodings that lies beside a file, or the file.
+    fn packed(
+        self: &Rc<Self>,
+        visit: Visit,
+        path: String,
+        content: Content,
+        mut wanted: Vec<(&'static str, &'static str)>,
+    ) -> Answer<Option<Content>> {
+        // A client that has the plain file is told so.
+        let known = visit.context.knows(&content);
+        let Some((coding, ending)) = wanted.pop().filter(|_| !known) else {
+            return Answer::ok(Some(content));
+        };
+        let site = self.clone();
+        let found = self.read(&format!("{path}{ending}"), &visit.context, true);
+        found.and_then(move |found| match found {
+            Some(packed) if packed.modified >= content.modified => {
+                if let Err(error) = visit.say("content-encoding", coding) {
+                    return error.into();
+                }
+                Answer::ok(Some(Content { media_type: content.media_type, ..packed }))
+            }
+            _ => site.packed(visit, path, content, wanted),
+        })
+    }
+
+    /// Nothing is there, or nothing that may be seen.
+    fn missing(self: &Rc<Self>, visit: Visit, may_fall_back: bool) -> Answer<Option<Content>> {
+        let Some(exchange) = visit.exchange().cloned() else { return Answer::ok(None) };
+        let name = visit.path().rsplit('/').next().unwrap_or_default();
+        let site = self.clone();
+        if let Some(page) = &self.options.fallback
+            && may_fall_back
+            && !name.contains('.')
+        {
+            return self.read(page, &visit.context, true).and_then(move |found| match found {
+                // The path may lead to something else tomorrow.
+                Some(content) => match exchange.set_header("cache-control", "no-cache") {
+                    Ok(()) => Answer::ok(Some(rules::with_charset(content))),
+                    Err(error) => error.into(),
+                },
+                None => site.not_found(&exchange),
+            });
+        }
+        site.not_found(&exchange)
+    }
+
+    fn not_found(self: &Rc<Self>, exchange: &Rc<dyn Exchange>) -> Answer<Option<Content>> {
+        let Some(page) = &self.options.not_found else { return Answer::ok(None) };
+        let exchange = exchange.clone();
+        self.read(page, &Context::default(), true).map(move |found| {
+            let content = rules::with_charset(found?);
+            exchange.set_status(404);
+            // It is no content of this path: there is nothing to compare or to continue.
+            Some(Content { entity_tag: None, modified: None, ..content })
+        })
+    }
+}
+
+/// The encodings that a client takes, the one it likes least first.
+fn wanted(accepted: &str) -> Vec<(&'static str, &'static str)> {
+    let plain = coding_quality(accepted, "identity");
+    let mut wanted: Vec<_> = PACKED
+        .into_iter()
+        .rev()
+        .map(|coding| (coding_quality(accepted, coding.0), coding))
+        .filter(|(quality, _)| *quality > 0 && *quality >= plain)
+        .collect();
+    wanted.sort_by_key(|(quality, _)| *quality);
+    wanted.into_iter().map(|(_, coding)| coding).collect()
+}
+
+/// Sends a client to the same path with a slash. The place is relative, so that no path can make it
+/// another server's, and a site works wherever it is mounted.
+fn redirect(visit: &Visit) -> Result<Option<Content>> {
+    let Some(exchange) = visit.exchange() else { return Ok(None) };
+    let name = visit.path().rsplit('/').next().unwrap_or_default();
+    let mut place = format!("{}/", rules::escaped(name));
+    if let Some(query) = visit.reference.query() {
+        place.push('?');
+        place.push_str(query);
+    }
+    exchange.set_header("location", &place)?;
+    exchange.set_status(308);
+    Ok(Some(Content::default()))
+}
+
+/// What a visitor may not see, and what cannot be a name, is missing.
+fn visible(found: Result<Option<Content>>) -> Result<Option<Content>> {
+    use Kind::{Conflict, Denied, Invalid, NotFound, Unsupported};
+    match found {
+        Err(error)
+            if matches!(error.kind, Conflict | Denied | Invalid | NotFound | Unsupported) =>
+        {
+            Ok(None)
+        }
+        found => found,
+    }
+}
+
+impl Layer for StaticFiles {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.site.store() {
+            Some(store) => Ok(Below::found(store, reference.clone())),
+            None => Err(Error::new(Kind::NotFound, "there are no files here").on(verb, reference)),
+        }
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let options = self.site.options.clone();
+        Some(Rc::new(StaticFiles::new(inner, options).ok()?))
+    }
+
+    fn name(&self) -> String {
+        "static files".to_string()
+    }
+
+    /// Files are read, listed and watched; everything else is refused.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        if !matches!(verb, Verb::Watch) {
+            return Error::not_allowed(verb, reference).into();
+        }
+        match self.below(verb, reference) {
+            Ok(below) => act(&**below.store, &below.reference, context),
+            Err(error) => error.into(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.site.visit(Visit { reference: reference.clone(), context: context.clone() })
+    }
+
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let hidden = !self.site.options.dot_files;
+        if !self.site.options.listing {
+            let message = "these files are not listed";
+            return Error::new(Kind::NotAllowed, message).on(Verb::List, reference).into();
+        }
+        if hidden && rules::is_hidden(reference.path()) {
+            return Answer::ok(None);
+        }
+        let Some(store) = self.site.store() else { return Answer::ok(None) };
+        store.list(reference, context).map(move |entries| {
+            let shown = |entry: &Entry| !(hidden && entry.name.starts_with('.'));
+            entries.map(|entries| entries.into_iter().filter(shown).collect())
+        })
+    }
+
+    fn layer_verbs(&self, _: &Reference) -> Verbs {
+        let verbs = Verbs::NONE.with(Verb::Get).with(Verb::Watch);
+        if self.site.options.listing { verbs.with(Verb::List) } else { verbs }
+    }
+
+    fn layer_conditions(&self, _: &Reference) -> Conditions {
+        Conditions::None
+    }
+
+    /// The same files of the confined source; of two answers about links, the stricter one counts.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let Some(own) = self.site.confinement() else { return Confinement::Impossible };
+        let links = links && own;
+        match self.site.source.confined(reference, links) {
+            Confinement::By(inner) if reference.name().is_none() => {
+                let links = if links { Links::Inside } else { Links::Refused };
+                let options = StaticOptions { links, ..self.site.options.clone() };
+                StaticFiles::new(inner, options)
+                    .map_or(Confinement::Impossible, |files| Confinement::By(Rc::new(files)))
+            }
+            Confinement::By(_) => Confinement::Impossible,
+            other => other,
+        }
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        vec![("source".to_string(), self.site.source.clone())]
+    }
+}

@@ -1,0 +1,271 @@
+//! Answers writes at once and does them later.
+
+mod pending;
+
+use crate::ReadOnly;
+use crate::combine::layer::{Below, Layer};
+use crate::{
+    Answer, Body, COLLECT_LIMIT, Conditions, Content, Context, Error, Kind, Outcome, Reference,
+    Result, Store, Value, Verb,
+};
+use pending::{Found, Pending};
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How a [`WriteBack`] waits and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteBackOptions {
+    /// How long a write waits for others of the same reference before it is done.
+    pub delay: Duration,
+    /// References that may have pending writes, at least 1. Beyond, the writer waits.
+    pub pending: usize,
+    /// Bytes of pending contents, about. Beyond, the writer waits.
+    pub bytes: u64,
+    /// How often a write is tried again after a temporary error, before it counts as lost.
+    pub times: u32,
+    /// Whether a put asks the source first whether it creates something, and a delete whether there
+    /// is something to delete. Without, both answer what they can know: a put of something unknown
+    /// that it was there (`false`), a delete that it was (`true`).
+    pub exact: bool,
+}
+
+impl Default for WriteBackOptions {
+    /// After 100 ms, at most 1024 references and 64 MiB, ten tries more.
+    fn default() -> Self {
+        WriteBackOptions {
+            delay: Duration::from_millis(100),
+            pending: 1024,
+            bytes: 64 << 20,
+            times: 10,
+            exact: false,
+        }
+    }
+}
+
+/// Answers puts and deletes at once and does them in the source a little later, several of the same
+/// reference as one.
+///
+/// **A write that was answered is not durable.** It is in memory only until it was flushed: when the
+/// process ends before that, it is lost. Call [`WriteBack::flush`], or [`flush_all`] when the process
+/// stops, where that matters.
+///
+/// - Gets see what is pending; everything else (lists, queries, posts, transactions and so on)
+///   flushes first and then goes to the source, so that it sees what was written before it.
+/// - Writes are done one after the other in the order in which their references were first written.
+///   What is written while its reference is being flushed becomes a new write at the end.
+/// - A temporary error is tried again as by [`super::Retry`], from 100 ms up to 10 s, so many times
+///   as the options say; another error is not. A write that failed for good is lost: it is logged,
+///   and the next flush answers its error. Only a program that flushes learns of it.
+/// - A write under a condition, nil, what is larger than the bytes of the options, and a reference
+///   that is pending in another spelling (slashes, scheme, query) flush first and are written
+///   through.
+/// - A watch tells of writes when they were done, not when they were answered.
+///
+/// Pending writes are done by a task of its own: it must be used within a
+/// [`tokio::task::LocalSet`] or a [`tokio::runtime::LocalRuntime`].
+pub struct WriteBack {
+    pending: Rc<Pending>,
+    /// What is read where nothing is pending: the source, or a confined part of it.
+    source: Rc<dyn Store>,
+}
+
+thread_local! {
+    /// All of this worker, for [`flush_all`].
+    static ALL: RefCell<Vec<Weak<Pending>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Does all pending writes of every [`WriteBack`] of this worker. Answers the first error, after
+/// all were tried.
+pub fn flush_all() -> Answer<()> {
+    let all: Vec<Rc<Pending>> =
+        ALL.with_borrow(|all| all.iter().filter_map(Weak::upgrade).collect());
+    if all.iter().all(|one| one.is_clean()) {
+        return Answer::ok(());
+    }
+    Answer::later(async move {
+        let mut result = Ok(());
+        for one in all {
+            result = result.and(one.flush().await);
+        }
+        result
+    })
+}
+
+impl WriteBack {
+    /// Writes to `source` later.
+    pub fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
+        let pending = Rc::new(Pending::new(source.clone(), options));
+        ALL.with_borrow_mut(|all| {
+            all.retain(|one| one.strong_count() > 0);
+            all.push(Rc::downgrade(&pending));
+        });
+        WriteBack { pending, source }
+    }
+
+    /// Does what is pending now and waits for it. Answers the error of the first write that was
+    /// lost since the last flush.
+    pub fn flush(&self) -> Answer<()> {
+        if self.pending.is_clean() {
+            return Answer::ok(());
+        }
+        let pending = self.pending.clone();
+        Answer::later(async move { pending.flush().await })
+    }
+
+    /// Lets a write wait, or does it after all others.
+    fn write(
+        &self,
+        reference: &Reference,
+        content: Option<Content>,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let verb = if content.is_some() { Verb::Put } else { Verb::Delete };
+        let kept = self.layer_conditions(reference);
+        if let Err(error) = kept.admit(context.only_if.as_ref(), verb, reference) {
+            return error.into();
+        }
+        let nil = matches!(&content, Some(Content { body: Body::Value(Value::Nil), .. }));
+        let unclear = matches!(self.pending.find(reference), Found::Unclear);
+        let at_once = context.transaction.is_some() || context.only_if.is_some();
+        if unclear || nil || at_once {
+            return self.around(
+                verb,
+                reference,
+                context,
+                move |source, on, context| match content {
+                    Some(content) => source.put(on, content, context),
+                    None => source.delete(on, context),
+                },
+            );
+        }
+        let ready = content.as_ref().is_none_or(|content| content.share().is_some());
+        if ready
+            && !self.pending.options.exact
+            && self.pending.has_room(reference, content.as_ref())
+        {
+            let put = content.is_some();
+            let sent = context.from_client.clone();
+            return Answer::ok(outcome(put, self.pending.add(reference, content, None, sent)));
+        }
+        let written =
+            write_when_possible(self.pending.clone(), reference.clone(), content, context.clone());
+        Answer::later(written).on(verb, reference)
+    }
+}
+
+/// Lets a write wait once its content is at hand and there is room for it.
+async fn write_when_possible(
+    pending: Rc<Pending>,
+    on: Reference,
+    content: Option<Content>,
+    context: Context,
+) -> Result<Outcome> {
+    let put = content.is_some();
+    let content = match content {
+        Some(content) => Some(content.collected(COLLECT_LIMIT).await?),
+        None => None,
+    };
+    if pending.is_too_large(content.as_ref()) {
+        within(&context, pending.drained()).await?;
+        return pending.source.put(&on, content.unwrap_or_default(), &context).await;
+    }
+    let before = match pending.options.exact {
+        true => Some(pending.exists(&on, &context).await?),
+        false => None,
+    };
+    while !pending.has_room(&on, content.as_ref()) {
+        within(&context, pending.moved()).await?;
+    }
+    Ok(outcome(put, pending.add(&on, content, before, context.from_client.clone())))
+}
+
+/// The outcome of a put, which created or not, or of a delete, which removed or not.
+fn outcome(put: bool, answer: bool) -> Outcome {
+    if put { Outcome::put(answer) } else { Outcome::deleted(answer) }
+}
+
+/// Waits, but not longer than the caller does.
+async fn within<T>(context: &Context, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let Some(deadline) = context.deadline else { return work.await };
+    match timeout_at(Instant::from_std(deadline), work).await {
+        Ok(result) => result,
+        Err(_) => {
+            let message = "writes that are pending were not done within the caller's deadline";
+            Err(Error::new(Kind::Timeout, message))
+        }
+    }
+}
+
+impl Layer for WriteBack {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    /// Reads see what is pending; writes are refused, because they would leave the confined part.
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let confined = WriteBack { pending: self.pending.clone(), source: inner };
+        Some(Rc::new(ReadOnly::new(Rc::new(confined))))
+    }
+
+    fn name(&self) -> String {
+        format!("write back after {:?}", self.pending.options.delay)
+    }
+
+    /// Goes to the source once everything before it has.
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        if self.pending.is_empty() {
+            return act(&*self.source, reference, context);
+        }
+        let (pending, source) = (self.pending.clone(), self.source.clone());
+        let (on, context) = (reference.clone(), context.clone());
+        let answer = Answer::later(async move {
+            within(&context, pending.drained()).await?;
+            act(&*source, &on, &context).await
+        });
+        answer.on(verb, reference)
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let found = match context.transaction {
+            Some(_) => Found::Unclear,
+            None => self.pending.find(reference),
+        };
+        match found {
+            Found::Written(written) => Answer::ok(written),
+            Found::Nothing => self.source.get(reference, context),
+            Found::Unclear => self.around(Verb::Get, reference, context, |source, on, context| {
+                source.get(on, context)
+            }),
+        }
+    }
+
+    /// What waits to be written has no tag yet.
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
+        self.pending.source.conditions(reference).min(Conditions::Presence)
+    }
+
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        self.write(reference, Some(content), context)
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.write(reference, None, context)
+    }
+
+    fn keeps_names(&self) -> bool {
+        true
+    }
+}

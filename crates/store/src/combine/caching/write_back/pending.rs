@@ -1,0 +1,268 @@
+//! Writes that wait, and the task that does them.
+
+use super::WriteBackOptions;
+use crate::combine::{Retry, RetryOptions};
+use crate::{ClientContent, Content, Context, Error, Reference, Result, Store, Verb};
+use futures_util::future::select;
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+/// What a pending write costs beside its bytes.
+const OVERHEAD: u64 = 256;
+
+/// The writes that wait for one source.
+pub(super) struct Pending {
+    pub(super) source: Rc<dyn Store>,
+    pub(super) options: WriteBackOptions,
+    retry: Retry,
+    state: RefCell<State>,
+    /// A write was done or lost.
+    moved: Notify,
+    /// Somebody waits for all of them.
+    hurry: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// By path, its parts joined by single slashes.
+    writes: HashMap<Box<str>, Write>,
+    order: VecDeque<Box<str>>,
+    in_flight: Option<(Box<str>, Write)>,
+    bytes: u64,
+    /// Numbers of the last write that was added, and of the last that is no longer pending.
+    added: u64,
+    ended: u64,
+    working: bool,
+    /// How many wait for everything to be done.
+    waiting: usize,
+    lost: Option<Error>,
+}
+
+/// The last that is to be written at a reference: content, or nothing where it is deleted.
+struct Write {
+    reference: Reference,
+    content: Option<Content>,
+    size: u64,
+    number: u64,
+    due: Instant,
+    /// A client sent the content.
+    from_client: Option<ClientContent>,
+}
+
+/// What is pending at a reference.
+pub(super) enum Found {
+    Nothing,
+    /// Content, or none where it was deleted.
+    Written(Option<Content>),
+    /// Something that may be the same, in another spelling.
+    Unclear,
+}
+
+fn key(reference: &Reference) -> Box<str> {
+    reference.segments().collect::<Vec<_>>().join("/").into()
+}
+
+fn size(content: Option<&Content>) -> u64 {
+    OVERHEAD + content.map_or(0, crate::combine::answers::size)
+}
+
+impl State {
+    fn at(&self, key: &str) -> Option<&Write> {
+        let in_flight = self.in_flight.as_ref().filter(|(on, _)| **on == *key);
+        self.writes.get(key).or_else(|| in_flight.map(|(_, write)| write))
+    }
+
+    fn len(&self) -> usize {
+        self.writes.len() + usize::from(self.in_flight.is_some())
+    }
+}
+
+impl Pending {
+    pub(super) fn new(source: Rc<dyn Store>, options: WriteBackOptions) -> Self {
+        let (first, longest) = (Duration::from_millis(100), Duration::from_secs(10));
+        let pauses = RetryOptions { times: options.times, first, longest };
+        let retry = Retry::new(source.clone(), pauses);
+        let (state, moved, hurry) = (RefCell::default(), Notify::new(), Notify::new());
+        Pending { source, options, retry, state, moved, hurry }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.state.borrow().len() == 0
+    }
+
+    /// Whether a flush has nothing to do and nothing to tell.
+    pub(super) fn is_clean(&self) -> bool {
+        self.is_empty() && self.state.borrow().lost.is_none()
+    }
+
+    pub(super) fn find(&self, reference: &Reference) -> Found {
+        let state = self.state.borrow();
+        if state.len() == 0 {
+            return Found::Nothing;
+        }
+        match state.at(&key(reference)) {
+            None => Found::Nothing,
+            Some(write) if write.reference == *reference => match &write.content {
+                Some(content) => {
+                    content.share().map_or(Found::Unclear, |it| Found::Written(Some(it)))
+                }
+                None => Found::Written(None),
+            },
+            Some(_) => Found::Unclear,
+        }
+    }
+
+    /// Whether there is something at a reference, pending or in the source.
+    pub(super) async fn exists(&self, reference: &Reference, context: &Context) -> Result<bool> {
+        if let Found::Written(written) = self.find(reference) {
+            return Ok(written.is_some());
+        }
+        let context = Context { known: None, ..context.clone() };
+        Ok(self.source.get(reference, &context).await?.is_some())
+    }
+
+    pub(super) fn is_too_large(&self, content: Option<&Content>) -> bool {
+        size(content) > self.options.bytes
+    }
+
+    pub(super) fn has_room(&self, reference: &Reference, content: Option<&Content>) -> bool {
+        let state = self.state.borrow();
+        let known = state.writes.contains_key(&key(reference));
+        let room = known || state.len() < self.options.pending.max(1);
+        room && state.bytes + size(content) <= self.options.bytes
+    }
+
+    /// Lets a write wait. Answers as a put or a delete does, as far as that is known.
+    pub(super) fn add(
+        self: &Rc<Self>,
+        reference: &Reference,
+        content: Option<Content>,
+        before: Option<bool>,
+        from_client: Option<ClientContent>,
+    ) -> bool {
+        let mut state = self.state.borrow_mut();
+        let key = key(reference);
+        let there = state.at(&key).map(|write| write.content.is_some()).or(before);
+        let answer = match &content {
+            Some(_) => !there.unwrap_or(true),
+            None => there.unwrap_or(true),
+        };
+        let size = size(content.as_ref());
+        state.bytes += size;
+        if let Some(write) = state.writes.get_mut(&key) {
+            let old = std::mem::replace(&mut write.size, size);
+            write.content = content;
+            write.from_client = from_client;
+            state.bytes -= old;
+        } else {
+            state.added += 1;
+            let (number, due) = (state.added, Instant::now() + self.options.delay);
+            let reference = reference.clone();
+            let write = Write { reference, content, size, number, due, from_client };
+            state.order.push_back(key.clone());
+            state.writes.insert(key, write);
+        }
+        if !std::mem::replace(&mut state.working, true) {
+            tokio::task::spawn_local(self.clone().work());
+        }
+        answer
+    }
+
+    /// Does what is pending until there is no more.
+    async fn work(self: Rc<Self>) {
+        while let Some(due) = self.next_due() {
+            if self.state.borrow().waiting == 0 {
+                select(pin!(sleep_until(due)), pin!(self.hurry.notified())).await;
+            }
+            let Some((reference, content, from_client)) = self.take_next() else { continue };
+            let context = Context { from_client, ..Context::default() };
+            let (verb, result) = match content {
+                Some(content) => {
+                    (Verb::Put, self.retry.put(&reference, content, &context).await.map(|_| ()))
+                }
+                None => (Verb::Delete, self.retry.delete(&reference, &context).await.map(|_| ())),
+            };
+            self.end(result.map_err(|error| error.on(verb, &reference)));
+        }
+    }
+
+    /// When the next write is to be done; without one the work ends.
+    fn next_due(&self) -> Option<Instant> {
+        let mut state = self.state.borrow_mut();
+        let due = state.order.front().and_then(|key| state.writes.get(key)).map(|write| write.due);
+        state.working = due.is_some();
+        due
+    }
+
+    fn take_next(&self) -> Option<(Reference, Option<Content>, Option<ClientContent>)> {
+        let mut state = self.state.borrow_mut();
+        let key = state.order.pop_front()?;
+        let write = state.writes.remove(&key)?;
+        let content = match &write.content {
+            Some(content) => Some(content.share()?),
+            None => None,
+        };
+        let (reference, from_client) = (write.reference.clone(), write.from_client.clone());
+        state.in_flight = Some((key, write));
+        Some((reference, content, from_client))
+    }
+
+    fn end(&self, result: Result<()>) {
+        let mut state = self.state.borrow_mut();
+        if let Some((_, write)) = state.in_flight.take() {
+            state.bytes -= write.size;
+            state.ended = write.number;
+        }
+        if let Err(error) = result {
+            tracing::error!(%error, detail = error.detail.as_deref(), "a pending write was lost");
+            state.lost.get_or_insert(error);
+        }
+        drop(state);
+        self.moved.notify_waiters();
+    }
+
+    /// Waits until one write less is pending.
+    pub(super) async fn moved(&self) -> Result<()> {
+        let _hurry = Hurry::new(self);
+        self.moved.notified().await;
+        Ok(())
+    }
+
+    /// Waits until everything that is pending now is done or lost.
+    pub(super) async fn drained(&self) -> Result<()> {
+        let last = self.state.borrow().added;
+        let _hurry = Hurry::new(self);
+        while self.state.borrow().ended < last {
+            self.moved.notified().await;
+        }
+        Ok(())
+    }
+
+    /// The same, and tells of what was lost.
+    pub(super) async fn flush(&self) -> Result<()> {
+        self.drained().await?;
+        self.state.borrow_mut().lost.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Somebody who waits, so that writes are done without delay.
+struct Hurry<'a>(&'a Pending);
+
+impl<'a> Hurry<'a> {
+    fn new(pending: &'a Pending) -> Self {
+        pending.state.borrow_mut().waiting += 1;
+        pending.hurry.notify_waiters();
+        Hurry(pending)
+    }
+}
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.state.borrow_mut().waiting -= 1;
+    }
+}

@@ -1,0 +1,99 @@
+//! Values above, bytes below, or the other way round: CSV and plain text.
+
+use crate::Map;
+use crate::value::csv;
+use crate::{AT_ONCE, Answer, Body, COLLECT_LIMIT, Content, DATA_POOL, Form, Store, Value};
+use std::rc::Rc;
+
+/// Tables of records as CSV, RFC 4180, and back. Content of more than [`COLLECT_LIMIT`] bytes is
+/// not parsed.
+pub struct Csv;
+
+impl Csv {
+    /// CSV for the users of a store of values: what is read leaves as a table with a header, what
+    /// is written is parsed. Content that is CSV by its media type is read as it is.
+    pub fn up(source: Rc<dyn Store>) -> Map {
+        let map = Map::new(source, "csv up");
+        map.reading(|_, content| to_csv(content)).writing(|_, content| from_csv(content))
+    }
+
+    /// Values for the users of a store of CSV text: lists of records whose fields are text, or nil
+    /// where a cell is empty.
+    ///
+    /// Texts come back as they were, whatever is in them, and so do decimals and dates, which are
+    /// text. CSV cannot tell a number, a boolean, a list or a record from its JSON text, nor bytes
+    /// from their base64 text; empty bytes and what is no number (NaN, infinities) from nil; a field
+    /// that is missing from one that is nil; and, where a table has one column, nil from empty text.
+    /// A byte order mark at the start of the first name is lost.
+    pub fn down(source: Rc<dyn Store>) -> Map {
+        let map = Map::new(source, "csv down");
+        map.reading(|_, content| from_csv(content)).writing(|_, content| to_csv(content))
+    }
+}
+
+/// Values as what a person reads ([`Form::Text`]), and text for what is read.
+pub struct TextCodec;
+
+impl TextCodec {
+    /// Text for the users of a store of bytes: what is read is text, or [`crate::Kind::Invalid`]
+    /// where it is not UTF-8, and what is written is plain text. Lists and records are JSON.
+    pub fn down(source: Rc<dyn Store>) -> Map {
+        let map = Map::new(source, "text down");
+        map.reading(|_, content| to_text(content)).writing(|_, content| {
+            match &content.body {
+                // Nil is what deletes.
+                Body::Value(Value::Nil) => Answer::ok(content),
+                _ => encoded(content, Form::Text),
+            }
+        })
+    }
+}
+
+fn encoded(content: Content, form: Form) -> Answer<Content> {
+    let media_type = Some(content.media_type_in(form));
+    let Content { body, media_type: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type, ..content };
+    let plain = Content { body, media_type: own, ..Content::default() };
+    plain.encode(form).map(move |bytes| Content { body: Body::Bytes(bytes), ..rest })
+}
+
+fn to_csv(content: Content) -> Answer<Content> {
+    let is_csv = content.media_type.as_deref().is_some_and(|own| Form::Csv.is_media_type(own));
+    match &content.body {
+        Body::Value(Value::Nil) => Answer::ok(content),
+        Body::Stream(..) if is_csv => Answer::ok(content),
+        _ => encoded(content, Form::Csv),
+    }
+}
+
+fn from_csv(content: Content) -> Answer<Content> {
+    let body = content.body;
+    let rest = Content { body: Body::Empty, media_type: None, ..content };
+    let whole = move |body| Content { body, ..rest };
+    if matches!(body, Body::Value(_) | Body::Lazy(_)) {
+        return Answer::ok(whole(body));
+    }
+    let text = Content { body, ..Content::default() }.read(COLLECT_LIMIT);
+    let value = text.and_then(|bytes| match bytes.len() {
+        0..=AT_ONCE => csv::parse(&bytes).into(),
+        _ => Answer::later(DATA_POOL.attempt(move || csv::parse(&bytes))),
+    });
+    value.map(move |value| whole(Body::Value(value)))
+}
+
+fn to_text(content: Content) -> Answer<Content> {
+    let body = content.body;
+    let rest = Content { body: Body::Empty, ..content };
+    let whole = move |body| Content { body, ..rest };
+    if matches!(body, Body::Text(_)) {
+        return Answer::ok(whole(body));
+    }
+    let bytes = Content { body, ..Content::default() }.read(COLLECT_LIMIT);
+    let text = bytes.and_then(|bytes| match crate::Text::from_utf8(bytes) {
+        Ok(text) => Answer::ok(text),
+        Err(_) => {
+            crate::Error::new(crate::Kind::Invalid, "this is no text: it is not UTF-8").into()
+        }
+    });
+    text.map(move |text| whole(Body::Text(text)))
+}

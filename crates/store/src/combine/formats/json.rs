@@ -1,0 +1,348 @@
+//! Values on one side, JSON text on the other.
+
+use crate::combine::answers::{when_new, without_content};
+use crate::combine::layer::{Below, Layer};
+use crate::{
+    AT_ONCE, Answer, Body, COLLECT_LIMIT, Changes, Content, Context, Contract, DATA_POOL, Form,
+    Held, Outcome, Query, RecordUse, Reference, Result, Shape, Store, Value, Verb, json,
+    parse_permit,
+};
+use bytes::Bytes;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Turns what passes between a store and its users into JSON text and back.
+///
+/// [`Json::up`] gives a store of values to a side that speaks JSON, such as an HTTP server: what is
+/// read leaves as JSON bytes, what is written is parsed. [`Json::down`] is the inverse: it gives
+/// values to a program whose store keeps JSON text, such as a directory.
+///
+/// - JSON of more than [`AT_ONCE`] bytes is parsed on a thread of the [`DATA_POOL`], and passed on as a
+///   [`json::Document`] unless it has to obey a class.
+/// - Parsing fails with [`crate::Kind::Invalid`] at a line and column. Values that are written
+///   through `up`, and JSON that is read through it, are what they should be and pass unchanged;
+///   likewise in the other direction.
+/// - Entity tags, times and the class pass; listing and deleting are not touched.
+/// - Changes are told without content: a get answers it as it should be.
+/// - A merge through `down` hands the JSON text on: its store has to know what that means.
+pub struct Json {
+    source: Rc<dyn Store>,
+    direction: Direction,
+    class: Option<Rc<str>>,
+    contract: Option<Arc<Contract>>,
+    limit: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Json {
+    /// JSON for the users of a store of values.
+    pub fn up(source: Rc<dyn Store>) -> Self {
+        Json { source, direction: Direction::Up, class: None, contract: None, limit: COLLECT_LIMIT }
+    }
+
+    /// Values for the users of a store of JSON text.
+    pub fn down(source: Rc<dyn Store>) -> Self {
+        Json { direction: Direction::Down, ..Json::up(source) }
+    }
+
+    /// Says which class the parsed records stand for.
+    pub fn with_class(mut self, name: impl Into<Rc<str>>) -> Self {
+        self.class = Some(name.into());
+        self
+    }
+
+    /// Refuses what is written unless it obeys a class: [`crate::Kind::Unprocessable`]. A post
+    /// without content is nil.
+    pub fn with_contract(mut self, contract: Contract) -> Self {
+        self.contract = Some(Arc::new(contract));
+        self
+    }
+
+    /// Parses at most so many bytes instead of [`COLLECT_LIMIT`].
+    pub fn with_limit(mut self, bytes: usize) -> Self {
+        self.limit = bytes;
+        self
+    }
+
+    fn convert(&self, verb: Verb, content: Content) -> Answer<Content> {
+        if self.direction == Direction::Down {
+            return to_json(content);
+        }
+        let parsing = self.parsing(self.contract.clone().map(|contract| (contract, verb)));
+        match verb {
+            Verb::Post => posted_value(content, parsing),
+            _ => to_value(content, parsing),
+        }
+    }
+
+    fn parsing(&self, duty: Option<Duty>) -> Parsing {
+        Parsing { class: self.class.clone(), limit: self.limit, duty }
+    }
+
+    fn found(
+        &self,
+        found: Answer<Option<Content>>,
+        reference: &Reference,
+        context: &Context,
+    ) -> Answer<Option<Content>> {
+        if self.direction == Direction::Up {
+            return when_new(found, context, to_json);
+        }
+        let parsing = self.parsing(None);
+        when_new(found, context, move |content| to_value(content, parsing)).on(Verb::Get, reference)
+    }
+
+    /// Hands content to the source in its form, and its answer to the caller in theirs.
+    fn write(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        content: Content,
+        act: impl FnOnce(&dyn Store, Content) -> Answer<Outcome> + 'static,
+    ) -> Answer<Outcome> {
+        let source = self.source.clone();
+        let content = self.convert(verb, content).on(verb, reference);
+        self.answered(verb, reference, content.and_then(move |content| act(&*source, content)))
+    }
+
+    /// What a write answers, in the form of the caller.
+    fn answered(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        answer: Answer<Outcome>,
+    ) -> Answer<Outcome> {
+        let convert = self.upward();
+        let answer = answer.and_then(move |mut outcome| match outcome.content.take() {
+            Some(content) => convert(content).map(|content| outcome.with_content(content)),
+            None => Answer::ok(outcome),
+        });
+        answer.on(verb, reference)
+    }
+
+    /// How content of the source becomes the caller's.
+    fn upward(&self) -> impl FnOnce(Content) -> Answer<Content> + 'static {
+        let (direction, parsing) = (self.direction, self.parsing(None));
+        move |content| match direction {
+            Direction::Up => to_json(content),
+            Direction::Down => to_value(content, parsing),
+        }
+    }
+
+    fn around_store(&self, source: Rc<dyn Store>) -> Rc<dyn Store> {
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        Rc::new(Json { source, direction, class, contract: self.contract.clone(), limit })
+    }
+}
+
+impl Layer for Json {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(self.around_store(inner))
+    }
+
+    fn name(&self) -> String {
+        match self.direction {
+            Direction::Up => "json up".to_string(),
+            Direction::Down => "json down".to_string(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        self.found(self.source.get(reference, context), reference, context)
+    }
+
+    fn layer_put(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Put, reference, content, move |source, content| {
+            source.put(&to, content, &context)
+        })
+    }
+
+    fn layer_post(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Post, reference, content, move |source, content| {
+            source.post(&to, content, &context)
+        })
+    }
+
+    fn layer_merge(
+        &self,
+        reference: &Reference,
+        content: Content,
+        context: &Context,
+    ) -> Answer<Outcome> {
+        let (to, context) = (reference.clone(), context.clone());
+        self.write(Verb::Merge, reference, content, move |source, content| {
+            // Only the fields that are named change: part of a record is no instance.
+            source.merge(&to, Content { class: None, ..content }, &context)
+        })
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        self.answered(Verb::Delete, reference, self.source.delete(reference, context))
+    }
+
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let convert = self.upward();
+        self.source.query(reference, query, context).and_then(convert).on(Verb::Query, reference)
+    }
+
+    fn layer_run(
+        &self,
+        reference: &Reference,
+        statement: &str,
+        parameters: Vec<Value>,
+        context: &Context,
+    ) -> Answer<Content> {
+        let convert = self.upward();
+        let ran = self.source.with_tables(Verb::Query, reference, |tables| {
+            tables.run(reference, statement, parameters, context)
+        });
+        ran.and_then(convert).on(Verb::Query, reference)
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        without_content(self.source.watch(reference, context))
+    }
+
+    fn layer_define(&self, reference: &Reference, shape: &Shape) -> Answer<Rc<dyn Store>> {
+        let (direction, class, limit) = (self.direction, self.class.clone(), self.limit);
+        let contract = self.contract.clone();
+        let defined = self
+            .source
+            .with_tables(Verb::Define, reference, |tables| tables.define(reference, shape));
+        defined.map(move |source| {
+            Rc::new(Json { source, direction, class, contract, limit }) as Rc<dyn Store>
+        })
+    }
+}
+
+/// A page or a document: written in a form of its own, whose text is no data.
+fn is_document(content: &Content) -> bool {
+    let own = content.media_type.as_deref().unwrap_or_default();
+    let own = own.split(';').next().unwrap_or_default().trim();
+    own == "text/html" || own.ends_with("/xml") || own.ends_with("+xml")
+}
+
+/// Content as JSON bytes. Streams that are JSON already stay streams, and pages stay pages.
+fn to_json(content: Content) -> Answer<Content> {
+    if is_document(&content) {
+        return Answer::ok(content);
+    }
+    let media_type = Some(content.media_type_in(Form::Json));
+    let is_json = content.media_type.as_deref().is_some_and(|own| Form::Json.is_media_type(own));
+    if is_json && matches!(content.body, Body::Stream(..)) {
+        return Answer::ok(content);
+    }
+    let Content { body, media_type: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type, ..content };
+    let plain = Content { body, media_type: own, ..Content::default() };
+    plain.encode(Form::Json).map(move |bytes| Content { body: Body::Bytes(bytes), ..rest })
+}
+
+/// What content has to obey, and what the verb does with it.
+type Duty = (Arc<Contract>, Verb);
+
+/// How content becomes a value.
+struct Parsing {
+    class: Option<Rc<str>>,
+    limit: usize,
+    duty: Option<Duty>,
+}
+
+/// Content as a value. Values and lazy content are data already.
+fn to_value(content: Content, parsing: Parsing) -> Answer<Content> {
+    let Parsing { class, limit, duty } = parsing;
+    let Content { body, class: own, .. } = content;
+    let rest = Content { body: Body::Empty, media_type: None, class: class.or(own), ..content };
+    let whole = move |body| Content { body, ..rest };
+    match body {
+        Body::Value(value) => {
+            check(&value, duty.as_ref()).map(|()| whole(Body::Value(value))).into()
+        }
+        Body::Lazy(lazy) => Answer::ok(whole(Body::Lazy(lazy))),
+        body => {
+            let text = Content { body, ..Content::default() }.read(limit);
+            text.and_then(move |bytes| parsed(bytes, duty)).map(whole)
+        }
+    }
+}
+
+fn parsed(text: Bytes, duty: Option<Duty>) -> Answer<Body> {
+    let parse = move |text: &[u8], duty: Option<&Duty>| {
+        let value = json::parse(text)?;
+        check(&value, duty)?;
+        Ok(value)
+    };
+    if text.len() <= AT_ONCE {
+        return parse(&text, duty.as_ref()).map(Body::Value).into();
+    }
+    Answer::later(async move {
+        // The text is no longer that of a request that is collected, and waits here.
+        let mut held = Held::default();
+        held.add_arriving(text.len())?;
+        let _permit = parse_permit(text.len()).await?;
+        if duty.is_some() {
+            return DATA_POOL.attempt(move || parse(&text, duty.as_ref())).await.map(Body::Value);
+        }
+        let tape = DATA_POOL.attempt(move || json::Tape::parse(text)).await?;
+        Ok(Body::Lazy(Rc::new(json::Document(Arc::new(tape)))))
+    })
+}
+
+/// What is posted as a value: nothing at all is nil, because an action needs no content.
+fn posted_value(content: Content, parsing: Parsing) -> Answer<Content> {
+    if !matches!(content.body, Body::Stream(..)) {
+        let empty = match &content.body {
+            Body::Empty => true,
+            Body::Bytes(bytes) => bytes.is_empty(),
+            Body::Text(text) => text.is_empty(),
+            _ => false,
+        };
+        return match empty {
+            true => Answer::ok(Content::value(Value::Nil)),
+            false => to_value(content, parsing),
+        };
+    }
+    let Content { body, media_type, .. } = content;
+    let read = Content { body, ..Content::default() }.read(parsing.limit);
+    read.and_then(move |bytes| {
+        posted_value(Content { media_type, ..Content::bytes(bytes) }, parsing)
+    })
+}
+
+/// Whether a value obeys the class, where there is one.
+fn check(value: &Value, duty: Option<&Duty>) -> Result<()> {
+    let Some((contract, verb)) = duty else { return Ok(()) };
+    let purpose = match verb {
+        Verb::Post if value.is_nil() => return Ok(()),
+        Verb::Post => RecordUse::Create,
+        Verb::Merge => RecordUse::Change,
+        _ => RecordUse::Replace,
+    };
+    contract.check(value, purpose, &[])
+}

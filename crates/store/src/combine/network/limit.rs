@@ -1,0 +1,206 @@
+//! At most so many calls a second, and so many at once.
+
+use crate::combine::layer::{Below, Layer};
+use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// The slowest rate: one call in about eleven days. What is slower, or no number, is this.
+const SLOWEST: f64 = 1e-6;
+
+/// How much a [`Limit`] lets through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitOptions {
+    /// Calls a second, in the long run; any number when absent.
+    pub per_second: Option<f64>,
+    /// Calls that may come at once after a quiet time, at least 1.
+    pub burst: u32,
+    /// Calls that may be under way at the same time, at least 1; any number when absent.
+    pub concurrent: Option<usize>,
+    /// Calls that may wait for their turn. Those beyond fail at once.
+    pub waiting: usize,
+}
+
+impl Default for LimitOptions {
+    /// No limit to the rate, 16 at once, 1024 that wait.
+    fn default() -> Self {
+        LimitOptions { per_second: None, burst: 1, concurrent: Some(16), waiting: 1024 }
+    }
+}
+
+/// Lets calls through to a source at a rate (a token bucket) and so many at once. Others wait for
+/// their turn in the order in which they came, until their deadline; where too many wait already
+/// the answer is [`Kind::Unavailable`], at once.
+///
+/// A call that is given up while it waits has taken nothing. One is under way until it is answered:
+/// a stream that is answered, and a watch, does not count any longer.
+pub struct Limit {
+    source: Rc<dyn Store>,
+    gate: Rc<Gate>,
+}
+
+struct Gate {
+    options: LimitOptions,
+    bucket: Option<Bucket>,
+    /// Whose turn it is: only the first of those who wait looks at the bucket and the slots.
+    turn: Semaphore,
+    slots: Option<Arc<Semaphore>>,
+    waiting: Cell<usize>,
+}
+
+/// Tokens that come back with time.
+struct Bucket {
+    per_second: f64,
+    full: f64,
+    tokens: Cell<f64>,
+    counted: Cell<Instant>,
+}
+
+/// A slot among those that may be under way, until it is dropped.
+type Slot = Option<OwnedSemaphorePermit>;
+
+impl Limit {
+    /// Lets calls through to `source` as the options say.
+    pub fn new(source: Rc<dyn Store>, options: LimitOptions) -> Self {
+        let full = f64::from(options.burst.max(1));
+        let bucket = options.per_second.map(|per_second| Bucket {
+            per_second: per_second.max(SLOWEST),
+            full,
+            tokens: Cell::new(full),
+            counted: Cell::new(Instant::now()),
+        });
+        let slots = |slots: usize| Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)));
+        let slots = options.concurrent.map(slots);
+        let (turn, waiting) = (Semaphore::new(1), Cell::new(0));
+        Limit { source, gate: Rc::new(Gate { options, bucket, turn, slots, waiting }) }
+    }
+}
+
+impl Bucket {
+    /// Takes a token, or says how long there will be none.
+    fn take(&self) -> std::result::Result<(), Duration> {
+        let now = Instant::now();
+        let passed = now.saturating_duration_since(self.counted.get()).as_secs_f64();
+        let tokens = (self.tokens.get() + passed * self.per_second).min(self.full);
+        self.counted.set(now);
+        if tokens >= 1.0 {
+            self.tokens.set(tokens - 1.0);
+            return Ok(());
+        }
+        self.tokens.set(tokens);
+        // A millisecond more, because timers count in milliseconds.
+        let pause = Duration::from_secs_f64((1.0 - tokens) / self.per_second);
+        Err(pause + Duration::from_millis(1))
+    }
+}
+
+impl Gate {
+    /// Passes at once where nobody waits and nothing is used up.
+    fn try_pass(&self) -> Option<Slot> {
+        let _turn = self.turn.try_acquire().ok()?;
+        let slot = match &self.slots {
+            Some(slots) => Some(slots.clone().try_acquire_owned().ok()?),
+            None => None,
+        };
+        self.bucket.as_ref().is_none_or(|bucket| bucket.take().is_ok()).then_some(slot)
+    }
+
+    /// Waits for its turn, which semaphores hand on in the order of asking.
+    async fn pass(&self) -> Option<Slot> {
+        let _turn = self.turn.acquire().await.ok()?;
+        let slot = match &self.slots {
+            Some(slots) => Some(slots.clone().acquire_owned().await.ok()?),
+            None => None,
+        };
+        // Last, because a token could not be given back by who is cancelled.
+        while let Some(Err(pause)) = self.bucket.as_ref().map(Bucket::take) {
+            sleep(pause).await;
+        }
+        Some(slot)
+    }
+
+    /// One more that waits, until the guard is dropped.
+    fn queue(self: &Rc<Self>) -> Result<Waiting> {
+        let waiting = self.waiting.get();
+        if waiting >= self.options.waiting {
+            let message = format!("{waiting} calls wait for their turn already; try again later");
+            return Err(Error::new(Kind::Unavailable, message));
+        }
+        self.waiting.set(waiting + 1);
+        Ok(Waiting(self.clone()))
+    }
+}
+
+struct Waiting(Rc<Gate>);
+
+impl Waiting {
+    async fn pass(self, deadline: Option<std::time::Instant>) -> Result<Slot> {
+        let passed = match deadline {
+            Some(deadline) => timeout_at(Instant::from_std(deadline), self.0.pass()).await,
+            None => Ok(self.0.pass().await),
+        };
+        match passed {
+            Ok(Some(slot)) => Ok(slot),
+            Ok(None) => Err(Error::new(Kind::Failed, "the limit was closed")),
+            Err(_) => {
+                let message = "its turn did not come within the caller's deadline";
+                Err(Error::new(Kind::Timeout, message))
+            }
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.set(self.0.waiting.get() - 1);
+    }
+}
+
+impl Layer for Limit {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Limit { source: inner, gate: self.gate.clone() }))
+    }
+
+    fn name(&self) -> String {
+        let rate = self.gate.options.per_second.map(|rate| format!(" {rate}/s"));
+        let slots = self.gate.options.concurrent.map(|slots| format!(" {slots} at once"));
+        format!("limit{}{}", rate.unwrap_or_default(), slots.unwrap_or_default())
+    }
+
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        if let Some(slot) = self.gate.try_pass() {
+            return match act(&*self.source, reference, context) {
+                Answer::Later(answer) => Answer::later(async move {
+                    let _slot = slot;
+                    answer.await
+                }),
+                ready => ready,
+            };
+        }
+        let waiting = match self.gate.queue() {
+            Ok(waiting) => waiting,
+            Err(error) => return error.on(verb, reference).into(),
+        };
+        let (source, on, context) = (self.source.clone(), reference.clone(), context.clone());
+        Answer::later(async move {
+            let slot = waiting.pass(context.deadline).await.map_err(|error| error.on(verb, &on))?;
+            let answer = act(&*source, &on, &context).await;
+            drop(slot);
+            answer
+        })
+    }
+}

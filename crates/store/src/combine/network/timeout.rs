@@ -1,0 +1,70 @@
+//! Answers within a time, or an error.
+
+use crate::combine::layer::{Below, Layer};
+use crate::{Answer, Context, Error, Kind, Reference, Result, Store, Verb};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// The longest time that can be asked for; more is this. A deadline centuries away would not fit.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Gives up on a source that does not answer a verb in time, with [`Kind::Timeout`].
+///
+/// The source is told of the deadline by its context, where the caller's own is not earlier, and
+/// its work is dropped when the time is over. Whether a write that timed out happened is not known.
+/// What counts is the time to the answer: a stream may then take as long as it wants, and a watch
+/// lasts.
+pub struct Timeout {
+    source: Rc<dyn Store>,
+    time: Duration,
+}
+
+impl Timeout {
+    /// Waits so long for each answer of `source`.
+    pub fn new(source: Rc<dyn Store>, time: Duration) -> Self {
+        Timeout { source, time: time.min(LONGEST) }
+    }
+}
+
+impl Layer for Timeout {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::same(&self.source, reference))
+    }
+
+    fn over(&self, inner: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        Some(Rc::new(Timeout::new(inner, self.time)))
+    }
+
+    fn name(&self) -> String {
+        format!("timeout {:?}", self.time)
+    }
+
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let own = Instant::now() + self.time;
+        let earlier = context.deadline.map(Instant::from_std).filter(|callers| *callers <= own);
+        let deadline = earlier.unwrap_or(own);
+        let context = Context { deadline: Some(deadline.into_std()), ..context.clone() };
+        let answer = match act(&*self.source, reference, &context) {
+            Answer::Later(answer) => answer,
+            ready => return ready,
+        };
+        let (time, reference) = (self.time, reference.clone());
+        Answer::later(async move {
+            if let Ok(answer) = timeout_at(deadline, answer).await {
+                return answer;
+            }
+            let message = match earlier {
+                Some(_) => "there was no answer within the caller's deadline".to_string(),
+                None => format!("there was no answer within {time:?}"),
+            };
+            Err(Error::new(Kind::Timeout, message).on(verb, &reference))
+        })
+    }
+}

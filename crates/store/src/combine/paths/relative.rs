@@ -1,0 +1,72 @@
+//! A store seen from one of its references: the result of `ref:… asScheme`.
+
+use crate::combine::layer::{Below, Layer, PathUp};
+use crate::{Confinement, Error, Kind, Reference, Result, Store, Verb};
+use std::rc::Rc;
+
+/// The part of a store below a base reference: `a/b` here is `BASE/a/b` there.
+///
+/// References cannot leave the base: one with a part `..` is [`Kind::Denied`], whether or not it
+/// would lead out, because stores below differ in what such a part means to them. The query of a
+/// reference goes along; where it has none, that of the base does.
+pub struct Relative {
+    source: Rc<dyn Store>,
+    base: Reference,
+}
+
+impl Relative {
+    /// What lies below `base` in `source`.
+    pub fn new(source: Rc<dyn Store>, base: Reference) -> Self {
+        Relative { source, base }
+    }
+
+    fn joined(&self, reference: &Reference) -> Result<Reference> {
+        if reference.segments().any(|part| part == "..") {
+            return Err(Error::new(Kind::Denied, "the path may not contain `..` here"));
+        }
+        let below = self.base.join(reference.path());
+        Ok(match reference.query() {
+            Some(query) => below.with_query(query),
+            None => below,
+        })
+    }
+}
+
+impl Layer for Relative {
+    fn below<'a>(&'a self, _: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        Ok(Below::at(&self.source, self.joined(reference)?))
+    }
+
+    fn up(&self, _: &Reference) -> Option<PathUp> {
+        let base = self.base.clone();
+        Some(Box::new(move |changed| below_base(&base, changed)))
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        format!("relative {}", self.base)
+    }
+
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        // What is below the base is confined by the source itself.
+        match self.joined(reference) {
+            Ok(below) => self.source.confined(&below, links),
+            Err(_) => Confinement::Impossible,
+        }
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        vec![("source".to_string(), self.source.clone())]
+    }
+}
+
+/// What lies below the base, seen from there.
+fn below_base(base: &Reference, reference: &Reference) -> Option<Reference> {
+    let base = base.relative_path().trim_end_matches('/');
+    let rest = reference.relative_path().strip_prefix(base)?;
+    let below = base.is_empty() || rest.is_empty() || rest.starts_with('/');
+    below.then(|| reference.with_path(rest.trim_start_matches('/')))
+}

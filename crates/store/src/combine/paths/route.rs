@@ -1,0 +1,344 @@
+//! One store for each first part of the path, or for each scheme.
+
+use crate::Relative;
+use crate::combine::answers::{in_order, renamed, until_error};
+use crate::combine::layer::{Below, Layer, PathUp, watch_below};
+use crate::{
+    Answer, Changes, Confinement, Content, Context, Entry, Error, KeyPage, KeyRange, Kind, Outcome,
+    Reference, Result, Store, Verb, Verbs, Watchers,
+};
+use futures_util::{StreamExt, future, stream};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Chooses a store by name, and another one where no name fits.
+///
+/// By segment, `a/b/c` is `b/c` in the store that is mounted at `a`, and listing the root names
+/// the stores. By scheme, `a:b/c` is the same reference in the store of the scheme `a`.
+///
+/// Where no store fits nothing is there: reading answers that it is missing, and writing is
+/// [`Kind::NotAllowed`]. Stores can be mounted and taken away at any time.
+///
+/// Watching the root, by segment, watches all stores, and needs all of them to tell. A watch ends
+/// with a temporary error when a store that it is about is mounted or taken away: whoever follows
+/// should read and watch again.
+pub struct Route {
+    by: By,
+    mounts: Rc<Mounts>,
+    /// How a confined copy confines the stores.
+    confined: Option<Confining>,
+}
+
+/// How the stores of a confined copy are confined.
+struct Confining {
+    /// Whether links within a store are followed.
+    links: bool,
+    /// By name, each store with what it was confined to; without a name, the store of the others.
+    latest: RefCell<ConfinedMounts>,
+}
+
+type ConfinedMounts = BTreeMap<Option<Box<str>>, (Rc<dyn Store>, Rc<dyn Store>)>;
+
+impl Confining {
+    /// A store without ways out; `None` where it cannot be confined, or is missing.
+    fn confine(&self, name: Option<&str>, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let name: Option<Box<str>> = name.map(Box::from);
+        if let Some((known, confined)) = self.latest.borrow().get(&name)
+            && Rc::ptr_eq(known, &store)
+        {
+            return Some(confined.clone());
+        }
+        let confined = match store.confined(&Reference::default(), self.links) {
+            Confinement::By(confined) => confined,
+            Confinement::Inherent => store.clone(),
+            Confinement::Missing | Confinement::Impossible => return None,
+        };
+        let before = self.latest.borrow_mut().insert(name, (store, confined.clone()));
+        drop(before);
+        Some(confined)
+    }
+}
+
+/// What is mounted, shared by a route and its confined copies.
+#[derive(Default)]
+struct Mounts {
+    stores: RefCell<BTreeMap<Box<str>, Rc<dyn Store>>>,
+    otherwise: RefCell<Option<Rc<dyn Store>>>,
+    /// Hears what is mounted and taken away.
+    watchers: Watchers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Segment,
+    Scheme,
+}
+
+impl Route {
+    /// Chooses by the first part of the path.
+    pub fn by_segment() -> Self {
+        Route { by: By::Segment, mounts: Rc::default(), confined: None }
+    }
+
+    /// Chooses by the scheme.
+    pub fn by_scheme() -> Self {
+        Route { by: By::Scheme, ..Route::by_segment() }
+    }
+
+    /// Mounts a store under a name, in place of the one that was there, which is answered.
+    pub fn mount(&self, name: &str, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        let before = self.mounts.stores.borrow_mut().insert(name.into(), store);
+        self.mounts.watchers.lost(&Reference::from_path(name));
+        before
+    }
+
+    /// Takes the store of a name away.
+    pub fn unmount(&self, name: &str) -> Option<Rc<dyn Store>> {
+        let before = self.mounts.stores.borrow_mut().remove(name);
+        self.mounts.watchers.lost(&Reference::from_path(name));
+        before
+    }
+
+    /// The store of a name.
+    pub fn store(&self, name: &str) -> Option<Rc<dyn Store>> {
+        self.mounts.stores.borrow().get(name).cloned()
+    }
+
+    /// The names under which stores are mounted, in order.
+    pub fn names(&self) -> Vec<String> {
+        self.mounts.stores.borrow().keys().map(|name| name.to_string()).collect()
+    }
+
+    /// Uses a store where no name fits, with the reference as it is.
+    pub fn otherwise(&self, store: Rc<dyn Store>) {
+        *self.mounts.otherwise.borrow_mut() = Some(store);
+        self.mounts.watchers.lost(&Reference::default());
+    }
+
+    fn choose(&self, reference: &Reference) -> Option<(Rc<dyn Store>, Reference)> {
+        let chosen = match self.by {
+            By::Scheme => reference.scheme().and_then(|scheme| {
+                let store = self.store(scheme)?;
+                Some((Some(scheme), store, reference.clone()))
+            }),
+            By::Segment => reference.split_first().and_then(|(first, rest)| {
+                let store = self.mounts.stores.borrow().get(first).cloned()?;
+                Some((Some(first), store, rest))
+            }),
+        };
+        let otherwise = || Some((None, self.mounts.otherwise.borrow().clone()?, reference.clone()));
+        let (name, store, below) = chosen.or_else(otherwise)?;
+        Some((self.opened(name, store)?, below))
+    }
+
+    /// A store as this route shows it: confined in a confined copy.
+    fn opened(&self, name: Option<&str>, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        match &self.confined {
+            None => Some(store),
+            Some(confining) => confining.confine(name, store),
+        }
+    }
+
+    /// A copy that confines its stores, those mounted later too.
+    fn confined_copy(&self, links: bool) -> Rc<Route> {
+        let confined = Some(Confining { links, latest: RefCell::default() });
+        Rc::new(Route { by: self.by, mounts: self.mounts.clone(), confined })
+    }
+
+    /// The changes of all stores, each named from the root.
+    fn watch_all(&self, reference: &Reference, context: &Context) -> Answer<Vec<Changes>> {
+        let mut all: Answer<Vec<Changes>> = Answer::ok(Vec::new());
+        let mut add = |changes: Answer<Changes>| {
+            let before = std::mem::replace(&mut all, Answer::ok(Vec::new()));
+            all = before.and_then(move |mut all| {
+                changes.map(move |changes| {
+                    all.push(changes);
+                    all
+                })
+            });
+        };
+        for (name, store) in self.mounts.stores.borrow().iter() {
+            let Some(store) = self.opened(Some(name), store.clone()) else { continue };
+            let (mount, root) = (Reference::from_path(&**name), Reference::default());
+            let changes = store.watch(&root, context).on(Verb::Watch, &mount);
+            add(renamed(changes, &mount.clone(), move |below| Some(mount.join(below.path()))));
+        }
+        let otherwise = self.mounts.otherwise.borrow().clone();
+        if let Some(store) = otherwise.and_then(|store| self.opened(None, store)) {
+            let names: Rc<[String]> = self.names().into();
+            // What lies below a name is not seen in the store of the others.
+            let covered = move |changed: &Reference| {
+                let first = changed.split_first();
+                first.is_some_and(|(first, _)| names.iter().any(|name| name == first))
+            };
+            add(store.watch(reference, context).map(move |changes| -> Changes {
+                Box::pin(changes.filter(move |change| {
+                    future::ready(!matches!(change, Ok(change) if covered(&change.reference)))
+                }))
+            }));
+        }
+        all
+    }
+
+    fn is_root(&self, reference: &Reference) -> bool {
+        self.by == By::Segment && reference.name().is_none()
+    }
+}
+
+fn remounted() -> Error {
+    let message = "the stores mounted here have changed; read and watch again";
+    Error::new(Kind::Unavailable, message)
+}
+
+impl Layer for Route {
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.choose(reference) {
+            Some((store, below)) => Ok(Below::found(store, below)),
+            None => {
+                let message = "no store is mounted here";
+                Err(Error::new(Kind::NotAllowed, message).on(verb, reference))
+            }
+        }
+    }
+
+    fn up(&self, reference: &Reference) -> Option<PathUp> {
+        match self.by {
+            By::Scheme => {
+                let scheme = reference.scheme().map(String::from)?;
+                Some(Box::new(move |changed| {
+                    let changed = changed.clone();
+                    Some(match changed.scheme() {
+                        None => changed.with_scheme(&*scheme),
+                        Some(_) => changed,
+                    })
+                }))
+            }
+            By::Segment => {
+                let (first, _) = reference.split_first()?;
+                self.store(first)?;
+                let mount = Reference::from_path(first);
+                Some(Box::new(move |below| Some(below.with_path(mount.join(below.path()).path()))))
+            }
+        }
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        match self.by {
+            By::Segment => "route by path".to_string(),
+            By::Scheme => "route by scheme".to_string(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        match self.choose(reference) {
+            Some((store, below)) => store.get(&below, context),
+            None => Answer::ok(None),
+        }
+    }
+
+    fn layer_delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        match self.choose(reference) {
+            Some((store, below)) => store.delete(&below, context),
+            None => Answer::ok(Outcome::deleted(false)),
+        }
+    }
+
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let below = match self.choose(reference) {
+            Some((store, below)) => store.list(&below, context),
+            None => Answer::ok(None),
+        };
+        if !self.is_root(reference) {
+            return below;
+        }
+        let names = self.names().into_iter();
+        let mut entries: Vec<_> = names.map(|name| Entry { name, collection: true }).collect();
+        below.map(move |below| {
+            entries.extend(below.unwrap_or_default());
+            Some(in_order(entries))
+        })
+    }
+
+    fn layer_keys(
+        &self,
+        reference: &Reference,
+        range: &KeyRange,
+        context: &Context,
+    ) -> Answer<Option<KeyPage>> {
+        match self.choose(reference) {
+            Some((store, below)) if !self.is_root(reference) => store.keys(&below, range, context),
+            _ => Answer::ok(None),
+        }
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        // Watched first, so that nothing mounted meanwhile is missed.
+        let about = match (self.by, reference.split_first(), reference.scheme()) {
+            (By::Segment, Some((first, _)), _) => Reference::from_path(first),
+            (By::Scheme, _, Some(scheme)) => Reference::from_path(scheme),
+            _ => Reference::default(),
+        };
+        let mounts = self.mounts.watchers.watch(&about).map(|_| Err(remounted()));
+        let all = if self.is_root(reference) {
+            self.watch_all(reference, context)
+        } else {
+            watch_below(self, reference, context).map(|changes| vec![changes])
+        };
+        let on = reference.clone();
+        let watched = all.map(move |all| -> Changes {
+            let mounts: Changes = Box::pin(
+                mounts.map(move |end| end.map_err(|error: Error| error.on(Verb::Watch, &on))),
+            );
+            until_error(Box::pin(stream::select_all(all.into_iter().chain([mounts]))))
+        });
+        watched.on(Verb::Watch, reference)
+    }
+
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
+        let reading = Verbs::NONE.with(Verb::Get).with(Verb::List);
+        self.choose(reference).map_or(reading, |(store, below)| store.verbs(&below))
+    }
+
+    /// At its root a route by path over confined stores, which follows what is mounted later;
+    /// elsewhere the confined store of the name. A store without links may be replaced by one with
+    /// links, so it is seen through a confined route as well.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let links = links && self.confined.as_ref().is_none_or(|own| own.links);
+        if !self.is_root(reference) {
+            let Some((store, below)) = self.choose(reference) else { return Confinement::Missing };
+            return match store.confined(&below, links) {
+                Confinement::Inherent => Confinement::By(Rc::new(Relative::new(
+                    self.confined_copy(links),
+                    reference.clone(),
+                ))),
+                other => other,
+            };
+        }
+        let mounted = self.layer_sources();
+        let root = Reference::default();
+        let impossible =
+            |store: &Rc<dyn Store>| matches!(store.confined(&root, links), Confinement::Impossible);
+        if mounted.iter().any(|(_, store)| impossible(store)) {
+            return Confinement::Impossible;
+        }
+        Confinement::By(self.confined_copy(links))
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let label = |name: &str| match self.by {
+            By::Segment => format!("/{name}"),
+            By::Scheme => format!("{name}:"),
+        };
+        let stores = self.mounts.stores.borrow();
+        let mut sources: Vec<_> =
+            stores.iter().map(|(name, store)| (label(name), store.clone())).collect();
+        let otherwise = self.mounts.otherwise.borrow().clone();
+        sources.extend(otherwise.map(|store| ("otherwise".to_string(), store)));
+        sources
+    }
+}

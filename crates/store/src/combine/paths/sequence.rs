@@ -1,0 +1,241 @@
+//! The first store that has it.
+
+use crate::Relative;
+use crate::combine::answers::{in_order, until_error};
+use crate::combine::layer::{Below, Layer};
+use crate::{
+    Answer, Change, ChangeKind, Changes, Conditions, Confinement, Content, Context, Entry, Error,
+    KeyPage, KeyRange, Kind, Query, Reference, Result, Store, Verb, Verbs,
+};
+use futures_util::{StreamExt, stream};
+use std::rc::Rc;
+
+/// Reads from the first of several stores that has something at the reference; the others lie
+/// under it, as defaults do under settings. Everything is written to the first store alone, so
+/// what a lower one has can be covered but not deleted. A listing has the names of all; a query
+/// runs where it is not [`Kind::NotFound`].
+///
+/// A watch needs all of the stores to tell. A change in a lower store is told unless an upper one
+/// covers it, and what is deleted above something has changed to that; each of the two costs a look
+/// at the other stores.
+pub struct Sequence {
+    stores: Vec<Rc<dyn Store>>,
+}
+
+impl Sequence {
+    /// The first store is the uppermost, and the one that is written to.
+    pub fn new(stores: Vec<Rc<dyn Store>>) -> Self {
+        Sequence { stores }
+    }
+
+    /// Whether something is there is said by all stores, and the first alone is written to, so a
+    /// condition can only be kept where there is one.
+    fn admits(&self, verb: Verb, reference: &Reference, context: &Context) -> Result<()> {
+        let condition = context.only_if.as_ref();
+        self.conditions(reference).admit(condition, verb, reference)
+    }
+}
+
+impl Layer for Sequence {
+    /// The first store, which is written to.
+    fn below<'a>(&'a self, verb: Verb, reference: &'a Reference) -> Result<Below<'a>> {
+        match self.stores.first() {
+            Some(store) => Ok(Below::same(store, reference)),
+            None => Err(Error::not_allowed(verb, reference)),
+        }
+    }
+
+    fn over(&self, _: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "sequence".to_string()
+    }
+
+    fn around<T: 'static>(
+        &self,
+        verb: Verb,
+        reference: &Reference,
+        context: &Context,
+        act: impl FnOnce(&dyn Store, &Reference, &Context) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let writes = matches!(verb, Verb::Put | Verb::Post | Verb::Merge | Verb::Delete);
+        if writes && let Err(error) = self.admits(verb, reference, context) {
+            return error.into();
+        }
+        match self.stores.first() {
+            Some(store) => act(&**store, reference, context),
+            None => Error::not_allowed(verb, reference).into(),
+        }
+    }
+
+    fn layer_get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let (on, context) = (reference.clone(), context.clone());
+        let ask = move |store: &dyn Store| store.get(&on, &context);
+        search(&self.stores, ask, |found| matches!(found, Ok(None)))
+            .unwrap_or_else(|| Answer::ok(None))
+    }
+
+    fn layer_list(&self, reference: &Reference, context: &Context) -> Answer<Option<Vec<Entry>>> {
+        let listed: Vec<_> =
+            self.stores.iter().map(|store| store.list(reference, context)).collect();
+        let mut all = Answer::ok(None);
+        for one in listed {
+            all = all.and_then(move |all: Option<Vec<Entry>>| {
+                one.map(move |one| match (all, one) {
+                    (Some(mut all), Some(one)) => {
+                        all.extend(one);
+                        Some(all)
+                    }
+                    (all, one) => all.or(one),
+                })
+            });
+        }
+        all.map(|all| all.map(in_order))
+    }
+
+    /// No listing of its own: a walk merges those of the stores.
+    fn layer_keys(&self, _: &Reference, _: &KeyRange, _: &Context) -> Answer<Option<KeyPage>> {
+        Answer::ok(None)
+    }
+
+    fn layer_query(
+        &self,
+        reference: &Reference,
+        query: &Query,
+        context: &Context,
+    ) -> Answer<Content> {
+        let (on, query, context) = (reference.clone(), query.clone(), context.clone());
+        let ask = move |store: &dyn Store| store.query(&on, &query, &context);
+        search(
+            &self.stores,
+            ask,
+            |found| matches!(found, Err(error) if error.kind == Kind::NotFound),
+        )
+        .unwrap_or_else(|| Error::not_allowed(Verb::Query, reference).into())
+    }
+
+    fn layer_watch(&self, reference: &Reference, context: &Context) -> Answer<Changes> {
+        let mut watched: Answer<Vec<Changes>> = Answer::ok(Vec::new());
+        for store in &self.stores {
+            let changes = store.watch(reference, context);
+            watched = watched.and_then(move |mut all| {
+                changes.map(move |changes| {
+                    all.push(changes);
+                    all
+                })
+            });
+        }
+        let stores: Rc<[Rc<dyn Store>]> = self.stores.as_slice().into();
+        watched.map(move |watched| {
+            let labelled = watched.into_iter().enumerate();
+            let each = labelled.map(|(level, changes)| changes.map(move |one| (level, one)));
+            let seen = stream::select_all(each).filter_map(move |(level, change)| {
+                let stores = stores.clone();
+                async move {
+                    match change {
+                        Ok(change) => seen(&stores, level, change).await.map(Ok),
+                        Err(error) => Some(Err(error)),
+                    }
+                }
+            });
+            until_error(Box::pin(seen))
+        })
+    }
+
+    fn layer_verbs(&self, reference: &Reference) -> Verbs {
+        let Some((first, others)) = self.stores.split_first() else { return Verbs::NONE };
+        let reading = [Verb::Get, Verb::List, Verb::Query];
+        reading.into_iter().fold(first.verbs(reference), |verbs, verb| {
+            match others.iter().any(|store| store.verbs(reference).has(verb)) {
+                true => verbs.with(verb),
+                false => verbs,
+            }
+        })
+    }
+
+    fn layer_conditions(&self, reference: &Reference) -> Conditions {
+        match self.stores.as_slice() {
+            [only] => only.conditions(reference),
+            _ => Conditions::None,
+        }
+    }
+
+    /// All stores confined, in the same order.
+    fn layer_confined(&self, reference: &Reference, links: bool) -> Confinement {
+        let mut stores = Vec::new();
+        for store in &self.stores {
+            match store.confined(reference, links) {
+                Confinement::By(confined) => stores.push(confined),
+                Confinement::Inherent => {
+                    stores.push(Rc::new(Relative::new(store.clone(), reference.clone())));
+                }
+                // It may be created later, where the copy would not see it.
+                Confinement::Missing => return Confinement::Missing,
+                Confinement::Impossible => return Confinement::Impossible,
+            }
+        }
+        Confinement::By(Rc::new(Sequence { stores }))
+    }
+
+    fn layer_sources(&self) -> Vec<(String, Rc<dyn Store>)> {
+        let stores = self.stores.iter().enumerate();
+        stores.map(|(at, store)| ((at + 1).to_string(), store.clone())).collect()
+    }
+}
+
+/// A change in one of the stores as it is seen through all of them.
+async fn seen(stores: &[Rc<dyn Store>], level: usize, change: Change) -> Option<Change> {
+    if change.kind == ChangeKind::Lost {
+        return Some(change);
+    }
+    for store in &stores[..level] {
+        if has(store, &change.reference).await {
+            return None;
+        }
+    }
+    if change.kind == ChangeKind::Deleted {
+        for store in &stores[level + 1..] {
+            if has(store, &change.reference).await {
+                return Some(Change::changed(change.reference));
+            }
+        }
+    }
+    Some(change)
+}
+
+/// Whether a store has something at a reference. One that fails to answer counts as empty, so that
+/// the change is told rather than not.
+async fn has(store: &Rc<dyn Store>, reference: &Reference) -> bool {
+    matches!(store.get(reference, &Context::default()).await, Ok(Some(_)))
+}
+
+/// Asks one store after the other as long as it is missing there; the last answer counts. `None`
+/// where there is no store.
+fn search<T: 'static>(
+    stores: &[Rc<dyn Store>],
+    ask: impl Fn(&dyn Store) -> Answer<T> + 'static,
+    is_missing: fn(&Result<T>) -> bool,
+) -> Option<Answer<T>> {
+    let (first, rest) = stores.split_first()?;
+    match ask(&**first) {
+        Answer::Ready(result) if is_missing(&result) && !rest.is_empty() => {
+            search(rest, ask, is_missing)
+        }
+        Answer::Ready(result) => Some(Answer::Ready(result)),
+        Answer::Later(found) => {
+            let rest = rest.to_vec();
+            Some(Answer::later(async move {
+                let mut found = found.await;
+                for store in rest {
+                    if !is_missing(&found) {
+                        break;
+                    }
+                    found = ask(&*store).await;
+                }
+                found
+            }))
+        }
+    }
+}

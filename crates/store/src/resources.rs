@@ -1,0 +1,7 @@
+//! Bounded resources that stores share: the memory budget, pools of threads, slots of connections and
+//! the counters that show them. No store belongs here.
+
+pub(crate) mod budget;
+pub(crate) mod counters;
+pub(crate) mod pool;
+pub(crate) mod slots;

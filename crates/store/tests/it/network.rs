@@ -1,0 +1,306 @@
+//! Combinators for stores on the other side of a network: retry, timeout, limit, write back.
+
+use futures_util::future::join_all;
+use runnel_store::{
+    Answer, Content, Context, Error, Kind, Limit, LimitOptions, Memory, Outcome, Reference, Retry,
+    RetryOptions, Store, Timeout, Value, WriteBack, WriteBackOptions, flush_all,
+};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use tokio::task::LocalSet;
+use tokio::time::Instant;
+
+/// A memory store behind a line that fails and is slow as it is told.
+struct Far {
+    memory: Memory,
+    fails: Cell<u32>,
+    kind: Kind,
+    takes: Duration,
+    calls: Cell<u32>,
+    under_way: Cell<u32>,
+    most: Cell<u32>,
+    log: RefCell<Vec<String>>,
+}
+
+impl Far {
+    fn new(fails: u32, kind: Kind, takes: Duration) -> Rc<Self> {
+        Rc::new(Far {
+            memory: Memory::site(),
+            fails: Cell::new(fails),
+            kind,
+            takes,
+            calls: Cell::new(0),
+            under_way: Cell::new(0),
+            most: Cell::new(0),
+            log: RefCell::default(),
+        })
+    }
+
+    fn good() -> Rc<Self> {
+        Far::new(0, Kind::Failed, Duration::ZERO)
+    }
+}
+
+/// So that the answers can outlive the borrow.
+struct Line(Rc<Far>);
+
+impl Line {
+    fn call<T: 'static>(
+        &self,
+        what: String,
+        act: impl FnOnce(&Memory) -> Answer<T> + 'static,
+    ) -> Answer<T> {
+        let far = self.0.clone();
+        far.calls.set(far.calls.get() + 1);
+        far.log.borrow_mut().push(what);
+        Answer::later(async move {
+            far.under_way.set(far.under_way.get() + 1);
+            far.most.set(far.most.get().max(far.under_way.get()));
+            tokio::time::sleep(far.takes).await;
+            far.under_way.set(far.under_way.get() - 1);
+            if far.fails.get() > 0 {
+                far.fails.set(far.fails.get() - 1);
+                return Err(Error::new(far.kind, "the line is down"));
+            }
+            act(&far.memory).await
+        })
+    }
+}
+
+impl Store for Line {
+    fn get(&self, reference: &Reference, context: &Context) -> Answer<Option<Content>> {
+        let (on, context) = (reference.clone(), context.clone());
+        self.call(format!("get {on}"), move |memory| memory.get(&on, &context))
+    }
+
+    fn put(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let (on, context) = (reference.clone(), context.clone());
+        self.call(format!("put {on}"), move |memory| memory.put(&on, content, &context))
+    }
+
+    fn post(&self, reference: &Reference, content: Content, context: &Context) -> Answer<Outcome> {
+        let (on, context) = (reference.clone(), context.clone());
+        self.call(format!("post {on}"), move |memory| memory.post(&on, content, &context))
+    }
+
+    fn delete(&self, reference: &Reference, context: &Context) -> Answer<Outcome> {
+        let (on, context) = (reference.clone(), context.clone());
+        self.call(format!("delete {on}"), move |memory| memory.delete(&on, &context))
+    }
+
+    runnel_store::without!(links);
+
+    fn describe(&self) -> String {
+        "far".to_string()
+    }
+}
+
+fn at(path: &str) -> Reference {
+    Reference::from_path(path)
+}
+
+fn retrying(far: &Rc<Far>, times: u32) -> Retry {
+    let (first, longest) = (Duration::from_millis(100), Duration::from_secs(1));
+    Retry::new(Rc::new(Line(far.clone())), RetryOptions { times, first, longest })
+}
+
+async fn get(store: &dyn Store, path: &str) -> Option<Value> {
+    let found = store.get(&at(path), &Context::default()).await.unwrap()?;
+    Some(found.into_value(1 << 20).await.unwrap())
+}
+
+fn put(store: &dyn Store, path: &str, text: &str) -> Answer<bool> {
+    store
+        .put(&at(path), Content::value(text.into()), &Context::default())
+        .map(|put| put.is_created())
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn temporary_errors_are_tried_again() {
+    let context = Context::default();
+    let far = Far::new(3, Kind::Unavailable, Duration::ZERO);
+    assert!(put(&retrying(&far, 3), "a", "1").await.unwrap());
+    assert_eq!((far.calls.get(), get(&far.memory, "a").await), (4, Some("1".into())));
+    let far = Far::new(9, Kind::Unavailable, Duration::ZERO);
+    let error = retrying(&far, 3).get(&at("a"), &context).await.map(|_| ()).unwrap_err();
+    assert_eq!((error.kind, far.calls.get()), (Kind::Unavailable, 4));
+    // What is not temporary stays as it is.
+    let far = Far::new(1, Kind::Denied, Duration::ZERO);
+    assert!(retrying(&far, 3).get(&at("a"), &context).await.is_err());
+    assert_eq!(far.calls.get(), 1);
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn posts_and_streams_are_not_sent_twice() {
+    let context = Context::default();
+    let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
+    assert!(retrying(&far, 3).post(&at("a"), Content::text("x"), &context).await.is_err());
+    assert_eq!(far.calls.get(), 1);
+    let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
+    let store = retrying(&far, 3).with_posts();
+    store.post(&at("a"), Content::text("x"), &context).await.map(|_| ()).unwrap();
+    assert_eq!(far.calls.get(), 2);
+    let far = Far::new(1, Kind::Unavailable, Duration::ZERO);
+    let chunks = futures_util::stream::iter([Ok("abc".into())]);
+    let body = runnel_store::Body::Stream(Box::pin(chunks), None);
+    let content = Content { body, ..Content::default() };
+    assert!(retrying(&far, 3).put(&at("a"), content, &context).await.is_err());
+    assert_eq!(far.calls.get(), 1);
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn no_try_begins_after_the_deadline() {
+    let far = Far::new(9, Kind::Unavailable, Duration::from_millis(10));
+    let (first, longest) = (Duration::from_secs(3600), Duration::from_secs(3600));
+    let store = Retry::new(Rc::new(Line(far.clone())), RetryOptions { times: 9, first, longest });
+    let deadline = Some(Instant::now().into_std());
+    let context = Context { deadline, ..Context::default() };
+    assert!(store.get(&at("a"), &context).await.is_err());
+    assert_eq!(far.calls.get(), 1);
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_timeout_names_what_took_too_long() {
+    let far = Far::new(0, Kind::Failed, Duration::from_secs(10));
+    let line: Rc<dyn Store> = Rc::new(Line(far.clone()));
+    let store = Timeout::new(line.clone(), Duration::from_secs(2));
+    let error = store.get(&at("a/b"), &Context::default()).await.map(|_| ()).unwrap_err();
+    assert_eq!(error.to_string(), "get a/b: there was no answer within 2s");
+    assert!(error.kind == Kind::Timeout && error.temporary);
+    let deadline = Some((Instant::now() + Duration::from_secs(1)).into_std());
+    let context = Context { deadline, ..Context::default() };
+    let began = Instant::now();
+    let error = store.get(&at("a"), &context).await.map(|_| ()).unwrap_err();
+    assert!(error.message.contains("deadline"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(2));
+    let patient = Timeout::new(line, Duration::MAX);
+    assert!(put(&patient, "a", "1").await.unwrap());
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn so_many_at_once_and_the_others_in_turn() {
+    let far = Far::new(0, Kind::Failed, Duration::from_secs(1));
+    let options = LimitOptions { concurrent: Some(2), waiting: 3, ..LimitOptions::default() };
+    let store = Limit::new(Rc::new(Line(far.clone())), options);
+    let puts: Vec<_> = (0..7).map(|number| put(&store, &format!("{number}"), "x")).collect();
+    let failed: Vec<bool> = join_all(puts).await.iter().map(|result| result.is_err()).collect();
+    assert_eq!(failed, [false, false, false, false, false, true, true]);
+    assert_eq!(far.most.get(), 2);
+    assert_eq!(*far.log.borrow(), ["put 0", "put 1", "put 2", "put 3", "put 4"]);
+    // Those who go away make room, while they wait and while they are under way.
+    let mut puts: Vec<_> = (0..5).map(|_| put(&store, "a", "x")).collect();
+    puts.truncate(3);
+    puts.remove(0);
+    let mut more = vec![put(&store, "b", "y"), put(&store, "b", "y")];
+    puts.append(&mut more);
+    assert!(join_all(puts).await.iter().all(Result::is_ok));
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn so_many_a_second() {
+    let far = Far::good();
+    let options = LimitOptions { per_second: Some(10.0), burst: 3, concurrent: None, waiting: 100 };
+    let store = Limit::new(Rc::new(Line(far.clone())), options);
+    let began = Instant::now();
+    join_all((0..13).map(|_| put(&store, "a", "x"))).await;
+    let took = began.elapsed();
+    assert!((Duration::from_secs(1)..Duration::from_millis(1100)).contains(&took), "{took:?}");
+    let deadline = Some((Instant::now() + Duration::from_millis(50)).into_std());
+    let context = Context { deadline, ..Context::default() };
+    let error = store.get(&at("a"), &context).await.map(|_| ()).unwrap_err();
+    assert_eq!((error.kind, far.calls.get()), (Kind::Timeout, 13));
+}
+
+fn write_back(far: &Rc<Far>, options: WriteBackOptions) -> WriteBack {
+    WriteBack::new(Rc::new(Line(far.clone())), options)
+}
+
+fn after(seconds: u64) -> WriteBackOptions {
+    WriteBackOptions { delay: Duration::from_secs(seconds), ..WriteBackOptions::default() }
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn pending_writes_are_seen_joined_and_done_in_order() {
+    let work = async {
+        let far = Far::good();
+        let store = write_back(&far, after(5));
+        for (path, text) in [("a", "1"), ("b", "1"), ("a", "2"), ("c", "1"), ("a", "3")] {
+            assert!(matches!(put(&store, path, text), Answer::Ready(Ok(_))));
+        }
+        assert!(store.delete(&at("b"), &Context::default()).await.unwrap().is_something());
+        assert_eq!(get(&store, "a").await, Some("3".into()));
+        assert_eq!(get(&store, "b").await, None);
+        assert!(far.log.borrow().is_empty());
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        assert_eq!(*far.log.borrow(), ["put a", "delete b", "put c"]);
+        assert_eq!(get(&far.memory, "a").await, Some("3".into()));
+        assert_eq!(get(&store, "a").await, Some("3".into()));
+        put(&store, "d", "1").await.unwrap();
+        store.flush().await.unwrap();
+        assert_eq!(get(&far.memory, "d").await, Some("1".into()));
+        // Another spelling is the same place.
+        put(&store, "e/f", "1").await.unwrap();
+        assert_eq!(get(&store, "/e//f/").await, Some("1".into()));
+    };
+    LocalSet::new().run_until(work).await;
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn a_lost_write_is_told_by_the_flush() {
+    let work = async {
+        let far = Far::new(2, Kind::Unavailable, Duration::ZERO);
+        let store = write_back(&far, after(1));
+        put(&store, "a", "1").await.unwrap();
+        store.flush().await.unwrap();
+        assert_eq!((far.calls.get(), get(&far.memory, "a").await), (3, Some("1".into())));
+        let far = Far::new(1, Kind::Denied, Duration::ZERO);
+        let store = write_back(&far, after(1));
+        put(&store, "a/b", "1").await.unwrap();
+        put(&store, "c", "1").await.unwrap();
+        let error = store.flush().await.unwrap_err();
+        assert_eq!(error.to_string(), "put a/b: the line is down");
+        assert_eq!(get(&far.memory, "c").await, Some("1".into()));
+        store.flush().await.unwrap();
+    };
+    LocalSet::new().run_until(work).await;
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn writers_wait_for_room() {
+    let work = async {
+        let far = Far::new(0, Kind::Failed, Duration::from_secs(1));
+        let store = write_back(&far, WriteBackOptions { pending: 2, ..after(3600) });
+        for path in ["a", "b"] {
+            put(&store, path, "1").await.unwrap();
+        }
+        let began = Instant::now();
+        put(&store, "c", "1").await.unwrap();
+        assert!((1..3).contains(&began.elapsed().as_secs()));
+        let deadline = Some(Instant::now().into_std());
+        let context = Context { deadline, ..Context::default() };
+        let error = store.put(&at("d"), Content::text("x"), &context).await.unwrap_err();
+        assert_eq!((error.kind, error.reference.as_deref()), (Kind::Timeout, Some("d")));
+        let far = Far::good();
+        let store = write_back(&far, WriteBackOptions { bytes: 1000, ..after(3600) });
+        put(&store, "large", &"x".repeat(2000)).await.unwrap();
+        assert_eq!(far.calls.get(), 1);
+    };
+    LocalSet::new().run_until(work).await;
+}
+
+#[tokio::test(flavor = "current_thread", start_paused = true)]
+async fn everything_can_be_flushed_at_the_end() {
+    let work = async {
+        let (one, other) = (Far::good(), Far::new(1, Kind::Denied, Duration::ZERO));
+        let first = write_back(&one, after(3600));
+        put(&first, "a", "1").await.unwrap();
+        put(&write_back(&other, after(3600)), "b", "1").await.unwrap();
+        // Also of a store that nobody has any more.
+        drop(first);
+        assert_eq!(flush_all().await.unwrap_err().kind, Kind::Denied);
+        assert_eq!(get(&one.memory, "a").await, Some("1".into()));
+        flush_all().await.unwrap();
+    };
+    LocalSet::new().run_until(work).await;
+}
