@@ -2,13 +2,8 @@
 
 use bytes::Bytes;
 use runnel_search::{
-<<<<<<< HEAD
-    Answer as Found, Highlighter, Id, PageFile, PageOptions, PageSource, PageViews, Request,
+    Highlighter, Id, PageFile, PageOptions, PageSource, PageViews, Request, SearchAnswer,
     SearchPage, SearchStore,
-=======
-    Highlighter, Id, PageOptions, PageSource, PageTemplate, Request, SearchAnswer, SearchPage,
-    SearchStore,
->>>>>>> main
 };
 use runnel_store::{Answer, Body, Content, Context, Error, Kind, Reference, Store, Value};
 use std::path::PathBuf;

@@ -3,8 +3,5 @@
 
 pub(crate) mod known;
 pub(crate) mod run;
-<<<<<<< HEAD
 pub(crate) mod standard;
-=======
 pub(crate) mod startup;
->>>>>>> main

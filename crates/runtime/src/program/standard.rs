@@ -72,7 +72,7 @@ pub fn standard_views(program: &str) -> Result<Rc<dyn Store>> {
     stack.push_bytes(program.as_bytes());
     if !stack.protected_call(1, 1) {
         let message = match stack.kind(-1) {
-            Type::Table => crate::fibers::fault::Fault::read(&isolate, stack, -1).to_string(),
+            Type::Table => crate::values::errors::read_fault(&isolate, stack, -1).to_string(),
             _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
         };
         stack.set_top(top);
@@ -106,7 +106,7 @@ impl Isolate {
         let chunk =
             compile(&parsed.program, &source, &WithoutVariables(KernelNames(self))).map_err(wrong)?;
         self.remember(&format!("std/{name}"), &source);
-        crate::kernel::load_chunk(self, &chunk.lua, &format!("std/{name}"))
+        self.load_chunk(&chunk.lua, &format!("std/{name}"))
     }
 }
 

@@ -2,12 +2,8 @@
 //! alone.
 
 use super::options::PageOptions;
-<<<<<<< HEAD
-use crate::{Allocation, Answer};
-use runnel_store::Value;
-=======
 use crate::{Allocation, SearchAnswer};
->>>>>>> main
+use runnel_store::Value;
 
 /// Results up to which nobody needs to choose.
 pub(crate) const FEW_RESULTS: usize = 10;

@@ -5,14 +5,9 @@ use super::options::{MAX_PAGE_DOCUMENTS, PageOptions};
 use super::result::Hit;
 use super::source::PageSource;
 use crate::format::number::write_microseconds;
-<<<<<<< HEAD
-use crate::{Answer, Request, leading_integer};
+use crate::{Request, SearchAnswer, leading_integer};
 use runnel_store::{Value, json};
 use runnel_text::form;
-=======
-use crate::{Request, SearchAnswer, leading_integer};
-use runnel_store::json;
->>>>>>> main
 
 /// Documents that are left out before the first at most.
 const MAX_OFFSET: i64 = 10_000_000;
@@ -90,13 +85,8 @@ pub(crate) fn all_hits(
     answer.allocations().flat_map(of).collect()
 }
 
-<<<<<<< HEAD
 /// The answer as JSON, in which each interpretation has a further element: its documents as HTML.
-pub(crate) fn with_results(answer: &Answer, results: Vec<Value>) -> Vec<u8> {
-=======
-/// The answer as JSON, in which each interpretation has a further element: its documents as markup.
-pub(crate) fn with_results(answer: &SearchAnswer, results: &[String]) -> Vec<u8> {
->>>>>>> main
+pub(crate) fn with_results(answer: &SearchAnswer, results: Vec<Value>) -> Vec<u8> {
     let mut out = Vec::new();
     let mut results = results.into_iter();
     answer.write_json_with(&mut out, |allocation, out| {

@@ -9,13 +9,8 @@ use super::result::{Hit, id_text};
 use super::source::PageSource;
 use super::statistics::seconds;
 use super::statistics_store::{SearchStatistics, is_statistics};
-<<<<<<< HEAD
 use super::{Journal, PageViews, headers};
-use crate::{Answer, MAX_QUERY_CHARS, leading_integer};
-=======
-use super::{Journal, front, headers, moment};
 use crate::{MAX_QUERY_CHARS, SearchAnswer, leading_integer};
->>>>>>> main
 use runnel_store::{
     Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store, Value, Verb, Verbs,
     json as store_json,

@@ -1,11 +1,7 @@
 //! What a search page searches.
 
-<<<<<<< HEAD
 use super::PageFile;
-use crate::{Answer, Highlighter, Id, Request};
-=======
 use crate::{Highlighter, Id, Request, SearchAnswer};
->>>>>>> main
 use bytes::Bytes;
 use runnel_store::{Answer as StoreAnswer, Context, Store, Value};
 use std::path::PathBuf;

@@ -3,16 +3,10 @@
 use super::page_template::{PageTemplate, Slot};
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
-<<<<<<< HEAD
-=======
-use runnel_text::escape::html;
-use std::fmt::Write;
->>>>>>> main
 
 /// An HTML page with a link to each child of the collection at a path.
 pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> String {
     let base = path.trim_end_matches('/');
-<<<<<<< HEAD
     let title = if base.is_empty() { "/" } else { base };
     let parent = base.rsplit_once('/').map(|(parent, _)| format!("{}/", escape_path(parent)));
     let base = escape_path(base);
@@ -33,27 +27,6 @@ pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> St
         ("entries", Slot::Rows(&row)),
         ("empty", Slot::Text(empty.into())),
     ])
-=======
-    let title = html(if base.is_empty() { "/" } else { base });
-    let mut page = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width\">\n<title>{title}</title>\n\
-         </head>\n<body>\n<main>\n<h1>{title}</h1>\n<ul>\n"
-    );
-    if let Some((parent, _)) = base.rsplit_once('/') {
-        let parent = html(&escape_path(parent));
-        let _ = writeln!(page, "<li><a href=\"{parent}/\">Parent</a></li>");
-    }
-    let base = html(&escape_path(base));
-    for entry in entries {
-        let name = html(&runnel_store::decode_segment(&entry.name));
-        let link = html(&escape_name(&entry.name));
-        let slash = if entry.collection { "/" } else { "" };
-        let _ = writeln!(page, "<li><a href=\"{base}/{link}{slash}\">{name}{slash}</a></li>");
-    }
-    page.push_str("</ul>\n</main>\n</body>\n</html>\n");
-    page
->>>>>>> main
 }
 
 #[cfg(test)]

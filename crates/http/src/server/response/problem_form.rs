@@ -1,13 +1,9 @@
 //! The body of an error response: RFC 9457 problem details, a page, or plain text, by `Accept`.
 
 use crate::protocol::negotiation::Quality;
-<<<<<<< HEAD
 use crate::server::response::page_template::{Slot, server_pages};
-=======
->>>>>>> main
 use hyper::header::{self, HeaderMap, HeaderValue};
 use runnel_store::{FieldProblem, Value, json};
-use runnel_text::escape::html;
 use std::fmt::Write;
 
 /// The form of an error response.
@@ -156,7 +152,6 @@ impl ProblemText<'_> {
     }
 
     fn page(&self) -> String {
-<<<<<<< HEAD
         let shown = self.shown();
         let row = |number: usize| {
             let field: &FieldProblem = shown.get(number)?;
@@ -173,33 +168,6 @@ impl ProblemText<'_> {
             ("fields", Slot::Rows(&row)),
             ("instance", Slot::Text(self.instance.unwrap_or_default().into())),
         ])
-=======
-        let title = html(self.title);
-        let mut page = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <title>{code} {title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n\
-             <p class=\"code\">{code}</p>\n<h1>{title}</h1>\n",
-            code = self.code,
-        );
-        if let Some(detail) = self.detail {
-            let _ = writeln!(page, "<p>{}</p>", html(detail));
-        }
-        if !self.fields.is_empty() {
-            page.push_str("<ul>\n");
-            for field in self.shown() {
-                let (pointer, message) = (html(&field.pointer), html(&field.message));
-                let _ = writeln!(page, "<li><code>{pointer}</code> {message}</li>");
-            }
-            page.push_str("</ul>\n");
-        }
-        if let Some(instance) = self.instance {
-            let _ = writeln!(page, "<p class=\"id\">Request {}</p>", html(instance));
-        }
-        page.push_str("</main>\n</body>\n</html>\n");
-        page
->>>>>>> main
     }
 }
 

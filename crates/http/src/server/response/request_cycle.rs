@@ -130,15 +130,9 @@ impl RequestCycle {
     fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
-<<<<<<< HEAD:crates/http/src/server/response/cycle.rs
                 let page = listing::page(&server_pages().listing, self.reference.path(), &entries);
-                let body = AnswerBody::whole(page.into(), &self.meter);
-                self.respond(StatusCode::OK, Some(media_type::HTML), Facts::default(), body)
-=======
-                let page = listing::page(self.reference.path(), &entries);
                 let body = ResponseBody::whole(page.into(), &self.state);
                 self.respond(StatusCode::OK, Some(media_type::HTML), ResponseFacts::default(), body)
->>>>>>> main:crates/http/src/server/response/request_cycle.rs
             }
             Ok(None) => self.problem(Problem::new(StatusCode::NOT_FOUND)),
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
