@@ -247,7 +247,10 @@ fn the_dashboard_loads_nothing() {
     let options = "server ← #HTTPServer{ port: 0, admin: 0 } → #Site{}.";
     let program = start(&format!("{SITE}{options}"), "");
     let page = body(ask(program.admin, "/", ""));
-    assert!(page.contains("<title>Runnel server</title>") && page.contains("metrics.json"), "{page}");
+    assert!(
+        page.contains("<title>Runnel server</title>") && page.contains("metrics.json"),
+        "{page}"
+    );
     for outside in ["http:", "https:", "src=", "<link", "@import", "url("] {
         let known = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!known.contains(outside), "{outside}");

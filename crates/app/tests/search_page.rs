@@ -311,11 +311,16 @@ fn a_page_speaks_its_language_and_unfolds_many_interpretations() {
         "#-serve\n\
          books ← #SearchIndex{ name: 'books', title: #{}, author: #{} }.\n\
          1 to: 20 do: { :n | search:books/{n} ← #{ title: 'a b c', author: 'a b c' } }.\n\
-         #SearchPage{ index: books, language: 'de', ids: 10 }.\n",
+         #SearchPage{ index: books, title: 'Texte', language: 'de', ids: 10 }.\n",
     );
     let site = Site::of(&program, folder);
     let page = http::get(site.port, "/?q=a+b+c").text();
-    for part in ["<html lang=\"de\">", "20 Treffer", "Was ist gemeint?", "<span class=\"quiet\">Seite 1 von 2"] {
+    for part in [
+        "<html lang=\"de\">",
+        "20 Treffer",
+        "Was ist gemeint?",
+        "<span class=\"quiet\">Seite 1 von 2",
+    ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(!page.contains("results") && !page.contains(">Search<"), "{page}");

@@ -23,5 +23,5 @@ pub use fibers::load::{Load, load};
 pub use host::{Host, Output, Server};
 pub use isolate::{Isolate, Limits};
 pub use program::run::{Argument, Failure, Outcome, TestCase};
-pub use runnel_compile as compile;
 pub use program::standard::{standard_file, standard_names, standard_views};
+pub use runnel_compile as compile;

@@ -4,9 +4,9 @@
 //! its views: each gets a model and answers elements. A program is compiled in an isolate when the
 //! first of its views is needed, and sees none of the user's variables.
 
-use crate::isolate::Isolate;
 use super::known::KernelNames;
 use crate::engine::stack::{Slot, Type};
+use crate::isolate::Isolate;
 use runnel_compile::{Known, compile};
 use runnel_store::{Error, Kind, Result, Store};
 use std::borrow::Cow;
@@ -103,8 +103,8 @@ impl Isolate {
         if parsed.diagnostics.iter().any(|one| one.level == runnel_syntax::Level::Error) {
             return Err(wrong(parsed.diagnostics));
         }
-        let chunk =
-            compile(&parsed.program, &source, &WithoutVariables(KernelNames(self))).map_err(wrong)?;
+        let chunk = compile(&parsed.program, &source, &WithoutVariables(KernelNames(self)))
+            .map_err(wrong)?;
         self.remember(&format!("std/{name}"), &source);
         self.load_chunk(&chunk.lua, &format!("std/{name}"))
     }

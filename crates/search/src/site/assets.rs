@@ -50,7 +50,9 @@ pub(crate) fn file(
 
 /// The addresses of the files by name, below `base`.
 pub(crate) fn addresses(files: &[PageFile], base: &str) -> Value {
-    Value::record(files.iter().map(|file| {
-        (file.name, Value::Text(format!("{base}{}?v={}", file.name, file.version)))
-    }))
+    Value::record(
+        files.iter().map(|file| {
+            (file.name, Value::Text(format!("{base}{}?v={}", file.name, file.version)))
+        }),
+    )
 }

@@ -47,9 +47,7 @@ impl Found {
     pub(crate) fn value(&self, options: &PageOptions, rendered: Option<Vec<String>>) -> Value {
         let mut rendered = rendered.map(Vec::into_iter);
         let mut hit = |hit: &Hit| match rendered.as_mut() {
-            Some(rendered) => {
-                Value::record([("html", rendered.next().unwrap_or_default().into())])
-            }
+            Some(rendered) => Value::record([("html", rendered.next().unwrap_or_default().into())]),
             None => hit.shown.clone(),
         };
         let mut groups = Vec::new();

@@ -6,9 +6,9 @@
 
 use super::event::{Event, QueryLogFormat, write_missing};
 use super::kept;
-use super::statistics::seconds;
 use super::rotating::Rotating;
 use super::statistics::Statistics;
+use super::statistics::seconds;
 use runnel_store::{Error, Kind, Result, json};
 use std::fs;
 use std::io;

@@ -1,8 +1,8 @@
 //! What a search page is told: `#SearchPage{ title: 'Books', heading: 'title', … }`.
 
+use super::QueryLogFormat;
 use super::journal::JournalSettings;
 use super::link::Link;
-use super::QueryLogFormat;
 use runnel_store::{Error, Kind, Result, Value};
 
 /// Documents on a page at most.

@@ -1,7 +1,7 @@
 //! What is where on a search page.
 
 use super::assets::{addresses, file};
-use super::counts::{parameter, Asked, all_hits, counted, with_results};
+use super::counts::{Asked, all_hits, counted, parameter, with_results};
 use super::event::{Event, Kind};
 use super::found::{Found, MAX_PAGE, find};
 use super::options::PageOptions;
@@ -12,8 +12,8 @@ use super::statistics_store::{SearchStatistics, is_statistics};
 use super::{Journal, PageViews, headers};
 use crate::{MAX_QUERY_CHARS, SearchAnswer, leading_integer};
 use runnel_store::{
-    Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store, Value, Verb, Verbs,
-    json as store_json,
+    Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store,
+    Value, Verb, Verbs, json as store_json,
 };
 use runnel_text::form;
 use std::rc::Rc;

@@ -426,12 +426,9 @@ impl Exchange for Asked {
 #[test]
 fn a_page_loads_nothing_from_elsewhere_wherever_it_is_mounted() {
     let page = page(library(), "mounted", &[]);
-    for (target, base) in [
-        ("/", ""),
-        ("/books/?q=alan", ""),
-        ("/books?q=a/b", "./books/"),
-        ("/a/b\"<", "./b\"</"),
-    ] {
+    for (target, base) in
+        [("/", ""), ("/books/?q=alan", ""), ("/books?q=a/b", "./books/"), ("/a/b\"<", "./b\"</")]
+    {
         let asked = Rc::new(Asked { target, ..Asked::default() });
         let context = Context { exchange: Some(asked.clone()), ..Context::default() };
         let text = text(ready(page.get(&Reference::parse("/?q=alan"), &context)).unwrap());

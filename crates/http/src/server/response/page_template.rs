@@ -167,7 +167,10 @@ mod tests {
 
     #[test]
     fn values_are_escaped_where_they_belong() {
-        assert_eq!(filled("<p title=\"{a}\">{a}{missing}</p>"), "<p title=\"1 &amp; 2\">1 &amp; 2</p>");
+        assert_eq!(
+            filled("<p title=\"{a}\">{a}{missing}</p>"),
+            "<p title=\"1 &amp; 2\">1 &amp; 2</p>"
+        );
         assert_eq!(filled("plain"), "plain");
         assert_eq!(filled(""), "");
     }
