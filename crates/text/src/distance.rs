@@ -1,5 +1,7 @@
 //! Edit distance, and the "did you mean" rule of every message.
 
+pub use strsim::levenshtein;
+
 /// The longest name that is compared, in characters: the time is the product of both lengths.
 const MAX_LENGTH: usize = 40;
 

@@ -20,9 +20,9 @@ const TABLES: [(&[&str], &str, Read); 6] = [
     ),
     (&["database/connections.md"], "SQLite", |value| shown(database_options::sqlite(value))),
     (&["database/connections.md"], "PostgreSQL", |value| shown(database_options::postgres(value))),
-    (&["search/indexes.md"], "The options of an index", index),
-    (&["search/indexes.md"], "How texts are taken apart", index),
-    (&["search/indexes.md"], "How it is searched", index),
+    (&["search/indexes.md"], "Index options", index),
+    (&["search/indexes.md"], "Tokenizer options", index),
+    (&["search/indexes.md"], "Search options", index),
 ];
 
 /// A definition of an index with the options of a record.

@@ -16,7 +16,7 @@ use crate::text::scripts;
 use crate::text::tokenizer::Tokenizer;
 use crate::text::word_list::{TextSpan, WordList, first_characters};
 use hashbrown::HashSet;
-use std::borrow::Cow;
+use runnel_text::escape::html_into;
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -382,25 +382,10 @@ fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Mar
 }
 
 fn push(text: &str, html: bool, out: &mut String) {
-    let text: Cow<'_, str> = match html && text.contains(['&', '<', '>', '"', '\'']) {
-        true => text
-            .chars()
-            .flat_map(|letter| {
-                let (escape, plain) = match letter {
-                    '&' => ("&amp;", None),
-                    '<' => ("&lt;", None),
-                    '>' => ("&gt;", None),
-                    '"' => ("&quot;", None),
-                    '\'' => ("&#39;", None),
-                    letter => ("", Some(letter)),
-                };
-                escape.chars().chain(plain)
-            })
-            .collect::<String>()
-            .into(),
-        false => text.into(),
-    };
-    out.push_str(&text);
+    match html {
+        true => html_into(text, out),
+        false => out.push_str(text),
+    }
 }
 
 #[cfg(test)]

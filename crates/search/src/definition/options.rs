@@ -2,8 +2,8 @@
 
 use crate::error::ConfigError;
 use crate::format::number::Score;
+use crate::text::name_hint::name_hint;
 use crate::text::pattern::Pattern;
-use crate::text::suggest::nearest_name;
 use runnel_store::{Error, Kind, Value};
 
 /// The field of a record that has the name of its class. No option has this name.
@@ -34,7 +34,7 @@ impl<'a> DefinitionOptions<'a> {
         let fields = value.as_record().unwrap_or_default();
         if let Some((name, _)) = fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             let options = known.iter().copied().filter(|name| *name != CLASS);
-            let hint = nearest_name(name, options, "it has none");
+            let hint = name_hint(name, options, "it has none");
             return Err(invalid(format!("{what} has no option `{name}`; {hint}")));
         }
         Ok(DefinitionOptions { fields, what })

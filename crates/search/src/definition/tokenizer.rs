@@ -2,10 +2,10 @@
 
 use super::options::{CLASS, DefinitionOptions, invalid};
 use crate::text::language::Language;
+use crate::text::name_hint::name_hint;
 use crate::text::pattern::Pattern;
-use crate::text::stemmer::Stemmer;
+use crate::text::stemmer::STEMMERS;
 use crate::text::substitution::Substitution;
-use crate::text::suggest::nearest_name;
 use crate::text::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
@@ -32,27 +32,6 @@ const MOST: i64 = 1_000_000;
 /// Two names of splitting into words of letters and digits, and pairs of letters of scripts without
 /// spaces.
 const WORDS: [&str; 2] = ["words", "bigrams"];
-
-const STEMMERS: [(&str, Stemmer); 18] = [
-    ("arabic", Stemmer::Arabic),
-    ("danish", Stemmer::Danish),
-    ("dutch", Stemmer::Dutch),
-    ("english", Stemmer::English),
-    ("finnish", Stemmer::Finnish),
-    ("french", Stemmer::French),
-    ("german", Stemmer::German),
-    ("greek", Stemmer::Greek),
-    ("hungarian", Stemmer::Hungarian),
-    ("italian", Stemmer::Italian),
-    ("norwegian", Stemmer::Norwegian),
-    ("portuguese", Stemmer::Portuguese),
-    ("romanian", Stemmer::Romanian),
-    ("russian", Stemmer::Russian),
-    ("spanish", Stemmer::Spanish),
-    ("swedish", Stemmer::Swedish),
-    ("tamil", Stemmer::Tamil),
-    ("turkish", Stemmer::Turkish),
-];
 
 /// What a tokenizer takes apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +92,7 @@ fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tok
         None => Tokenizer::new(),
         Some(name) => {
             let Some(language) = Language::named(name) else {
-                let hint = nearest_name(name, Language::names(), "there are none");
+                let hint = name_hint(name, Language::names(), "there are none");
                 let what = options.what();
                 return Err(invalid(format!("`language` of {what} is not known: {name}; {hint}")));
             };

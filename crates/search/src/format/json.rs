@@ -1,6 +1,7 @@
-//! JSON strings, written directly into a byte buffer.
+//! JSON strings, with a fast path for single words: answers consist of them.
 
 use crate::format::digits::append;
+use runnel_store::json::write_text;
 
 /// Texts up to this many bytes, like most words, are put together before they are copied.
 const SHORT: usize = 14;
@@ -20,37 +21,7 @@ pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
         }
         return append(&quoted, bytes.len() + 2, out);
     }
-    out.reserve(bytes.len() + 2);
-    out.push(b'"');
-    if bytes.iter().all(|byte| is_plain(*byte)) {
-        out.extend_from_slice(bytes);
-        return out.push(b'"');
-    }
-    let mut copied = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if is_plain(byte) {
-            continue;
-        }
-        out.extend_from_slice(&bytes[copied..at]);
-        copied = at + 1;
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            _ => {
-                const HEX: &[u8; 16] = b"0123456789ABCDEF";
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(byte >> 4)]);
-                out.push(HEX[usize::from(byte & 15)]);
-            }
-        }
-    }
-    out.extend_from_slice(&bytes[copied..]);
-    out.push(b'"');
+    write_text(text, out);
 }
 
 #[cfg(test)]
@@ -61,7 +32,7 @@ mod tests {
     fn escapes_only_what_json_demands() {
         let mut out = Vec::new();
         write_string("a/\u{fc}\"\\\n\u{0}\u{1f}\u{7f}", &mut out);
-        assert_eq!(String::from_utf8_lossy(&out), "\"a/\u{fc}\\\"\\\\\\n\\u0000\\u001F\u{7f}\"");
+        assert_eq!(String::from_utf8_lossy(&out), "\"a/\u{fc}\\\"\\\\\\n\\u0000\\u001f\u{7f}\"");
     }
 
     proptest::proptest! {

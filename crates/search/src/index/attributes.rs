@@ -12,8 +12,8 @@ use crate::index::posting_list::PostingList;
 use crate::index::slot_bits::SlotBits;
 use crate::limits::MAX_ATTRIBUTE_CHARS;
 use crate::query::filter::SearchFilter;
-use crate::text::dates::parse_date;
 use crate::text::word_list::first_characters;
+use runnel_text::moment::parse_iso8601;
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,7 +76,7 @@ impl AttributeType {
         let key = match self {
             AttributeType::Integer => integer_key(parse_integer(text)?),
             AttributeType::Float => float_key(text.parse().ok()?)?,
-            AttributeType::Date => integer_key(parse_date(text)?),
+            AttributeType::Date => integer_key(parse_iso8601(text)?),
             AttributeType::Text | AttributeType::Boolean => return None,
         };
         Some(key.min(NO_NUMBER - 1))

@@ -3,11 +3,11 @@
 use crate::durable::{DamagedFile, SectionReader, SectionWriter};
 use crate::limits::MAX_PHONETIC_CHARS;
 use crate::text::double_metaphone::double_metaphone;
-use crate::text::edit_distance::levenshtein;
 use crate::text::metaphone::metaphone;
 use crate::text::soundex::soundex;
 use crate::text::word_list::first_characters;
 use hashbrown::HashMap;
+use runnel_text::distance::levenshtein;
 use std::io;
 
 /// How words are grouped by sound, and how many words of a group are kept.

@@ -13,7 +13,7 @@ use crate::query::filter::{
     SearchFilter, ValueRange,
 };
 use crate::query::work_budget::WorkBudget;
-use crate::text::suggest::nearest_name;
+use crate::text::name_hint::name_hint;
 use std::sync::Arc;
 
 /// The radius of the Earth in kilometres: that of the sphere with its surface.
@@ -323,7 +323,7 @@ pub(crate) fn known<'a>(
         return Ok(found);
     }
     let names = indexes.iter().flat_map(|columns| columns.attributes()).map(Attribute::name);
-    let advice = nearest_name(&name.text, names, "the definition has no attributes; add some");
+    let advice = name_hint(&name.text, names, "the definition has no attributes; add some");
     Err(RequestError::new(name.at, format!("there is no attribute {}; {advice}", name.text)))
 }
 

@@ -3,6 +3,7 @@
 use super::SearchStore;
 use super::search_parameters::SearchParameters;
 use crate::answer::search_answer::SearchAnswer;
+use crate::collection::id::Id;
 use crate::error::{ConfigError, RequestError};
 use crate::format::json::write_string;
 use crate::request::Request;
@@ -81,67 +82,34 @@ impl SearchStore {
     /// The answer with the documents of each interpretation in a sixth element, in the order of
     /// their identifiers; null stands for those that are not kept.
     fn write_with_documents(&self, found: &SearchAnswer, out: &mut Vec<u8>) {
-        let mut plain = Vec::with_capacity(ROOM);
-        found.write_json(&mut plain);
-        let mut rest = &plain[..];
-        for row in found.allocations() {
-            // Each interpretation ends with its identifiers, which hold no bracket outside of texts.
-            let Some(end) = end_of_row(rest) else { break };
-            out.extend_from_slice(&rest[..end]);
-            rest = &rest[end..];
-            out.extend_from_slice(b",[");
-            for (number, id) in row.ids().iter().enumerate() {
-                if number > 0 {
-                    out.push(b',');
-                }
-                match self.document(row.index(), id) {
-                    Some(document) => out.extend_from_slice(&document),
-                    None => out.extend_from_slice(b"null"),
-                }
-            }
-            out.push(b']');
-        }
-        out.extend_from_slice(rest);
+        found.write_json_with(out, |row, out| {
+            out.push(b',');
+            let ids = row.ids().iter().map(|id| (row.index(), id));
+            self.write_documents(ids, out);
+        });
         if let Some(flat) = &found.flat {
             // The documents of one list, as one list.
             out.pop();
-            out.extend_from_slice(b",\"documents\":[");
-            for (number, (index, id)) in flat.ids.iter().enumerate() {
-                if number > 0 {
-                    out.push(b',');
-                }
-                match self.document(usize::from(*index), id) {
-                    Some(document) => out.extend_from_slice(&document),
-                    None => out.extend_from_slice(b"null"),
-                }
-            }
-            out.extend_from_slice(b"]}");
+            out.extend_from_slice(b",\"documents\":");
+            self.write_documents(flat.ids.iter().map(|(index, id)| (usize::from(*index), id)), out);
+            out.push(b'}');
         }
     }
-}
 
-/// Where the interpretation that the text begins with, or leads to, has its last bracket: depth 3
-/// within `{"allocations":[[…],[…]]`.
-fn end_of_row(text: &[u8]) -> Option<usize> {
-    let (mut depth, mut quoted, mut escaped) = (0, false, false);
-    // What stands before the first bracket of a row is the head of the object or a comma.
-    let start = match text.first() {
-        Some(b'{') => b"{\"allocations\":[".len(),
-        Some(b']') => 1,
-        _ => 0,
-    };
-    for (at, byte) in text.iter().enumerate().skip(start) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'[' if !quoted => depth += 1,
-            b']' if !quoted && depth == 1 => return Some(at),
-            b']' if !quoted => depth -= 1,
-            _ => {}
+    /// A list of documents, with null for those that the index does not store.
+    fn write_documents<'a>(&self, ids: impl Iterator<Item = (usize, &'a Id)>, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (number, (index, id)) in ids.enumerate() {
+            if number > 0 {
+                out.push(b',');
+            }
+            match self.document(index, id) {
+                Some(document) => out.extend_from_slice(&document),
+                None => out.extend_from_slice(b"null"),
+            }
         }
+        out.push(b']');
     }
-    None
 }
 
 fn refused(name: &str, error: &RequestError) -> Error {

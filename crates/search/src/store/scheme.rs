@@ -3,7 +3,7 @@
 use super::SearchStore;
 use super::collection_registry::FollowedSource;
 use crate::definition::SearchesDefinition;
-use crate::text::suggest::nearest_name;
+use crate::text::name_hint::name_hint;
 use runnel_store::{
     Answer, Below, Context, Entry, Error, Kind, Layer, PathUp, Reference, Result, Store, Value,
     Verb, Verbs,
@@ -82,7 +82,7 @@ impl SearchScheme {
         let stores = self.stores.borrow();
         stores.get(name).cloned().ok_or_else(|| {
             let names = stores.keys().map(String::as_str);
-            let hint = nearest_name(name, names, "define it first: #SearchIndex{ … }");
+            let hint = name_hint(name, names, "define it first: #SearchIndex{ … }");
             let shown: String = name.chars().take(80).collect();
             Error::new(Kind::NotFound, format!("there is no index `{shown}`; {hint}"))
         })

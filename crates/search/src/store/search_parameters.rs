@@ -2,8 +2,8 @@
 
 use crate::collection::id::leading_integer;
 use crate::limits::MAX_SNIPPET_WORDS;
-use percent_encoding::percent_decode;
 use runnel_store::{Error, Kind, Result};
+use runnel_text::form;
 use std::borrow::Cow;
 
 /// Most documents of one answer. More are not answered at once, whatever `ids` says.
@@ -101,18 +101,12 @@ fn pairs(text: &str) -> Result<impl Iterator<Item = (&str, &str)>> {
         let message = format!("a search has at most {MAX_SEARCH_PARAMETERS} parameters");
         return Err(Error::new(Kind::Invalid, message));
     }
-    let pairs = text.split('&').filter(|pair| !pair.is_empty());
-    Ok(pairs.map(|pair| pair.split_once('=').unwrap_or((pair, ""))))
+    Ok(form::pairs(text))
 }
 
 /// A value of a form: `+` is a space, `%20` too.
 fn decoded<'a>(name: &str, value: &'a str) -> Result<Cow<'a, str>> {
-    if !value.bytes().any(|byte| byte == b'+' || byte == b'%') {
-        return Ok(Cow::Borrowed(value));
-    }
-    let spaced = value.replace('+', " ");
-    let bytes: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
-    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| {
+    form::decode(value).map_err(|_| {
         let message = format!("the parameter `{name}` is not UTF-8; escape it as UTF-8");
         Error::new(Kind::Invalid, message)
     })

@@ -1,7 +1,7 @@
 //! Languages: how texts become words where one language is expected.
 
 use crate::text::stemmer::Stemmer;
-use crate::text::stop_words;
+use crate::text::stop_words::stop_words;
 use crate::text::substitution::Substitution;
 use crate::text::tokenizer::{Splitter, Tokenizer};
 
@@ -97,7 +97,7 @@ impl Language {
         if let Some(stemmer) = self.stemmer() {
             tokenizer = tokenizer.stems(stemmer);
         }
-        tokenizer.stop_words(self.stop_words())
+        tokenizer.stop_words(stop_words(self))
     }
 
     fn substitution(self) -> Option<Substitution> {
@@ -115,45 +115,8 @@ impl Language {
 
     /// The stemmer, if there is one for the language.
     pub fn stemmer(self) -> Option<Stemmer> {
-        Some(match self {
-            Arabic => Stemmer::Arabic,
-            Danish => Stemmer::Danish,
-            Dutch => Stemmer::Dutch,
-            English => Stemmer::English,
-            Finnish => Stemmer::Finnish,
-            French => Stemmer::French,
-            German => Stemmer::German,
-            Greek => Stemmer::Greek,
-            Hungarian => Stemmer::Hungarian,
-            Italian => Stemmer::Italian,
-            Norwegian => Stemmer::Norwegian,
-            Portuguese => Stemmer::Portuguese,
-            Romanian => Stemmer::Romanian,
-            Russian => Stemmer::Russian,
-            Spanish => Stemmer::Spanish,
-            Swedish => Stemmer::Swedish,
-            Tamil => Stemmer::Tamil,
-            Turkish => Stemmer::Turkish,
-            Chinese | Japanese | Thai => return None,
-        })
-    }
-
-    fn stop_words(self) -> &'static [&'static str] {
-        match self {
-            Danish => stop_words::DANISH,
-            Dutch => stop_words::DUTCH,
-            English => stop_words::ENGLISH,
-            Finnish => stop_words::FINNISH,
-            French => stop_words::FRENCH,
-            German => stop_words::GERMAN,
-            Italian => stop_words::ITALIAN,
-            Norwegian => stop_words::NORWEGIAN,
-            Portuguese => stop_words::PORTUGUESE,
-            Russian => stop_words::RUSSIAN,
-            Spanish => stop_words::SPANISH,
-            Swedish => stop_words::SWEDISH,
-            _ => &[],
-        }
+        let (name, ..) = NAMES.iter().find(|(_, _, language)| *language == self)?;
+        Stemmer::named(name)
     }
 }
 
@@ -175,7 +138,7 @@ mod tests {
     #[test]
     fn stop_words_are_in_order_and_as_substituted() {
         for (_, code, language) in NAMES {
-            let words = language.stop_words();
+            let words = stop_words(language);
             assert!(words.is_sorted_by(|left, right| left < right), "{code}");
             for word in words {
                 // A stop word alone stays, and stays what it is.

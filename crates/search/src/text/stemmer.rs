@@ -2,55 +2,50 @@
 
 use rust_stemmers::Algorithm;
 use std::borrow::Cow;
+use std::fmt;
 
-/// A language whose words can be reduced to stems, by the Snowball algorithms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is the language of its name")]
-pub enum Stemmer {
-    Arabic,
-    Danish,
-    Dutch,
-    English,
-    Finnish,
-    French,
-    German,
-    Greek,
-    Hungarian,
-    Italian,
-    Norwegian,
-    Portuguese,
-    Romanian,
-    Russian,
-    Spanish,
-    Swedish,
-    Tamil,
-    Turkish,
-}
+/// The Snowball stemmer of a language.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Stemmer(Algorithm);
+
+/// The stemmers by the English names of their languages.
+pub(crate) const STEMMERS: [(&str, Stemmer); 18] = [
+    ("arabic", Stemmer(Algorithm::Arabic)),
+    ("danish", Stemmer(Algorithm::Danish)),
+    ("dutch", Stemmer(Algorithm::Dutch)),
+    ("english", Stemmer(Algorithm::English)),
+    ("finnish", Stemmer(Algorithm::Finnish)),
+    ("french", Stemmer(Algorithm::French)),
+    ("german", Stemmer(Algorithm::German)),
+    ("greek", Stemmer(Algorithm::Greek)),
+    ("hungarian", Stemmer(Algorithm::Hungarian)),
+    ("italian", Stemmer(Algorithm::Italian)),
+    ("norwegian", Stemmer(Algorithm::Norwegian)),
+    ("portuguese", Stemmer(Algorithm::Portuguese)),
+    ("romanian", Stemmer(Algorithm::Romanian)),
+    ("russian", Stemmer(Algorithm::Russian)),
+    ("spanish", Stemmer(Algorithm::Spanish)),
+    ("swedish", Stemmer(Algorithm::Swedish)),
+    ("tamil", Stemmer(Algorithm::Tamil)),
+    ("turkish", Stemmer(Algorithm::Turkish)),
+];
 
 impl Stemmer {
+    /// The stemmer for a language by its English name in lower case.
+    pub fn named(name: &str) -> Option<Stemmer> {
+        STEMMERS.iter().find(|(known, _)| *known == name).map(|(_, stemmer)| *stemmer)
+    }
+
     /// The stem of a word in lower case.
     pub fn stem<'a>(self, word: &'a str) -> Cow<'a, str> {
-        let algorithm = match self {
-            Stemmer::Arabic => Algorithm::Arabic,
-            Stemmer::Danish => Algorithm::Danish,
-            Stemmer::Dutch => Algorithm::Dutch,
-            Stemmer::English => Algorithm::English,
-            Stemmer::Finnish => Algorithm::Finnish,
-            Stemmer::French => Algorithm::French,
-            Stemmer::German => Algorithm::German,
-            Stemmer::Greek => Algorithm::Greek,
-            Stemmer::Hungarian => Algorithm::Hungarian,
-            Stemmer::Italian => Algorithm::Italian,
-            Stemmer::Norwegian => Algorithm::Norwegian,
-            Stemmer::Portuguese => Algorithm::Portuguese,
-            Stemmer::Romanian => Algorithm::Romanian,
-            Stemmer::Russian => Algorithm::Russian,
-            Stemmer::Spanish => Algorithm::Spanish,
-            Stemmer::Swedish => Algorithm::Swedish,
-            Stemmer::Tamil => Algorithm::Tamil,
-            Stemmer::Turkish => Algorithm::Turkish,
-        };
-        rust_stemmers::Stemmer::create(algorithm).stem(word)
+        rust_stemmers::Stemmer::create(self.0).stem(word)
+    }
+}
+
+/// The name of the algorithm alone: the text is part of the fingerprint of an index in files.
+impl fmt::Debug for Stemmer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
     }
 }
 
@@ -60,7 +55,11 @@ mod tests {
 
     #[test]
     fn inflected_forms_share_a_stem() {
-        assert_eq!(Stemmer::English.stem("stories"), Stemmer::English.stem("story"));
-        assert_eq!(Stemmer::German.stem("h\u{e4}user"), Stemmer::German.stem("haus"));
+        for (language, one, other) in
+            [("english", "stories", "story"), ("german", "h\u{e4}user", "haus")]
+        {
+            let stem = |word| Stemmer::named(language).map(|stemmer| stemmer.stem(word));
+            assert!(stem(one).is_some() && stem(one) == stem(other));
+        }
     }
 }

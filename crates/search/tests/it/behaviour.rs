@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use runnel_search::{
-    Boost, Category, Document, Fidelity, Id, IndexConfig, MAX_INTERPRETATIONS, Partial, Pattern,
-    Request, Score, Search, SearchConfig, SearchIndex, SharedIndex, Splitter, Stemmer, Tokenizer,
+    Boost, Category, Document, Fidelity, Id, IndexConfig, Language, MAX_INTERPRETATIONS, Partial,
+    Pattern, Request, Score, Search, SearchConfig, SearchIndex, SharedIndex, Splitter, Tokenizer,
     Weight,
 };
 use std::sync::{Arc, RwLock};
@@ -89,7 +89,7 @@ fn exact_words_can_come_first() {
 
 #[test]
 fn stems_find_inflected_words_unless_quoted() {
-    let stemming = Tokenizer::new().stems(Stemmer::English);
+    let stemming = Tokenizer::new().stems(Language::English.stemmer().unwrap());
     let config = IndexConfig::new("books")
         .tokenizer(stemming)
         .category(Category::new("title").partial(Partial::None));

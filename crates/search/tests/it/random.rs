@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 use runnel_search::{
-    Boost, Category, Document, Fidelity, Grid, Id, IndexConfig, Partial, Pattern, Request, Search,
-    SearchAnswer, SearchConfig, SearchIndex, Similarity, Splitter, Stemmer, Substitution,
+    Boost, Category, Document, Fidelity, Grid, Id, IndexConfig, Language, Partial, Pattern,
+    Request, Search, SearchAnswer, SearchConfig, SearchIndex, Similarity, Splitter, Substitution,
     Tokenizer,
 };
 use std::time::Duration;
@@ -29,7 +29,7 @@ fn config() -> IndexConfig {
             Category::new("text")
                 .from("title")
                 .exact_first(true)
-                .tokenizer(Tokenizer::new().stems(Stemmer::English)),
+                .tokenizer(Tokenizer::new().stems(Language::English.stemmer().unwrap())),
         )
 }
 

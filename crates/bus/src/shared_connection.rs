@@ -9,19 +9,19 @@ use std::future::Future;
 type Attempt<T> = LocalBoxFuture<'static, Result<T>>;
 
 /// The connection, if there is one.
-pub(crate) struct Link<T>(RefCell<State<T>>);
+pub(crate) struct SharedConnection<T>(RefCell<LinkState<T>>);
 
-enum State<T> {
+enum LinkState<T> {
     Down,
     /// Only those who wait keep an attempt alive: one that nobody waits for any more is given up.
     Connecting(WeakShared<Attempt<T>>),
     Up(T),
 }
 
-impl<T: Clone + 'static> Link<T> {
+impl<T: Clone + 'static> SharedConnection<T> {
     /// Without a connection.
     pub(crate) fn new() -> Self {
-        Link(RefCell::new(State::Down))
+        SharedConnection(RefCell::new(LinkState::Down))
     }
 
     /// The connection if it is usable, and otherwise a new one.
@@ -36,13 +36,13 @@ impl<T: Clone + 'static> Link<T> {
         let attempt = {
             let mut state = self.0.borrow_mut();
             let under_way = match &*state {
-                State::Up(connection) if usable(connection) => return Ok(connection.clone()),
-                State::Connecting(attempt) => attempt.upgrade(),
+                LinkState::Up(connection) if usable(connection) => return Ok(connection.clone()),
+                LinkState::Connecting(attempt) => attempt.upgrade(),
                 _ => None,
             };
             under_way.unwrap_or_else(|| {
                 let attempt: Shared<Attempt<T>> = connect().boxed_local().shared();
-                *state = attempt.downgrade().map_or(State::Down, State::Connecting);
+                *state = attempt.downgrade().map_or(LinkState::Down, LinkState::Connecting);
                 attempt
             })
         };
@@ -50,14 +50,15 @@ impl<T: Clone + 'static> Link<T> {
         let result = attempt.await;
         let mut state = self.0.borrow_mut();
         let current = match &*state {
-            State::Connecting(attempt) => {
+            LinkState::Connecting(attempt) => {
                 attempt.upgrade().is_some_and(|attempt| attempt.ptr_eq(&waited_for))
             }
             _ => false,
         };
         if current {
-            *state =
-                result.as_ref().map_or(State::Down, |connection| State::Up(connection.clone()));
+            *state = result
+                .as_ref()
+                .map_or(LinkState::Down, |connection| LinkState::Up(connection.clone()));
         }
         result
     }
@@ -65,8 +66,8 @@ impl<T: Clone + 'static> Link<T> {
     /// Gives a connection up, if it is still the current one: the next one who needs it connects.
     pub(crate) fn forget(&self, is_it: impl Fn(&T) -> bool) {
         let mut state = self.0.borrow_mut();
-        if matches!(&*state, State::Up(connection) if is_it(connection)) {
-            *state = State::Down;
+        if matches!(&*state, LinkState::Up(connection) if is_it(connection)) {
+            *state = LinkState::Down;
         }
     }
 }
@@ -81,7 +82,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn one_attempt_for_all_who_wait() {
-        let link = Link::new();
+        let link = SharedConnection::new();
         let made = Rc::new(Cell::new(0));
         let get = || {
             let made = made.clone();
@@ -105,7 +106,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn an_attempt_that_nobody_waits_for_is_given_up() {
-        let link: Link<u8> = Link::new();
+        let link: SharedConnection<u8> = SharedConnection::new();
         let alive = Rc::new(());
         let held = alive.clone();
         let mut first = Box::pin(link.get(
@@ -123,7 +124,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_failure_is_not_kept() {
-        let link = Link::new();
+        let link = SharedConnection::new();
         let failed = link.get(|_| true, || async { Err(Error::new(Kind::Unavailable, "down")) });
         assert_eq!(failed.await.unwrap_err().kind, Kind::Unavailable);
         assert_eq!(link.get(|_: &u8| true, || async { Ok(1) }).await.unwrap(), 1);

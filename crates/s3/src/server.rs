@@ -1,8 +1,8 @@
 //! One request: signed, sent, tried again, and its answer.
 
-use crate::fault::{self, Refusal};
+use crate::fault::{self, S3Refusal};
 use crate::options::S3Options;
-use crate::settings::Settings;
+use crate::settings::S3Settings;
 use bytes::{Bytes, BytesMut};
 use http::header::{self, HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often a request is sent when the server is not reached or asks to come back. Nothing that is
-/// said twice to S3 does more than said once, but for what [`Ask::once`] says.
+/// said twice to S3 does more than said once, but for what [`S3Request::once`] says.
 const ATTEMPTS: u32 = 3;
 /// How long the first pause between attempts is; each is four times the one before.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -26,15 +26,15 @@ const REFUSAL_SIZE: usize = 64 * 1024;
 const REFUSAL_TIME: Duration = Duration::from_secs(5);
 
 /// A server with the connections to it.
-pub(crate) struct Link {
-    pub(crate) settings: Settings,
+pub(crate) struct S3Server {
+    pub(crate) settings: S3Settings,
     transport: Transport,
     answer_time: Duration,
     pub(crate) collect: usize,
 }
 
 /// What is asked.
-pub(crate) struct Ask<'a> {
+pub(crate) struct S3Request<'a> {
     pub(crate) method: Method,
     pub(crate) bucket: Option<&'a str>,
     /// The key, or nothing for the bucket itself.
@@ -46,9 +46,9 @@ pub(crate) struct Ask<'a> {
     pub(crate) once: bool,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> S3Request<'a> {
     pub(crate) fn new(method: Method, bucket: &'a str, key: &'a str) -> Self {
-        Ask {
+        S3Request {
             method,
             bucket: Some(bucket),
             key,
@@ -60,16 +60,16 @@ impl<'a> Ask<'a> {
     }
 }
 
-impl Link {
-    pub(crate) fn new(options: &S3Options) -> Result<Link> {
-        let settings = Settings::find(options)?;
+impl S3Server {
+    pub(crate) fn new(options: &S3Options) -> Result<S3Server> {
+        let settings = S3Settings::find(options)?;
         let transport = Transport::new(TransportOptions {
             connect_time: options.connect_time,
             body_idle: options.answer_time,
             ..TransportOptions::default()
         });
         let (answer_time, collect) = (options.answer_time, options.collect);
-        Ok(Link { settings, transport, answer_time, collect })
+        Ok(S3Server { settings, transport, answer_time, collect })
     }
 
     /// When a request with a body of this size has to be answered.
@@ -82,7 +82,7 @@ impl Link {
     /// Sends a request, again where that may help, and answers what came in time, success or not.
     pub(crate) async fn send(
         &self,
-        ask: &Ask<'_>,
+        ask: &S3Request<'_>,
         deadline: Option<Instant>,
     ) -> Result<Response<Received>> {
         let until = self.until(deadline, ask.body.len());
@@ -117,10 +117,10 @@ impl Link {
         }
     }
 
-    /// As [`Link::send`]; what is no success is an error.
+    /// As [`S3Server::send`]; what is no success is an error.
     pub(crate) async fn succeed(
         &self,
-        ask: &Ask<'_>,
+        ask: &S3Request<'_>,
         deadline: Option<Instant>,
     ) -> Result<Response<Received>> {
         let response = self.send(ask, deadline).await?;
@@ -147,7 +147,7 @@ impl Link {
         }
         body.truncate(REFUSAL_SIZE);
         let region = response.headers().get("x-amz-bucket-region");
-        fault::of_refusal(&Refusal {
+        fault::of_refusal(&S3Refusal {
             status: response.status(),
             body: &String::from_utf8_lossy(&body),
             region: region.and_then(|region| region.to_str().ok()),
@@ -182,7 +182,7 @@ impl Link {
     }
 
     /// A request that is signed as of now (AWS Signature Version 4).
-    fn request(&self, ask: &Ask, credential: Option<&AwsCredential>) -> Result<HttpRequest> {
+    fn request(&self, ask: &S3Request, credential: Option<&AwsCredential>) -> Result<HttpRequest> {
         let address = self.settings.address(ask.bucket, ask.key, ask.query)?;
         let mut request = Request::new(HttpRequestBody::from(ask.body.clone()));
         *request.method_mut() = ask.method.clone();
@@ -207,7 +207,11 @@ impl Link {
 
     /// Sends a request that nobody waits for, once, from wherever that is: what a caller that went
     /// away has begun is taken back.
-    pub(crate) fn send_aside(self: &Arc<Self>, ask: &Ask, credential: Option<&AwsCredential>) {
+    pub(crate) fn send_aside(
+        self: &Arc<Self>,
+        ask: &S3Request,
+        credential: Option<&AwsCredential>,
+    ) {
         // Without an event loop nothing can be sent; the server forgets in its own time.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let Ok(request) = self.request(ask, credential) else { return };

@@ -7,7 +7,7 @@ const KEY_LENGTH: usize = 1024;
 
 /// A place in a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ObjectPath {
     /// The list of the buckets.
     Root,
     /// A whole bucket.
@@ -16,9 +16,9 @@ pub(crate) enum Place {
     Object(String, String),
 }
 
-impl Place {
+impl ObjectPath {
     /// Where a reference leads, within a bucket or from its own first part on.
-    pub(crate) fn of(bucket: Option<&str>, reference: &Reference) -> Result<Place> {
+    pub(crate) fn of(bucket: Option<&str>, reference: &Reference) -> Result<ObjectPath> {
         let mut parts = reference.segments();
         let bucket = match bucket {
             Some(bucket) => bucket,
@@ -27,7 +27,7 @@ impl Place {
                     check_bucket(bucket)?;
                     bucket
                 }
-                None => return Ok(Place::Root),
+                None => return Ok(ObjectPath::Root),
             },
         };
         let parts: Vec<&str> = parts.collect();
@@ -40,7 +40,11 @@ impl Place {
             return Err(Error::new(Kind::TooLarge, message));
         }
         let bucket = bucket.to_string();
-        Ok(if key.is_empty() { Place::Bucket(bucket) } else { Place::Object(bucket, key) })
+        Ok(if key.is_empty() {
+            ObjectPath::Bucket(bucket)
+        } else {
+            ObjectPath::Object(bucket, key)
+        })
     }
 }
 
@@ -67,20 +71,20 @@ mod tests {
 
     #[test]
     fn references_are_places() {
-        let place = |path| Place::of(None, &Reference::from_path(path));
-        let object = |key: &str| Place::Object("photos".into(), key.into());
-        assert_eq!(place("").unwrap(), Place::Root);
-        assert_eq!(place("//photos/").unwrap(), Place::Bucket("photos".into()));
+        let place = |path| ObjectPath::of(None, &Reference::from_path(path));
+        let object = |key: &str| ObjectPath::Object("photos".into(), key.into());
+        assert_eq!(place("").unwrap(), ObjectPath::Root);
+        assert_eq!(place("//photos/").unwrap(), ObjectPath::Bucket("photos".into()));
         assert_eq!(place("photos/a/b c").unwrap(), object("a/b c"));
         assert_eq!(place("//photos//a//b/").unwrap(), object("a/b"));
-        let within = Place::of(Some("photos"), &Reference::from_path("/a%20b")).unwrap();
+        let within = ObjectPath::of(Some("photos"), &Reference::from_path("/a%20b")).unwrap();
         assert_eq!(within, object("a%20b"));
         for path in ["ab", "Photos", "a b c", "-abc", "a..b", "photos/../x", "photos/a/./b", "aé1"]
         {
             assert_eq!(place(path).unwrap_err().kind, Kind::Invalid, "{path}");
         }
         let long = "x".repeat(1025);
-        let error = Place::of(Some("photos"), &Reference::from_path(long)).unwrap_err();
+        let error = ObjectPath::of(Some("photos"), &Reference::from_path(long)).unwrap_err();
         assert_eq!(error.kind, Kind::TooLarge);
     }
 }
