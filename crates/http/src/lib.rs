@@ -2,12 +2,13 @@
 //!
 //! - [`serve`] answers requests from a store; a [`HttpServer`] can be given another store while it
 //!   runs, and stops gracefully.
-//! - [`ServerOptions`] and [`Limits`] say where it listens and what a client may do.
+//! - [`ServerOptions`] and [`Limits`] set the listening address and the limits of a client.
 //! - [`client`] is the web as a store: the schemes `http:` and `https:`.
-//! - [`Transport`] sends requests as they are, for stores whose protocol travels over HTTP.
+//! - [`Transport`] sends requests unchanged, for stores whose protocol runs over HTTP.
 //!
-//! Reading order: `service` (request to verb), `turn` and `write` (verb to answer), `connection`
-//! (the protocols and their time limits), `http1`, `server`; then `client`.
+//! Reading order: `server::service` (request to verb), `server::response::request_cycle` and
+//! `write` (verb to response), `server::connection` (protocols and timeouts), `server::http1`,
+//! `server::serve`; then `client`.
 
 mod client;
 mod network;

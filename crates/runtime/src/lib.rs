@@ -18,10 +18,10 @@ mod stores;
 mod streams;
 mod values;
 
-pub use fibers::fault::{Fault, Place};
+pub use fibers::fault::{Fault, TraceFrame};
 pub use fibers::load::{Load, load};
-pub use host::{Host, Output, Server};
+pub use host::{Host, Output, RunningServer};
 pub use isolate::{Isolate, Limits};
-pub use program::run::{Argument, Failure, Outcome, TestCase};
+pub use program::run::{Argument, Failure, ProgramOutcome, TestCase};
 pub use program::standard::{standard_file, standard_names, standard_views};
 pub use runnel_compile as compile;

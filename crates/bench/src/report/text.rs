@@ -75,7 +75,7 @@ impl Figures {
     }
 }
 
-/// A whole number with its thousands apart.
+/// A whole number with thousands separators.
 pub(crate) fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -92,7 +92,7 @@ fn several(count: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(count as f64), if count == 1 { "" } else { "s" })
 }
 
-/// A time with three digits and its unit.
+/// A duration with three digits and its unit.
 pub(crate) fn time(time: Duration) -> String {
     let (number, unit) = match time.as_secs_f64() {
         ..1e-3 => (time.as_secs_f64() * 1e6, "us"),

@@ -1,11 +1,11 @@
-//! What can go wrong on the way to a server and back, in one sentence.
+//! Errors of the client, each as one sentence.
 
 use crate::client::failure::{FailureCause, RoundTripFailure};
 use hyper::{StatusCode, Uri};
 use runnel_store::{Error, Kind};
 use std::io;
 
-/// The error of a status that means no success.
+/// The error of a status that is no success.
 pub(crate) fn of_status(status: StatusCode) -> Error {
     let kind = Kind::of_status(status.as_u16());
     let reason = status.canonical_reason().unwrap_or_default();
@@ -13,7 +13,7 @@ pub(crate) fn of_status(status: StatusCode) -> Error {
     Error::new(kind, text.trim_end())
 }
 
-/// The error of a request that got no answer.
+/// The error of a request without a response.
 pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
@@ -58,13 +58,13 @@ pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
     Error::new(kind, message).with_temporary(temporary).with_detail(failure.to_string())
 }
 
-/// The sentence about a server that takes too long.
+/// The message of a timeout.
 pub(crate) fn too_long(target: &Uri, what: &str) -> String {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     format!("{host} took too long to {what}")
 }
 
-/// The error of a write that was sent and that the server may have done, or not.
+/// The error of a write that was sent: whether the server executed it is unknown.
 pub(crate) fn in_doubt(mut error: Error) -> Error {
     error.kind = Kind::InDoubt;
     error.temporary = false;
@@ -72,7 +72,7 @@ pub(crate) fn in_doubt(mut error: Error) -> Error {
     error
 }
 
-/// Whether the connection ended without an answer: the server may have seen the request or not.
+/// Whether the connection closed without a response: the server may have seen the request.
 pub(crate) fn was_closed(failure: &RoundTripFailure) -> bool {
     !failure.is_connect()
         && matches!(

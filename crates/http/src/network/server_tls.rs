@@ -1,4 +1,4 @@
-//! TLS of a server: certificates from files, read again when they change, or one for development.
+//! TLS of the server: certificates from files, reloaded when they change, or one for development.
 
 use crate::network::local_certificate;
 use crate::network::wire::NetworkStream;
@@ -19,36 +19,34 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-/// How often, at most, it is looked whether the files of a certificate have changed: when a
-/// connection comes.
+/// Shortest interval between two checks of the files for changes; checked on a new connection.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
-/// The largest file of certificates or of a key, in bytes.
+/// The largest certificate or key file, in bytes.
 const LARGEST_FILE: u64 = 1024 * 1024;
 
-/// Where the certificate of a server comes from.
+/// The certificate of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// Two files in PEM: the certificate with those above it, and its private key. When they
-    /// change, new connections get the new ones; files that cannot be used then are logged, and
-    /// the old ones stay.
+    /// Two PEM files: the certificate chain and its private key. When they change, new connections
+    /// use the new ones; unusable new files are logged and the old ones stay.
     Files {
-        /// The certificate, then those that vouch for it.
+        /// The certificate, then its intermediates.
         certificate: PathBuf,
         /// The private key: PKCS#8, PKCS#1 or SEC1.
         key: PathBuf,
     },
-    /// A certificate for `localhost`, `127.0.0.1` and `::1` that nobody vouches for, kept in this
-    /// folder and made where it is not there. Only for addresses of the machine itself.
+    /// A self-signed certificate for `localhost`, `127.0.0.1` and `::1`, kept in this folder and
+    /// created when missing. Only for loopback addresses.
     Local {
-        /// The folder; made where it is missing, readable by its owner alone.
+        /// The folder; created when missing, readable by its owner alone.
         folder: PathBuf,
     },
 }
 
-/// A client and the server agreeing on TLS.
+/// A TLS handshake with a client.
 pub(crate) type Agreement = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
 
-/// The files of a certificate.
+/// The certificate files and the protocols they serve.
 #[derive(Clone)]
 struct CertificateFiles {
     certificate: PathBuf,
@@ -56,10 +54,10 @@ struct CertificateFiles {
     http2: bool,
 }
 
-/// When the two files were last written.
+/// When the two files were last modified.
 type Written = Option<(SystemTime, SystemTime)>;
 
-/// What a server needs for TLS.
+/// The TLS acceptor of a server.
 pub(crate) struct ServerTls(Rc<LoadedCertificate>);
 
 struct LoadedCertificate {
@@ -94,7 +92,7 @@ impl ServerTls {
         Ok(ServerTls(Rc::new(LoadedCertificate { files, settings, written, looked })))
     }
 
-    /// Agrees with a client.
+    /// Starts a handshake with a client.
     pub(crate) fn agree(&self, stream: TcpStream) -> Agreement {
         self.look_again();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
@@ -103,7 +101,7 @@ impl ServerTls {
         })
     }
 
-    /// Reads changed files, beside everything else.
+    /// Reloads changed files in the background.
     fn look_again(&self) {
         let now = Instant::now();
         if now.duration_since(self.0.looked.get()) < LOOK_AGAIN {
@@ -160,7 +158,7 @@ impl CertificateFiles {
             .with_no_client_auth()
             .with_single_cert(certificates, key)
             .map_err(unusable)?;
-        // A client that comes again needs no new agreement (RFC 8446 section 2.2).
+        // Session tickets: a returning client needs no full handshake (RFC 8446 section 2.2).
         settings.ticketer = ring::Ticketer::new().map_err(unusable)?;
         settings.alpn_protocols = match self.http2 {
             true => vec![b"h2".to_vec(), b"http/1.1".to_vec()],

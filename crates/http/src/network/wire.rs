@@ -1,4 +1,4 @@
-//! What carries the bytes of a connection: a socket, bare or with TLS around it.
+//! The transport of a connection: a TCP socket, plain or with TLS.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,7 +14,7 @@ pub(crate) enum NetworkStream {
 }
 
 impl NetworkStream {
-    /// The bare socket.
+    /// The TCP socket below.
     pub(crate) fn stream(&self) -> &TcpStream {
         match self {
             NetworkStream::Plain(stream) => stream,
@@ -22,7 +22,7 @@ impl NetworkStream {
         }
     }
 
-    /// Whether the client chose HTTP/2 while it agreed on TLS (RFC 7301).
+    /// Whether ALPN chose HTTP/2 (RFC 7301).
     pub(crate) fn chose_http2(&self) -> bool {
         match self {
             NetworkStream::Plain(_) => false,

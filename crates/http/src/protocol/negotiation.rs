@@ -1,10 +1,10 @@
-//! Which form of lazy content a client wants (RFC 9110 section 12.5.1).
+//! Content negotiation of lazy content (RFC 9110 section 12.5.1).
 
 use hyper::header::{self, HeaderMap};
 use runnel_store::Form;
 
-/// JSON, unless the client names `text/csv` or `text/plain` and likes it better; `None` where it
-/// accepts none of the three.
+/// JSON, unless the client prefers `text/csv` or `text/plain`; `None` when it accepts none of the
+/// three.
 pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
     let mut json = Quality::default();
     let (mut csv, mut text) = (None, None);
@@ -35,14 +35,14 @@ pub(crate) fn form(headers: &HeaderMap) -> Option<Form> {
         (true, _) => Some(Form::Csv),
         (false, true) => Some(Form::Text),
         (false, false) if !names_types || json.value > 0.0 => Some(Form::Json),
-        // What is named with a quality of 0 is not meant by a range.
+        // An exact type with quality 0 overrides a range.
         (false, false) if any_text.value > 0.0 && text.is_none() => Some(Form::Text),
         (false, false) if any_text.value > 0.0 && csv.is_none() => Some(Form::Csv),
         (false, false) => None,
     }
 }
 
-/// The quality of a type: what the most specific range says.
+/// The quality of a type, from the most specific matching range.
 #[derive(Default)]
 pub(crate) struct Quality {
     rank: u8,

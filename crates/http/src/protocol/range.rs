@@ -1,10 +1,10 @@
-//! Which bytes of content a request asks for (RFC 9110 section 14).
+//! Byte ranges of a request (RFC 9110 section 14).
 
-/// The most ranges of one request. More make the field as if it were not there: nobody needs them,
-/// and answering them is more work than asking.
+/// The most ranges of one request. With more, the field is ignored: serving them costs more than
+/// asking.
 const MOST_RANGES: usize = 16;
 
-/// A range of bytes: the first, and the one after the last.
+/// A half-open range of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ByteRange {
     pub(crate) from: u64,
@@ -17,26 +17,26 @@ impl ByteRange {
     }
 }
 
-/// What a `Range` field comes to.
+/// The result of reading a `Range` field.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RequestedRanges {
-    /// Nothing that can be understood, or all of it.
+    /// Unusable, or all of the content: respond with 200.
     Whole,
-    /// None of it is there: 416.
+    /// Outside of the content: 416.
     Beyond,
-    /// These, each with something in it, in the order of the request. Never none.
+    /// The requested ranges, non-empty, in the order of the request.
     Spans(Vec<ByteRange>),
 }
 
-/// Reads a `Range` field for content of a length. Other units than `bytes`, and what is malformed,
-/// count as nothing; ranges that overlap or touch become one.
+/// Reads a `Range` field for content of this length. Units other than `bytes` and malformed fields
+/// are ignored; overlapping and adjacent ranges are merged.
 pub(crate) fn asked(field: &[u8], length: u64) -> RequestedRanges {
     let Some(spans) = parse(field, length) else { return RequestedRanges::Whole };
     let spans = joined(spans);
     let total: u64 = spans.iter().map(|span| span.length()).sum();
     match spans.len() {
         0 => RequestedRanges::Beyond,
-        // An empty representation, asked for from its end.
+        // A suffix range of empty content.
         _ if total == 0 => RequestedRanges::Whole,
         1 => RequestedRanges::Spans(spans),
         _ if total >= length => RequestedRanges::Whole,
@@ -44,7 +44,7 @@ pub(crate) fn asked(field: &[u8], length: u64) -> RequestedRanges {
     }
 }
 
-/// The ranges that are there, as they were written; `None` where the field is malformed.
+/// The satisfiable ranges in written order; `None` for a malformed field.
 fn parse(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
     let text = std::str::from_utf8(field).ok()?;
     let (unit, set) = text.split_once('=')?;
@@ -84,7 +84,7 @@ fn parse(field: &[u8], length: u64) -> Option<Vec<ByteRange>> {
     (count > 0).then_some(spans)
 }
 
-/// A position. One that no number holds lies behind everything.
+/// A position. One beyond 64 bits lies after all content.
 fn position(digits: &str) -> Option<u64> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -92,12 +92,12 @@ fn position(digits: &str) -> Option<u64> {
     Some(digits.parse().unwrap_or(u64::MAX))
 }
 
-/// Ranges that overlap or touch as one, in the place of the first of them.
+/// Merges overlapping and adjacent ranges, in the place of the first of them.
 fn joined(spans: Vec<ByteRange>) -> Vec<ByteRange> {
     let mut joined: Vec<ByteRange> = Vec::with_capacity(spans.len());
     for mut span in spans {
         let mut place = joined.len();
-        // What grows may touch others.
+        // A grown range may touch others.
         while let Some(at) = joined.iter().position(|other| touch(*other, span)) {
             let other = joined.remove(at);
             span = ByteRange { from: other.from.min(span.from), to: other.to.max(span.to) };

@@ -1,4 +1,4 @@
-//! One connection from accept to close: TLS, the protocol, its time limits, and the parting.
+//! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
 
 use crate::network::server_tls::Agreement;
 use crate::network::wire::NetworkStream;
@@ -21,41 +21,42 @@ use tokio::io::AsyncWrite;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// How long a closed connection is still read, so that the client sees the last answer: closing
-/// a socket with unread bytes in it resets it, and the answer may be lost (RFC 9112 section 9.6).
+/// How long a half-closed connection is still read, so that the client sees the last response:
+/// closing a socket with unread input resets it, and the response may be lost (RFC 9112 section
+/// 9.6).
 const PARTING: Duration = Duration::from_secs(2);
-/// How many bytes are read and thrown away in that time: as many as a body may have, within these
-/// bounds, since most clients send all of it before they read the answer.
+/// Bounds of the bytes that are read and discarded in that time: as many as a body may have, since
+/// most clients send all of it before they read the response.
 const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
-/// How connections of HTTP/2 begin (RFC 9113 section 3.4). No method of HTTP/1.1 is called so.
+/// The HTTP/2 connection preface (RFC 9113 section 3.4). No HTTP/1.1 method starts with it.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// So much of it tells the two apart.
+/// Bytes that tell the two protocols apart.
 const TELLING: usize = 4;
 
-/// The conversation with one client. Ends when the connection is closed.
+/// A connection as a future. Ready when the connection is closed.
 pub(crate) struct ServerConnection {
     stage: Stage,
     state: Rc<ConnectionState>,
     limits: Rc<Limits>,
     protocols: Rc<Protocols>,
-    /// The one timer of the connection. While it runs it is only moved closer: when it fires too
-    /// early it is set anew. So a request on a busy connection costs no timer at all.
+    /// The only timer of the connection. While it runs it is only moved closer; when it fires too
+    /// early it is set again. A request on a busy connection costs no timer.
     alarm: Pin<Box<Sleep>>,
-    /// When the alarm fires, once it was set.
+    /// When the timer fires, once it was set.
     alarm_at: Option<Instant>,
     told_to_stop: bool,
 }
 
 enum Stage {
-    /// The client and the server agree on TLS.
+    /// TLS handshake.
     Agreeing(Agreement, RequestService),
     /// Nothing was read yet.
     Silent(Socket, RequestService),
     Http1(Box<http1::Http1Connection>),
     Http2(Box<http2::Connection<TokioIo<Socket>, RequestService, Local>>),
-    /// Another protocol goes on.
+    /// An upgraded protocol.
     Upgraded(UpgradedSession),
-    /// Nothing more is answered; what the client still sends is thrown away.
+    /// Lingering close: input is discarded.
     Parting(Parting),
     Over,
 }
@@ -63,7 +64,7 @@ enum Stage {
 struct Parting {
     socket: Socket,
     until: Instant,
-    /// How many bytes may still come.
+    /// Bytes that may still be discarded.
     left: usize,
 }
 
@@ -91,7 +92,7 @@ impl ServerConnection {
         }
     }
 
-    /// Goes on as far as the client and the stores let it. Ready when the connection is over.
+    /// Makes progress until the client or a store blocks. Ready when the connection is over.
     fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
@@ -108,7 +109,7 @@ impl ServerConnection {
         }
     }
 
-    /// TLS stands, or does not.
+    /// The TLS handshake ended.
     fn agreed(&mut self, agreed: io::Result<NetworkStream>) {
         let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return;
@@ -126,7 +127,7 @@ impl ServerConnection {
         }
     }
 
-    /// Waits for the first bytes. Ready when another stage was entered.
+    /// Waits for the first bytes. Ready on a change of stage.
     fn listen(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Silent(socket, _) = &mut self.stage else { return Poll::Ready(()) };
         let protocols = self.protocols.clone();
@@ -139,7 +140,7 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// It is known which protocol it is: what was agreed on, or what the first bytes look like.
+    /// Starts the protocol that ALPN or the first bytes select.
     fn begin(&mut self, early: &[u8]) {
         let Stage::Silent(socket, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
         else {
@@ -163,13 +164,13 @@ impl ServerConnection {
         }
     }
 
-    /// HTTP/1.1. Ready when another stage was entered.
+    /// Polls HTTP/1.1. Ready on a change of stage.
     fn http1(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http1(connection) = &mut self.stage else { return Poll::Ready(()) };
         let mut polled = connection.poll(context);
         if polled.is_pending() && self.state.stopping.get() && !self.told_to_stop {
-            // What had arrived has been read above: an idle connection is closed, a request
-            // that was sent before is still answered.
+            // All input was read above: an idle connection closes, a request sent before is still
+            // answered.
             self.told_to_stop = true;
             connection.end_soon();
             polled = connection.poll(context);
@@ -189,7 +190,7 @@ impl ServerConnection {
             Ok(ConnectionEnd::Parting { sends }) => {
                 let unread = || matches!(socket.stream().try_read(&mut [0]), Ok(1..));
                 let has_more = sends || self.state.linger.get() || !rest.is_empty() || unread();
-                // With TLS an end has to be said, or it could be somebody else's doing.
+                // TLS must send close_notify, or the end could be a truncation attack.
                 if has_more || matches!(socket.wire(), NetworkStream::Secure(_)) {
                     self.linger(socket, context);
                 }
@@ -202,12 +203,12 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// HTTP/2. Ready when the connection is over.
+    /// Polls HTTP/2. Ready when the connection is over.
     fn http2(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Http2(connection) = &mut self.stage else { return Poll::Ready(()) };
         if (self.state.stopping.get() || self.state.leaving.get()) && !self.told_to_stop {
             self.told_to_stop = true;
-            // What was asked for is still answered (RFC 9113 section 6.8).
+            // Active streams still complete (RFC 9113 section 6.8).
             Pin::new(&mut **connection).graceful_shutdown();
         }
         let result = ready!(Pin::new(&mut **connection).poll(context));
@@ -217,7 +218,7 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// Says that nothing more is written, and goes on reading for a while.
+    /// Shuts down writing and starts the lingering close.
     fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
         if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
             let until = self.state.now() + PARTING;
@@ -226,7 +227,7 @@ impl ServerConnection {
         }
     }
 
-    /// Throws away what still comes, until the client closes, or long enough.
+    /// Discards input until the client closes or a limit is reached.
     fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Parting(parting) = &mut self.stage else { return Poll::Ready(()) };
         let stream = parting.socket.stream();
@@ -246,10 +247,10 @@ impl ServerConnection {
         Poll::Ready(())
     }
 
-    /// When the present phase ends at the latest, and what to do then.
+    /// The next timeout, and its action.
     fn due(&self) -> Option<(Instant, TimeoutAction)> {
         let due = self.state.due(&self.limits);
-        // A client in the middle of TLS is about to send its request.
+        // A client in the TLS handshake is about to send its request.
         let drained = match &self.stage {
             Stage::Agreeing(..) => None,
             _ => self.state.drained_at(),
@@ -261,7 +262,7 @@ impl ServerConnection {
         }
     }
 
-    /// Ends what lasts too long. Pending with the alarm set for the next look.
+    /// Enforces timeouts. Pending with the timer set.
     fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
@@ -287,14 +288,14 @@ impl ServerConnection {
                     if self.advance(context).is_ready() {
                         return Poll::Ready(());
                     }
-                    // A client that has no room for these few bytes gets none.
+                    // A client without room for these few bytes gets none.
                     if matches!(self.stage, Stage::Http1(_)) {
                         return Poll::Ready(());
                     }
                     continue;
                 }
                 Some((at, TimeoutAction::Look)) if at <= now => {
-                    // Whoever still waits says so again.
+                    // A request that still waits sets its timeout again.
                     self.state.wake_at(None);
                     if self.advance(context).is_ready() {
                         return Poll::Ready(());
@@ -303,7 +304,7 @@ impl ServerConnection {
                 }
                 _ => {}
             }
-            // While a request is answered nothing is due: look again some time later.
+            // An active request has no timeout here: check again later.
             let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
             if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
                 return Poll::Pending;

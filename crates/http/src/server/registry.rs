@@ -19,13 +19,13 @@ use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// How long to wait after the system refused to accept a connection (too many open files).
+/// The pause after a failed accept (too many open files).
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long until the next look for a connection that can be given up.
+/// The pause before the next search for an expendable connection.
 const LOOKING: Duration = Duration::from_millis(100);
 
-/// What the listener and the connections of a server have in common.
+/// The state that the listener and the connections of a server share.
 pub(crate) struct ServerState {
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
@@ -36,16 +36,16 @@ pub(crate) struct ServerState {
     pub(crate) next: Cell<u64>,
     /// A connection has ended.
     pub(crate) ended: Notify,
-    /// Lines about connections that find no room.
+    /// Rate limit of log lines about a full server.
     pub(crate) crowded: LogRate,
-    /// No connection is to be accepted any more.
+    /// Stops accepting.
     pub(crate) stop: Notify,
-    /// Whether connections that wait on a socket of others are accepted before.
+    /// Whether to accept what waits in the queue of a shared socket before the end.
     pub(crate) empties_queue: Cell<bool>,
 }
 
 impl ServerState {
-    /// Tells every connection something, and wakes it.
+    /// Updates the state of every connection, and wakes its task.
     pub(crate) fn tell(&self, what: impl Fn(&ConnectionState)) {
         for state in self.clients.borrow().connections() {
             what(state);
@@ -53,8 +53,7 @@ impl ServerState {
         }
     }
 
-    /// Waits until there is room for another connection. An idle one of the client that holds the most
-    /// is closed for it.
+    /// Waits for capacity. Closes an idle connection of the client that holds the most.
     pub(crate) async fn make_room(&self) {
         while self.clients.borrow().len() >= self.limits.connections {
             if let Some(left_out) = self.crowded.pass() {
@@ -62,13 +61,13 @@ impl ServerState {
                 tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
             }
             if !self.give_one_up().await {
-                // One that is busy may become idle.
+                // A busy connection may become idle.
                 let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
             }
         }
     }
 
-    /// Closes a connection that can be spared, and waits for its end. Answers whether there was one.
+    /// Closes an expendable connection and waits for its end. Returns whether there was one.
     async fn give_one_up(&self) -> bool {
         let Some(spare) = self.clients.borrow_mut().spare() else { return false };
         spare.give_up();
@@ -76,7 +75,7 @@ impl ServerState {
         true
     }
 
-    /// Gives up an idle connection for its descriptor, or refuses one that waits.
+    /// Frees a file descriptor by closing an idle connection, or refuses the waiting one.
     pub(crate) async fn find_descriptor(
         &self,
         incoming: &mut ConnectionSource,
@@ -103,8 +102,8 @@ impl ServerState {
         }
     }
 
-    /// Whether a client has all the connections that it may have. Those of a trusted proxy are its
-    /// clients'.
+    /// Whether a client has reached its limit. Connections of a trusted proxy count for its
+    /// clients.
     pub(crate) fn has_enough(&self, peer: SocketAddr) -> bool {
         let Limits { client_connections, proxies, .. } = &*self.limits;
         let Some(most) = *client_connections else { return false };
@@ -130,18 +129,19 @@ impl ServerState {
     }
 }
 
-/// A connection's place in the server's list, given up however the connection ends.
+/// The registration of a connection: dropping it removes the connection.
 pub(crate) struct ConnectionRegistration {
     pub(crate) number: u64,
     pub(crate) peer: SocketAddr,
     pub(crate) client: Cell<Client>,
-    /// The client has too many connections already.
+    /// The client already has too many connections.
     pub(crate) is_refused: Cell<bool>,
     pub(crate) shared: Rc<ServerState>,
 }
 
 impl ConnectionRegistration {
-    /// A trusted proxy has named its client in the first request: the connection counts as that one's.
+    /// A trusted proxy has named its client in the first request: the connection counts for that
+    /// client.
     pub(crate) fn belongs_to(&self, peer: SocketAddr) {
         let client = Client::of(peer);
         let before = self.client.replace(client);
@@ -159,7 +159,7 @@ impl ConnectionRegistration {
         }
     }
 
-    /// Whether its client has too many connections.
+    /// Whether the client has too many connections.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.get()
     }

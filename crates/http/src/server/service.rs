@@ -1,4 +1,4 @@
-//! From a request to the verb that answers it.
+//! Dispatch: from a request to the verb that answers it.
 
 use crate::protocol::target;
 use crate::server::busy_poll::Spin;
@@ -26,26 +26,26 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// What is said to a page of another origin that writes.
+/// The message for a write from a page of another origin.
 const FOREIGN_WRITE: &str =
     "a page of another origin may not write here, unless the option origins: names its origin";
 
-/// The requests of one connection.
+/// The request handler of one connection.
 pub(crate) struct RequestService {
-    /// The store that is served: the server's, looked at for each request.
+    /// The served store, borrowed anew for each request.
     pub(crate) root: Rc<RefCell<Rc<dyn Store>>>,
     pub(crate) limits: Rc<Limits>,
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
     pub(crate) spin: Option<Rc<Spin>>,
-    /// Several requests at a time, as in HTTP/2.
+    /// HTTP/2: concurrent requests.
     pub(crate) multiplexed: bool,
-    /// The connection of a trusted proxy.
+    /// The registration of a trusted proxy's connection.
     pub(crate) membership: Option<Rc<ConnectionRegistration>>,
 }
 
-/// As hyper asks, for HTTP/2.
+/// The interface of hyper, for HTTP/2.
 impl Service<Request<Incoming>> for RequestService {
     type Response = Response<ResponseBody>;
     type Error = Infallible;
@@ -60,7 +60,7 @@ impl Service<Request<Incoming>> for RequestService {
 }
 
 impl RequestService {
-    /// Answers a request, which nobody else holds yet.
+    /// Answers a request. The exchange has no other holder yet.
     pub(crate) fn answer(
         &self,
         mut exchange: Rc<HttpExchange>,
@@ -86,7 +86,8 @@ impl RequestService {
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
         }
-        // Large as it is, it stays where it is unless somebody has something to say about it.
+        // The reply is large: it is moved only where an observer, CORS or the last request changes
+        // it.
         let mut reply = self.reply(exchange, body);
         if let Some(watch) = watch {
             reply = reply.watched(watch);
@@ -149,7 +150,7 @@ impl RequestService {
         }
     }
 
-    /// Checks the head of a request: what it asks for, and where.
+    /// Checks the head of a request and resolves its task and reference.
     fn admit(
         &self,
         exchange: &mut Rc<HttpExchange>,
@@ -172,15 +173,14 @@ impl RequestService {
             && let Ok(host) = HeaderValue::from_str(authority.as_str())
             && let Some(exchange) = Rc::get_mut(exchange)
         {
-            // The host in the target counts, not that of the field (RFC 9112 section 3.2.2).
+            // The authority in the target overrides the field (RFC 9112 section 3.2.2).
             exchange.headers.insert(header::HOST, host);
         }
         let reference = target::reference(&exchange.uri, self.limits.target)?;
         Ok((head, task, reference))
     }
 
-    /// Whether the request names a host that is answered, and does not write for a page of another
-    /// origin.
+    /// Checks that the host is served, and that no page of another origin writes.
     fn check_source(&self, exchange: &HttpExchange) -> Result<(), Problem> {
         let Limits { hosts, proxies, .. } = &*self.limits;
         if !hosts.is_empty() && !origin::is_served(hosts, host(exchange).unwrap_or_default()) {
@@ -199,9 +199,9 @@ impl RequestService {
         Ok(())
     }
 
-    /// Answers when the request is whole, although its body means nothing. In HTTP/2 an answer
-    /// before that resets the stream, and what the client does wrong on it goes unnoticed
-    /// (RFC 9113 sections 5.1 and 8.1). HTTP/1.1 reads the rest after the answer.
+    /// Answers when the request is complete, although its body is ignored. In HTTP/2 an earlier
+    /// response resets the stream, and the client's errors on it go unnoticed (RFC 9113 sections
+    /// 5.1 and 8.1). HTTP/1.1 reads the rest after the response.
     fn once_sent(
         &self,
         body: RequestBody,
@@ -219,7 +219,7 @@ impl RequestService {
     }
 }
 
-/// The host that a request is for, perhaps with a port.
+/// The host of a request, perhaps with a port.
 fn host(exchange: &HttpExchange) -> Option<&[u8]> {
     match exchange.uri.authority() {
         Some(authority) => Some(authority.as_str().as_bytes()),
@@ -227,7 +227,7 @@ fn host(exchange: &HttpExchange) -> Option<&[u8]> {
     }
 }
 
-/// `OPTIONS *` asks about the server and not about a reference.
+/// The response to `OPTIONS *`, which is about the server and no reference.
 fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
     let mut response = Response::new(ResponseBody::empty(state));
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -235,16 +235,16 @@ fn about_the_server(state: &Rc<ConnectionState>) -> Response<ResponseBody> {
     response
 }
 
-/// What a method wants done.
+/// The task of a method.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MethodTask {
     Bodiless(BodilessTask),
     Write(Verb),
-    /// Never done: the answer would show cookies to scripts.
+    /// Always refused: the response would show cookies to scripts.
     Trace,
 }
 
-/// What is asked for without a body.
+/// A task that ignores the request body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodilessTask {
     Get,

@@ -1,4 +1,4 @@
-//! Messages of a client that the program has not taken yet: bounded by number and by bytes.
+//! A queue of received messages, bounded by number and by bytes.
 //!
 //! An empty queue holds no memory of its own, other than a channel of tokio.
 
@@ -11,18 +11,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-/// When there are as many messages, nothing more is read from the client.
+/// The most queued messages; then nothing more is read from the client (backpressure).
 const MOST_MESSAGES: usize = 16;
-/// The same for their bytes; one message may be larger.
+/// The most queued bytes; a single message may be larger.
 const MOST_BYTES: usize = 256 * 1024;
 
 #[derive(Default)]
 struct MessageQueue {
     messages: RefCell<VecDeque<(Message, Held)>>,
     bytes: Cell<usize>,
-    /// The giver is gone: nothing more comes.
+    /// The sender is gone: no message follows.
     ended: Cell<bool>,
-    /// The taker is gone: nobody wants more.
+    /// The receiver is gone.
     left: Cell<bool>,
     giver: Cell<Option<Waker>>,
     taker: Cell<Option<Waker>>,
@@ -40,17 +40,17 @@ fn wake(waker: &Cell<Option<Waker>>) {
     }
 }
 
-/// Both ends of an empty queue.
+/// Creates both ends of an empty queue.
 pub(crate) fn queue() -> (MessageSender, MessageReceiver) {
     let queue = Rc::<MessageQueue>::default();
     (MessageSender(queue.clone()), MessageReceiver(queue))
 }
 
-/// Where messages are put in. Dropping it ends the queue once it is empty.
+/// The sender. Dropping it ends the queue once it is empty.
 pub(crate) struct MessageSender(Rc<MessageQueue>);
 
 impl MessageSender {
-    /// Waits for room, or until nobody takes messages any more.
+    /// Waits for capacity, or until the receiver is gone.
     pub(crate) async fn ready(&self) {
         poll_fn(|context| {
             if self.0.left.get() || self.0.has_room() {
@@ -82,7 +82,7 @@ impl Drop for MessageSender {
     }
 }
 
-/// Where messages are taken out.
+/// The receiver.
 pub(crate) struct MessageReceiver(Rc<MessageQueue>);
 
 impl Stream for MessageReceiver {

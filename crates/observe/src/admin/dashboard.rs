@@ -1,4 +1,4 @@
-//! The dashboard of the admin port: one page that loads nothing from other servers.
+//! The dashboard of the admin port: one file without external resources.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ const PLAIN: &str = "<!DOCTYPE html><html lang=\"en\"><meta charset=\"utf-8\">\
     <li><a href=\"metrics.json\">Metrics as JSON</a></li><li><a href=\"readyz\">Readiness</a></li></ul>\
     </html>\n";
 
-/// The content security policy: the page runs its own script and style, and reads this port.
+/// The Content-Security-Policy: own script and style, and requests to this port.
 pub(crate) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
      script-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
      frame-ancestors 'none'";

@@ -1,4 +1,4 @@
-//! Counting the requests of one worker: after the first of a route, without a lock.
+//! The recorder of one worker's metrics: lock-free after the first request of a route.
 
 use crate::metrics::histogram::{bump, raise};
 use crate::metrics::registry::{CLASSES, LoopHolder, RouteNumbers, WorkerNumbers, locked};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// The numbers of one worker in its own hands.
+/// The metrics of one worker, for its own thread.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     numbers: Arc<WorkerNumbers>,
@@ -20,7 +20,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Goes on with what the numbers say already.
+    /// Continues with existing numbers.
     pub(crate) fn new(numbers: Arc<WorkerNumbers>) -> Self {
         let mut routes: [HashMap<String, Arc<RouteNumbers>>; METHODS.len()] = Default::default();
         let known = locked(&numbers.routes).clone();
@@ -74,7 +74,7 @@ impl Recorder {
         });
     }
 
-    /// The thread worked long for one request.
+    /// A request held the thread for long.
     pub(crate) fn held(&self, request: &ObservedRequest, time: Duration) {
         let held = micros(time);
         let mut holder = locked(&self.numbers.holder);
@@ -107,7 +107,7 @@ impl Recorder {
     }
 }
 
-/// What a request is called in messages: its method and its route, or else its path.
+/// The name of a request in messages: its method and its route, or else its path.
 pub(crate) fn name(request: &ObservedRequest) -> String {
     request.with_route(|route| {
         format!("{} {}", request.method(), route.unwrap_or_else(|| request.uri().path()))

@@ -1,6 +1,6 @@
-//! Pieces of work as OpenTelemetry's collectors read them: OTLP 1.x over HTTP, in JSON.
+//! Spans of OpenTelemetry: OTLP 1.x over HTTP, in JSON.
 //!
-//! Names of attributes are those of its semantic conventions for HTTP.
+//! Attribute names follow its semantic conventions for HTTP.
 
 use crate::log::clock::{since_epoch, wall_time};
 use crate::log::redaction;
@@ -8,7 +8,7 @@ use runnel_http::{CLIENT_GONE, ObservedRequest, OutboundCall};
 use runnel_store::{Value, json};
 use std::time::{Duration, Instant};
 
-/// One finished piece of work.
+/// A finished span.
 #[derive(Clone, Debug)]
 pub(crate) struct TraceSpan {
     trace: u128,
@@ -30,7 +30,7 @@ enum SpanKind {
     Client = 3,
 }
 
-/// What a request was. `None` where it has no place in a trace that is written down.
+/// The span of a request. `None` if its trace is not sampled.
 pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     let trace = request.trace().filter(|trace| trace.sampled)?;
     let (started, ended) = times(request.started(), request.started().elapsed());
@@ -78,7 +78,7 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     })
 }
 
-/// What a call to another server was.
+/// The span of a call to another server.
 pub(crate) fn of_call(call: &OutboundCall) -> Option<TraceSpan> {
     if !call.trace.sampled {
         return None;
@@ -146,7 +146,7 @@ impl TraceSpan {
             ("spanId", Value::Text(format!("{:016x}", self.id))),
             ("name", Value::Text(self.name.clone())),
             ("kind", Value::Int(self.kind as i64)),
-            // Numbers of 64 bits are texts in the JSON of protocol buffers.
+            // 64-bit numbers are strings in the JSON of protocol buffers.
             ("startTimeUnixNano", Value::Text(self.started.to_string())),
             ("endTimeUnixNano", Value::Text(self.ended.to_string())),
             ("attributes", attributes(&self.attributes)),

@@ -40,7 +40,7 @@ thread_local! {
 }
 
 #[derive(Default)]
-struct Shared {
+struct WatchState {
     /// Counts up at each start and each end of a slice: odd while a fiber runs.
     slice: AtomicU64,
     asleep: AtomicBool,
@@ -49,7 +49,7 @@ struct Shared {
 
 /// The watchdog of one isolate. Dropped before the isolate: no signal comes after that.
 pub(crate) struct Watchdog {
-    shared: Arc<Shared>,
+    shared: Arc<WatchState>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,7 +69,7 @@ impl Watchdog {
             }
             libc::pthread_self() as usize
         };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatchState::default());
         let watched = shared.clone();
         let thread = std::thread::Builder::new()
             .name("watchdog".into())
@@ -80,8 +80,8 @@ impl Watchdog {
 
     /// A fiber begins to run on this thread, perhaps inside a verb of another one. Answers what
     /// [`Watchdog::end`] wants back.
-    pub(crate) fn begin(&self, deadline: Option<Instant>) -> Outer {
-        let outer = Outer {
+    pub(crate) fn begin(&self, deadline: Option<Instant>) -> OuterRun {
+        let outer = OuterRun {
             deadline: DEADLINE.replace(deadline),
             nested: RUNNING.replace(true),
             raised: RAISED.replace(false),
@@ -97,7 +97,7 @@ impl Watchdog {
     }
 
     /// It ends or waits. Answers whether an error was raised in it because it was late.
-    pub(crate) fn end(&self, outer: Outer) -> bool {
+    pub(crate) fn end(&self, outer: OuterRun) -> bool {
         DEADLINE.set(outer.deadline);
         RUNNING.set(outer.nested);
         self.shared.slice.fetch_add(if outer.nested { 2 } else { 1 }, Ordering::Release);
@@ -106,7 +106,7 @@ impl Watchdog {
 }
 
 /// What was so before a fiber began to run.
-pub(crate) struct Outer {
+pub(crate) struct OuterRun {
     deadline: Option<Instant>,
     nested: bool,
     raised: bool,
@@ -124,7 +124,7 @@ impl Drop for Watchdog {
     }
 }
 
-fn watch(shared: &Shared, target: usize) {
+fn watch(shared: &WatchState, target: usize) {
     let mut seen = 0;
     let mut idle = 0;
     while !shared.stop.load(Ordering::Acquire) {

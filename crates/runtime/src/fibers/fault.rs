@@ -13,7 +13,7 @@ const OUT_OF_MEMORY: &str = "memory";
 
 /// A place in a program's source.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TraceFrame {
     /// The file or reference of the source.
     pub source: String,
     /// The line, from 1.
@@ -30,7 +30,7 @@ pub struct Fault {
     /// The one next step, where one is known.
     pub hint: Option<String>,
     /// Where it was raised and who called, innermost first.
-    pub trace: Vec<Place>,
+    pub trace: Vec<TraceFrame>,
     /// What caused it, for the log: a driver's message.
     pub detail: Option<String>,
     /// The fields of the content that are wrong.

@@ -39,7 +39,7 @@ const CANCEL_RESUMES: usize = 8;
 const DONE: f64 = 1.0;
 
 /// What the coroutine did.
-enum Step {
+enum FiberStep {
     Done(bool),
     Waits,
     Preempted,
@@ -48,7 +48,7 @@ enum Step {
 
 /// Why the coroutine is not running.
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum FiberState {
     /// It has not begun.
     Fresh,
     /// It waits for the result of a verb.
@@ -62,7 +62,7 @@ pub(crate) struct Fiber<T> {
     isolate: Isolate,
     coroutine: Option<EngineThread>,
     arguments: c_int,
-    state: State,
+    state: FiberState,
     pending: Option<PendingOperation>,
     /// What a verb left to wait for when the time slice ended before the coroutine could yield:
     /// a verb that copies much ends its slice itself.
@@ -114,7 +114,7 @@ impl<T> Fiber<T> {
             isolate: isolate.clone(),
             coroutine: Some(coroutine),
             arguments,
-            state: State::Fresh,
+            state: FiberState::Fresh,
             pending: None,
             early: None,
             answer: None,
@@ -178,8 +178,8 @@ impl<T> Fiber<T> {
         true
     }
 
-    fn step(&mut self) -> Step {
-        let Some(coroutine) = &self.coroutine else { return Step::Broken };
+    fn step(&mut self) -> FiberStep {
+        let Some(coroutine) = &self.coroutine else { return FiberStep::Broken };
         let stack = coroutine.stack();
         let deadline = self.call.deadline;
         // It comes back when the fiber stops; what it was called with is the isolate's meanwhile.
@@ -215,18 +215,18 @@ impl<T> Fiber<T> {
                 // It may have been about to end; others run before it does.
                 self.answer = self.isolate.take_answer().map(Box::new);
                 self.early = self.isolate.take_pending().or_else(|| self.early.take());
-                Step::Preempted
+                FiberStep::Preempted
             }
-            ffi::LUA_YIELD if stack.number(1) == DONE => Step::Done(stack.boolean(2)),
-            ffi::LUA_YIELD => Step::Waits,
-            _ => Step::Broken,
+            ffi::LUA_YIELD if stack.number(1) == DONE => FiberStep::Done(stack.boolean(2)),
+            ffi::LUA_YIELD => FiberStep::Waits,
+            _ => FiberStep::Broken,
         }
     }
 
     fn wait(&mut self) -> bool {
         let Some(coroutine) = &self.coroutine else { return false };
         coroutine.stack().set_top(0);
-        self.state = State::Waiting;
+        self.state = FiberState::Waiting;
         self.pending = self.isolate.take_pending().or_else(|| self.early.take());
         self.pending.is_some()
     }
@@ -356,9 +356,9 @@ impl<T> Future for Fiber<T> {
                 return Poll::Pending;
             }
             match this.step() {
-                Step::Done(good) => return Poll::Ready(this.outcome(good)),
-                Step::Preempted => {
-                    this.state = State::Preempted;
+                FiberStep::Done(good) => return Poll::Ready(this.outcome(good)),
+                FiberStep::Preempted => {
+                    this.state = FiberState::Preempted;
                     if let Some(kind) = this.kind {
                         this.isolate.scheduler().learn(kind, this.ran);
                     }
@@ -368,8 +368,8 @@ impl<T> Future for Fiber<T> {
                     }
                     return Poll::Pending;
                 }
-                Step::Waits if this.wait() => {}
-                Step::Waits | Step::Broken => return Poll::Ready(Err(this.broken())),
+                FiberStep::Waits if this.wait() => {}
+                FiberStep::Waits | FiberStep::Broken => return Poll::Ready(Err(this.broken())),
             }
         }
     }
@@ -381,7 +381,7 @@ impl<T> Fiber<T> {
         let Some(coroutine) = &self.coroutine else { return false };
         let stack = coroutine.stack();
         match self.state {
-            State::Waiting => {
+            FiberState::Waiting => {
                 self.pending = None;
                 // A result that was given, but whose turn had not come.
                 stack.set_top(0);
@@ -395,19 +395,19 @@ impl<T> Fiber<T> {
             }
         }
         match self.step() {
-            Step::Done(_) => {
+            FiberStep::Done(_) => {
                 stack.set_top(0);
                 if let Some(coroutine) = self.coroutine.take() {
                     self.isolate.recycle(coroutine);
                 }
                 false
             }
-            Step::Waits => self.wait(),
-            Step::Preempted => {
-                self.state = State::Preempted;
+            FiberStep::Waits => self.wait(),
+            FiberStep::Preempted => {
+                self.state = FiberState::Preempted;
                 true
             }
-            Step::Broken => false,
+            FiberStep::Broken => false,
         }
     }
 
@@ -442,7 +442,7 @@ impl<T> Drop for Fiber<T> {
         if self.coroutine.is_none() {
             return;
         }
-        if self.state != State::Fresh {
+        if self.state != FiberState::Fresh {
             let mut goes_on = self.alone || self.ending || self.cancel();
             if goes_on && !self.alone && tokio::runtime::Handle::try_current().is_ok() {
                 let remains = self.remains();

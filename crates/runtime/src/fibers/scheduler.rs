@@ -43,7 +43,7 @@ const LEAST_STEP: u32 = 1000;
 
 /// The line of one isolate.
 pub(crate) struct Scheduler {
-    line: RefCell<BinaryHeap<Waiting>>,
+    line: RefCell<BinaryHeap<QueuedFiber>>,
     /// What long fibers have used since the last turn began, or in this window.
     used: Cell<Duration>,
     /// When the first of them ended.
@@ -85,7 +85,7 @@ pub(crate) struct Ticket {
     waker: RefCell<Waker>,
 }
 
-struct Waiting {
+struct QueuedFiber {
     due: Instant,
     number: u64,
     expected: Duration,
@@ -145,7 +145,7 @@ impl Scheduler {
             let used = this.use_up(ran, began + ran);
             if used > TURN && !this.busy.get() && tokio::runtime::Handle::try_current().is_ok() {
                 this.busy.set(true);
-                tokio::task::spawn_local(take_turns(Turns(this.clone())));
+                tokio::task::spawn_local(take_turns(TurnTaker(this.clone())));
             }
         }
         ran
@@ -197,7 +197,7 @@ impl Scheduler {
         if expected > SHORT {
             self.long.set(self.long.get() + 1);
         }
-        self.line.borrow_mut().push(Waiting {
+        self.line.borrow_mut().push(QueuedFiber {
             due: Instant::now() + (expected * PATIENCE).min(LONGEST_PATIENCE),
             number,
             expected,
@@ -236,7 +236,7 @@ impl Ticket {
 }
 
 /// Lets the line go on, a turn of the event loop at a time, until no long fiber waits or has run.
-async fn take_turns(turns: Turns) {
+async fn take_turns(turns: TurnTaker) {
     loop {
         // Comes back after the loop has looked at its sockets and timers.
         tokio::task::yield_now().await;
@@ -250,30 +250,30 @@ async fn take_turns(turns: Turns) {
 }
 
 /// The end of the turns, also when the event loop ends first: whoever still waits may run.
-struct Turns(Rc<Scheduler>);
+struct TurnTaker(Rc<Scheduler>);
 
-impl Drop for Turns {
+impl Drop for TurnTaker {
     fn drop(&mut self) {
         self.0.busy.set(false);
         while self.0.grant() {}
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for QueuedFiber {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for QueuedFiber {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for QueuedFiber {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for QueuedFiber {
     /// The heap has its greatest element first: that is the one that is due first.
     fn cmp(&self, other: &Self) -> Ordering {
         other.due.cmp(&self.due).then(other.number.cmp(&self.number))

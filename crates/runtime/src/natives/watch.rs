@@ -20,7 +20,7 @@ pub(crate) const NATIVES: [(&str, Native); 6] = [
 ];
 
 /// A watch in the hands of the program. Ends when it is told so, or with the last handle.
-struct Watch {
+struct HeldWatch {
     /// Absent while somebody waits for the next change, and after the end.
     changes: RefCell<Option<Changes>>,
     ended: Cell<bool>,
@@ -34,7 +34,7 @@ fn watch(isolate: &Isolate, arguments: Arguments) -> Reply {
     let store = attempt!(any_store(isolate, arguments, 1));
     let changes = store.watch(&reference(arguments), &inner_call(isolate));
     let give: fn(Changes) -> Given = |changes| {
-        Given::Native(Rc::new(Watch {
+        Given::Native(Rc::new(HeldWatch {
             changes: RefCell::new(Some(changes)),
             ended: Cell::new(false),
             told_to_end: tokio::sync::Notify::new(),
@@ -44,10 +44,10 @@ fn watch(isolate: &Isolate, arguments: Arguments) -> Reply {
     Reply::from((changes, give))
 }
 
-fn watch_of(arguments: Arguments) -> Result<Rc<Watch>, Error> {
+fn watch_of(arguments: Arguments) -> Result<Rc<HeldWatch>, Error> {
     arguments
         .native(1)
-        .and_then(|native| native.downcast::<Watch>().ok())
+        .and_then(|native| native.downcast::<HeldWatch>().ok())
         .ok_or_else(|| Error::new(Kind::Invalid, "a watch is expected here"))
 }
 
@@ -83,7 +83,7 @@ fn next_change(_: &Isolate, arguments: Arguments) -> Reply {
     })
 }
 
-fn told(watch: &Watch, change: Change) -> Given {
+fn told(watch: &HeldWatch, change: Change) -> Given {
     let Change { kind, reference, content } = change;
     watch.content.replace(content);
     let scheme = reference.scheme().map_or(Value::Nil, |scheme| Value::Text(scheme.into()));

@@ -23,13 +23,13 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// A `get` that runs, and the page that it has begun to write.
-struct Writing {
+struct PageFiber {
     fiber: Fiber<Option<Content>>,
-    page: Page,
+    page: PageBuffer,
 }
 
 /// A page that was begun.
-struct Page {
+struct PageBuffer {
     isolate: Isolate,
     buffer: Option<Slot>,
     media_type: Cow<'static, str>,
@@ -37,13 +37,13 @@ struct Page {
 
 type Read = std::result::Result<Option<Content>, Fault>;
 
-impl Writing {
+impl PageFiber {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Read> {
         self.page.poll(&mut self.fiber, context)
     }
 }
 
-impl Page {
+impl PageBuffer {
     /// Lets the fiber go on that writes it.
     fn poll(
         &mut self,
@@ -92,7 +92,7 @@ impl Page {
     }
 }
 
-impl Drop for Page {
+impl Drop for PageBuffer {
     fn drop(&mut self) {
         if let Some(buffer) = self.buffer.take() {
             self.isolate.stack().release(buffer);
@@ -128,23 +128,24 @@ pub(crate) fn answer(
     isolate: &Isolate,
     mut fiber: Fiber<Option<Content>>,
 ) -> Answer<Option<Content>> {
-    let mut page = Page { isolate: isolate.clone(), buffer: None, media_type: Cow::Borrowed("") };
+    let mut page =
+        PageBuffer { isolate: isolate.clone(), buffer: None, media_type: Cow::Borrowed("") };
     match isolate.scheduler().at_once(|context| page.poll(&mut fiber, context)) {
         Poll::Ready(result) => Answer::Ready(result.map_err(|fault| fault.into_error(isolate))),
         Poll::Pending => {
-            let writing = Writing { fiber, page };
-            Answer::later(Begun { writing: Some(writing), patience: None })
+            let writing = PageFiber { fiber, page };
+            Answer::later(PendingPage { writing: Some(writing), patience: None })
         }
     }
 }
 
 /// A `get` that waits: it ends with the content, or with a stream of what is there and what follows.
-struct Begun {
-    writing: Option<Writing>,
+struct PendingPage {
+    writing: Option<PageFiber>,
     patience: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
-impl Future for Begun {
+impl Future for PendingPage {
     type Output = Result<Option<Content>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -159,7 +160,7 @@ impl Future for Begun {
                 let first = writing.page.take();
                 if !first.is_empty() {
                     let media_type = std::mem::take(&mut writing.page.media_type);
-                    let stream = Pieces { writing: Some(writing), first: Some(first) };
+                    let stream = PageStream { writing: Some(writing), first: Some(first) };
                     let body = Body::Stream(Box::pin(stream), None);
                     let content = Content { body, ..Content::default() };
                     return Poll::Ready(Ok(Some(content.with_media_type(media_type))));
@@ -174,12 +175,12 @@ impl Future for Begun {
 }
 
 /// The pieces of a page that is sent while it is written.
-struct Pieces {
-    writing: Option<Writing>,
+struct PageStream {
+    writing: Option<PageFiber>,
     first: Option<Bytes>,
 }
 
-impl Stream for Pieces {
+impl Stream for PageStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -392,57 +392,14 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::{Host, Limits, Output, Server};
+    use crate::{Host, Limits};
     use bytes::Bytes;
-    use runnel_store::{Answer, Store};
     use std::rc::Rc;
 
-    /// A host of nothing.
+    /// A host without anything.
     struct NoHost;
 
-    impl Host for NoHost {
-        fn scheme(&self, _: &str) -> Option<Rc<dyn Store>> {
-            None
-        }
-
-        fn schemes(&self) -> &'static [&'static str] {
-            &[]
-        }
-
-        fn database(&self, _: &str, _: &str, _: &Value) -> Option<Answer<Rc<dyn Store>>> {
-            None
-        }
-
-        fn remote(&self, _: &str, _: &Value) -> Result<Rc<dyn Store>, Error> {
-            Err(Error::new(Kind::Unsupported, "there is none"))
-        }
-
-        fn server_options(&self) -> &'static [&'static str] {
-            &[]
-        }
-
-        fn serve(&self, _: Rc<dyn Store>, _: &Value) -> Answer<Rc<dyn Server>> {
-            Error::new(Kind::Unsupported, "there is none").into()
-        }
-
-        fn write(&self, _: Output, _: &[u8]) {}
-
-        fn progress(&self, _: &str) {}
-
-        fn flush(&self) {}
-
-        fn read_line(&self) -> Answer<Option<String>> {
-            Answer::ok(None)
-        }
-
-        fn interact(&self) -> Answer<()> {
-            Answer::ok(())
-        }
-
-        fn shell(&self, _: &str) -> Answer<String> {
-            Answer::ok(String::new())
-        }
-    }
+    impl Host for NoHost {}
 
     #[test]
     fn the_guess_of_memory_is_near_what_objects_take() {

@@ -6,7 +6,7 @@ use crate::engine::stack::Stack;
 use crate::isolate::Isolate;
 use crate::values::kind::DEPTH;
 use crate::values::kind::number;
-use crate::values::plans::Plan;
+use crate::values::plans::ClassPlan;
 use runnel_store::{Answer, Error, Kind, Value};
 use std::os::raw::c_int;
 
@@ -83,12 +83,12 @@ impl WalkSink for PlainData {
         self.values.push(Value::Record(fields));
     }
 
-    fn begin_object(&mut self, _: Option<&Plan>) -> Result<(), Error> {
+    fn begin_object(&mut self, _: Option<&ClassPlan>) -> Result<(), Error> {
         self.begin_record();
         Ok(())
     }
 
-    fn field(&mut self, plan: &Plan, position: usize) {
+    fn field(&mut self, plan: &ClassPlan, position: usize) {
         self.names.push(plan.fields[position].name.clone());
     }
 

@@ -5,7 +5,7 @@ use super::{Slice, Workspace};
 use crate::engine::stack::Stack;
 use crate::isolate::Isolate;
 use crate::values::kind::write_number;
-use crate::values::plans::Plan;
+use crate::values::plans::ClassPlan;
 use bytes::Bytes;
 use runnel_store::json::{write_text, write_utf8};
 use runnel_store::{Answer, Error, Kind};
@@ -73,7 +73,7 @@ impl WalkSink for JsonText {
         self.0.push(b'}');
     }
 
-    fn begin_object(&mut self, plan: Option<&Plan>) -> Result<(), Unwritten> {
+    fn begin_object(&mut self, plan: Option<&ClassPlan>) -> Result<(), Unwritten> {
         match plan {
             Some(plan) if !plan.custom && !plan.fields.is_empty() => {
                 self.0.push(b'{');
@@ -83,7 +83,7 @@ impl WalkSink for JsonText {
         }
     }
 
-    fn field(&mut self, plan: &Plan, position: usize) {
+    fn field(&mut self, plan: &ClassPlan, position: usize) {
         if position > 0 {
             self.0.push(b',');
         }

@@ -10,7 +10,7 @@ use crate::values::kind::DEPTH;
 use crate::values::kind::TableKind;
 use crate::values::kind::date_text;
 use crate::values::kind::table_kind;
-use crate::values::plans::Plan;
+use crate::values::plans::ClassPlan;
 use std::os::raw::c_int;
 use std::rc::Rc;
 
@@ -45,9 +45,9 @@ pub(crate) trait WalkSink {
     fn name(&mut self, name: &[u8], is_first: bool);
     fn end_record(&mut self);
     /// An object whose fields follow, as those of a record: may stop.
-    fn begin_object(&mut self, plan: Option<&Plan>) -> Result<(), Self::Stop>;
+    fn begin_object(&mut self, plan: Option<&ClassPlan>) -> Result<(), Self::Stop>;
     /// Before each value of an object.
-    fn field(&mut self, plan: &Plan, position: usize);
+    fn field(&mut self, plan: &ClassPlan, position: usize);
     /// Too deep, or within itself.
     fn too_deep(&mut self) -> Self::Stop;
     /// Bytes that it has made, which are counted as work.
@@ -68,7 +68,7 @@ enum WalkFrame {
     },
     Object {
         table: c_int,
-        plan: Rc<Plan>,
+        plan: Rc<ClassPlan>,
         next: usize,
     },
 }
@@ -78,7 +78,7 @@ enum WalkFrame {
 struct Known {
     metatable: usize,
     kind: TableKind,
-    plan: Option<Rc<Plan>>,
+    plan: Option<Rc<ClassPlan>>,
 }
 
 /// A walk through the object on top of a stack.

@@ -26,11 +26,11 @@ impl Controls {
 pub(crate) struct Combined {
     current: Rc<RefCell<Controls>>,
     /// What a confined copy is confined to.
-    confined: Option<Part>,
+    confined: Option<ConfinedPart>,
 }
 
 /// The part of a store that a confined copy stands for.
-struct Part {
+struct ConfinedPart {
     root: Reference,
     /// Whether links are followed.
     links: bool,
@@ -40,7 +40,7 @@ struct Part {
 
 type ConfinedSource = (Rc<dyn Store>, Rc<dyn Store>);
 
-impl Part {
+impl ConfinedPart {
     /// The part of a store; `None` where it cannot be confined, or is missing.
     fn of(&self, store: Rc<dyn Store>) -> Option<Rc<dyn Store>> {
         if let Some((known, confined)) = &*self.latest.borrow()
@@ -118,7 +118,7 @@ impl Layer for Combined {
         };
         match self.store().confined(&root, links) {
             Confinement::By(_) | Confinement::Inherent => {
-                let part = Part { root, links, latest: RefCell::default() };
+                let part = ConfinedPart { root, links, latest: RefCell::default() };
                 let current = self.current.clone();
                 Confinement::By(Rc::new(Combined { current, confined: Some(part) }))
             }

@@ -80,7 +80,7 @@ impl Written {
         Written { object, media_type, call }
     }
 
-    fn run(&self) -> Running {
+    fn run(&self) -> RunningWriter {
         let pipe = Rc::new(Pipe::default());
         let given = pipe.clone();
         let isolate = self.object.isolate();
@@ -95,7 +95,7 @@ impl Written {
             },
             |_, _, _| (),
         );
-        Running { isolate: isolate.clone(), fiber: Some(fiber), pipe, failed: None }
+        RunningWriter { isolate: isolate.clone(), fiber: Some(fiber), pipe, failed: None }
     }
 }
 
@@ -129,7 +129,7 @@ impl Lazy for Written {
 }
 
 /// A block that writes, and what it has written. Dropping it cancels the block.
-struct Running {
+struct RunningWriter {
     isolate: Isolate,
     fiber: Option<Fiber<()>>,
     pipe: Rc<Pipe>,
@@ -137,7 +137,7 @@ struct Running {
     failed: Option<Error>,
 }
 
-impl Stream for Running {
+impl Stream for RunningWriter {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -169,7 +169,7 @@ impl Stream for Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningWriter {
     fn drop(&mut self) {
         self.pipe.closed.set(true);
         self.pipe.room.notify_waiters();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// How far an insertion or a copy is. Its end takes the line away.
-pub(crate) struct Progress {
+pub(crate) struct ProgressLine {
     isolate: Isolate,
     done: u64,
     expected: Option<u64>,
@@ -20,9 +20,15 @@ pub(crate) struct Progress {
     shown: bool,
 }
 
-impl Progress {
+impl ProgressLine {
     pub(crate) fn new(isolate: &Isolate, expected: Option<u64>) -> Self {
-        Progress { isolate: isolate.clone(), done: 0, expected, told: Instant::now(), shown: false }
+        ProgressLine {
+            isolate: isolate.clone(),
+            done: 0,
+            expected,
+            told: Instant::now(),
+            shown: false,
+        }
     }
 
     /// So many records more.
@@ -55,27 +61,27 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 /// A stream that tells how much of it has been read.
-pub(crate) struct Told {
+pub(crate) struct MeteredStream {
     stream: ByteStream,
     length: Option<u64>,
     read: u64,
-    progress: Progress,
+    progress: ProgressLine,
 }
 
-impl Told {
-    pub(crate) fn new(stream: ByteStream, length: Option<u64>, progress: Progress) -> Self {
-        Told { stream, length, read: 0, progress }
+impl MeteredStream {
+    pub(crate) fn new(stream: ByteStream, length: Option<u64>, progress: ProgressLine) -> Self {
+        MeteredStream { stream, length, read: 0, progress }
     }
 }
 
-impl Stream for Told {
+impl Stream for MeteredStream {
     type Item = Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -133,7 +133,7 @@ impl Port for ScriptPort {
             },
             |_, _, _| (),
         );
-        Box::pin(Outgoing { isolate, fiber: Some(fiber), socket: self.socket.clone() })
+        Box::pin(OutgoingMessages { isolate, fiber: Some(fiber), socket: self.socket.clone() })
     }
 }
 
@@ -147,13 +147,13 @@ impl Drop for ScriptPort {
 }
 
 /// What the program sends. Polling it runs the program's side; dropping it cancels that.
-struct Outgoing {
+struct OutgoingMessages {
     isolate: Isolate,
     fiber: Option<Fiber<()>>,
     socket: Rc<Socket>,
 }
 
-impl Outgoing {
+impl OutgoingMessages {
     fn next_message(&self) -> Option<Message> {
         let message = self.socket.outgoing.borrow_mut().pop_front();
         if let Some(message) = &message {
@@ -164,7 +164,7 @@ impl Outgoing {
     }
 }
 
-impl Stream for Outgoing {
+impl Stream for OutgoingMessages {
     type Item = Result<Message>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -192,7 +192,7 @@ impl Stream for Outgoing {
     }
 }
 
-impl Drop for Outgoing {
+impl Drop for OutgoingMessages {
     fn drop(&mut self) {
         self.socket.close();
         if let Some(cancelled) = self.fiber.take() {

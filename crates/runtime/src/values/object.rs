@@ -18,12 +18,12 @@ use std::os::raw::c_int;
 /// its class says itself how it is written.
 pub(crate) struct ScriptObject {
     object: ObjectHandle,
-    shape: Shape,
+    shape: ObjectShape,
 }
 
 /// What is known of it without asking the program.
 #[derive(Clone, Copy, PartialEq)]
-enum Shape {
+enum ObjectShape {
     /// An array or a dictionary: JSON for people too.
     Structure,
     /// A page or a part of one.
@@ -35,11 +35,11 @@ impl ScriptObject {
     pub(crate) fn new(isolate: &Isolate, stack: Stack, index: c_int) -> Self {
         let shape = match stack.kind(index) {
             Type::Table => match table_kind(stack, index) {
-                TableKind::Array | TableKind::Dictionary => Shape::Structure,
-                TableKind::Element => Shape::Element,
-                _ => Shape::Other,
+                TableKind::Array | TableKind::Dictionary => ObjectShape::Structure,
+                TableKind::Element => ObjectShape::Element,
+                _ => ObjectShape::Other,
             },
-            _ => Shape::Other,
+            _ => ObjectShape::Other,
         };
         ScriptObject { object: ObjectHandle::new(isolate, stack, index), shape }
     }
@@ -105,14 +105,14 @@ impl Lazy for ScriptObject {
     fn encode(&self, form: Form) -> Answer<Bytes> {
         let slots = self.isolate().slots();
         let json = match (form, self.shape) {
-            (_, Shape::Element) => {
+            (_, ObjectShape::Element) => {
                 return match self.written() {
                     Some(bytes) => Answer::ok(bytes),
                     None => self.ask(slots.html_text),
                 };
             }
-            (Form::Json, _) | (Form::Text, Shape::Structure) => true,
-            (Form::Text, Shape::Other) => return self.ask(slots.text),
+            (Form::Json, _) | (Form::Text, ObjectShape::Structure) => true,
+            (Form::Text, ObjectShape::Other) => return self.ask(slots.text),
             (Form::Csv, _) => false,
         };
         if !json {
@@ -135,7 +135,7 @@ impl Lazy for ScriptObject {
     }
 
     fn media_type(&self, _form: Form) -> Option<Cow<'static, str>> {
-        if self.shape != Shape::Element {
+        if self.shape != ObjectShape::Element {
             return None;
         }
         let stack = self.isolate().stack();
@@ -156,7 +156,7 @@ impl Lazy for ScriptObject {
         let stack = self.isolate().stack();
         stack.reserve(16);
         self.object.push(stack);
-        let is_object = self.shape == Shape::Other;
+        let is_object = self.shape == ObjectShape::Other;
         data_of_top(self.isolate(), stack).map(move |mut value| {
             if is_object && let Value::Record(fields) = &mut value {
                 fields.retain(|(_, value)| !value.is_nil());

@@ -12,7 +12,7 @@ use std::os::raw::c_int;
 use std::rc::Rc;
 
 /// Reads rows of the same fields.
-pub(crate) struct Reader {
+pub(crate) struct RecordReader {
     isolate: Isolate,
     fields: Rc<[String]>,
     /// Where the values lie: keys of the objects, or of the map of a dictionary.
@@ -24,7 +24,7 @@ pub(crate) struct Reader {
     dictionaries: bool,
 }
 
-impl Reader {
+impl RecordReader {
     /// Looks at the first element of an array. Instances have the fields of their class, or those
     /// that are known; the key is left out when the first has none, so that the store makes
     /// it. Dictionaries have the fields that the first one has.
@@ -34,7 +34,7 @@ impl Reader {
         array: c_int,
         known: Option<Vec<String>>,
         key: Option<String>,
-    ) -> Result<Reader, Error> {
+    ) -> Result<RecordReader, Error> {
         let top = stack.top();
         stack.reserve(16);
         stack.get_element(array, 1);
@@ -49,7 +49,7 @@ impl Reader {
         first: c_int,
         known: Option<Vec<String>>,
         key: Option<String>,
-    ) -> Result<Reader, Error> {
+    ) -> Result<RecordReader, Error> {
         if stack.kind(first) != Type::Table {
             return Err(no_record(stack, first, 1));
         }
@@ -93,7 +93,7 @@ impl Reader {
         });
         let class = metatable(stack, first);
         let isolate = isolate.clone();
-        Ok(Reader { isolate, fields: fields.into(), keys, left_out, class, dictionaries })
+        Ok(RecordReader { isolate, fields: fields.into(), keys, left_out, class, dictionaries })
     }
 
     pub(crate) fn fields(&self) -> Rc<[String]> {
@@ -183,7 +183,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for RecordReader {
     fn drop(&mut self) {
         let stack = self.isolate.stack();
         let left_out = self.left_out.iter().map(|(_, key)| key);

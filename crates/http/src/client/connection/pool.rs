@@ -1,5 +1,5 @@
-//! The idle connections to one host. The last one used is used first, so that those beyond what is
-//! needed grow old; one task for all of them closes the old ones, and those that the server closes.
+//! The idle connections to one host. The most recently used one is taken first, so that superfluous
+//! ones age; one task for all of them closes old ones and those that the server closes.
 
 use crate::client::connection::line::ClientConnection;
 use std::collections::VecDeque;
@@ -10,11 +10,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// How often old connections are looked for. One is closed when it was idle at the beginning of a
-/// whole round and still is at its end: after 25 to 50 s, less than most servers keep theirs.
+/// Interval of the sweep. A connection that is idle during a whole interval is closed: after 25 to
+/// 50 s, less than the keep-alive of most servers.
 const ROUND: Duration = Duration::from_secs(25);
 
-/// The idle connections to one host. May be shared by threads.
+/// The idle connections to one host, shared by threads.
 pub(crate) struct IdleConnections {
     most: usize,
     idle: Mutex<Idle>,
@@ -22,15 +22,15 @@ pub(crate) struct IdleConnections {
 
 #[derive(Default)]
 struct Idle {
-    /// Each with the round in which it came; the oldest first.
+    /// Each with the sweep in which it became idle; the oldest first.
     lines: VecDeque<(u64, ClientConnection)>,
     round: u64,
-    /// Wakes the task that looks after them, where there is one.
+    /// Wakes the sweeper task, if it runs.
     keeper: Option<Waker>,
 }
 
 impl IdleConnections {
-    /// Keeps at most so many.
+    /// Keeps at most `most` connections.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(IdleConnections { most, idle: Mutex::default() })
     }
@@ -39,8 +39,7 @@ impl IdleConnections {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection on which a request can be sent, as far as is known here. The task is woken by
-    /// what comes on it.
+    /// A connection that looks usable. Its events wake the calling task from now on.
     pub(crate) fn take(&self, context: &mut Context<'_>) -> Option<ClientConnection> {
         let mut idle = self.idle();
         while let Some((_, mut line)) = idle.lines.pop_back() {
@@ -51,7 +50,7 @@ impl IdleConnections {
         None
     }
 
-    /// Keeps a connection for the next request, unless there are enough.
+    /// Keeps a connection for the next request, unless the pool is full.
     pub(crate) fn put(self: &Arc<Self>, mut line: ClientConnection) {
         line.rest();
         let mut idle = self.idle();
@@ -66,16 +65,16 @@ impl IdleConnections {
         let round = idle.round;
         idle.lines.push_back((round, line));
         if idle.keeper.is_none() {
-            // It looks at all of them when it begins.
+            // The sweeper polls all of them when it starts.
             idle.keeper = Some(Waker::noop().clone());
             drop(idle);
             self.employ();
         }
     }
 
-    /// Begins to look after the idle connections. Without an event loop there are none.
+    /// Starts the sweeper. Without an event loop no connection is kept.
     fn employ(self: &Arc<Self>) {
-        // Not `spawn_local`: transports are used from wherever the protocols of others want to.
+        // Not `spawn_local`: a transport is called from any task, `Send` or not.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             *self.idle() = Idle::default();
             return;
@@ -85,19 +84,19 @@ impl IdleConnections {
     }
 }
 
-/// Looks after the idle connections: woken when the server closes one, and each round.
+/// The sweeper of idle connections: woken when the server closes one, and at each interval.
 struct Keeper {
     pool: Weak<IdleConnections>,
     timer: Pin<Box<Sleep>>,
 }
 
 impl Keeper {
-    /// Whether a round is over; the next one begins.
+    /// Whether an interval is over; starts the next one.
     fn turn(&mut self, context: &mut Context<'_>) -> bool {
         let is_over = self.timer.as_mut().poll(context).is_ready();
         if is_over {
             self.timer.as_mut().reset(Instant::now() + ROUND);
-            // Sets the alarm: it is never over by now.
+            // Registers the waker: the timer has just been reset.
             let _ = self.timer.as_mut().poll(context);
         }
         is_over
@@ -139,7 +138,7 @@ mod tests {
     use runnel_store::{Counters, Level};
     use tokio::net::{TcpListener, TcpStream};
 
-    /// An open connection, and the other end of it.
+    /// An open connection, and its other end.
     async fn line(counters: &Arc<Counters>) -> (ClientConnection, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let stream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -164,12 +163,12 @@ mod tests {
             // Dropping the other end would close the connection.
             others.push(other);
         }
-        // More than are kept.
+        // Beyond the capacity of the pool.
         assert_eq!(counters.level(Level::Open), 3);
         let mut context = Context::from_waker(Waker::noop());
         let mut last = pool.take(&mut context).unwrap();
         assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());
-        // The next round but one finds those that stayed.
+        // The sweep after the next one finds those that stayed.
         pool.idle().round += 2;
         pool.put(last);
         let keeper = pool.idle().keeper.clone().unwrap();

@@ -1,10 +1,10 @@
-//! A collection as a page of links.
+//! A collection as an HTML page of links.
 
 use super::page_template::{PageTemplate, Slot};
 use crate::protocol::target::{escape_name, escape_path};
 use runnel_store::Entry;
 
-/// An HTML page with a link to each child of the collection at a path.
+/// The HTML page of a collection, with a link to each child.
 pub(crate) fn page(template: &PageTemplate, path: &str, entries: &[Entry]) -> String {
     let base = path.trim_end_matches('/');
     let title = if base.is_empty() { "/" } else { base };

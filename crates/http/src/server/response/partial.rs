@@ -1,4 +1,4 @@
-//! Answering parts of content: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
+//! Partial responses: 206, 416 and `multipart/byteranges` (RFC 9110 sections 14 and 15.3.7).
 
 use crate::protocol::conditions::{self, Validators};
 use crate::protocol::range::{self, ByteRange, RequestedRanges};
@@ -12,26 +12,26 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-/// Content on its way out.
+/// The content of a response.
 pub(crate) enum ResponseContent {
     Bytes(Bytes),
     Stream(ByteStream, Option<u64>),
 }
 
-/// A part of content, as it is answered.
+/// The requested part of content.
 pub(crate) struct PartialContent {
     pub(crate) body: ResponseBody,
-    /// The content type of several parts; a single one has that of the whole.
+    /// The content type of several parts; a single one keeps its own.
     pub(crate) kind: Option<HeaderValue>,
-    /// Where a single part lies.
+    /// `Content-Range` of a single part.
     pub(crate) place: Option<HeaderValue>,
 }
 
-/// What is to be sent of content.
+/// The result of a range request.
 pub(crate) enum RangeResult {
     All(ResponseContent),
     Part(PartialContent),
-    /// Nothing that was asked for is there; `Content-Range` says how long it is.
+    /// Unsatisfiable: 416 with this `Content-Range`.
     Beyond(HeaderValue),
 }
 
@@ -43,7 +43,7 @@ impl ResponseContent {
         }
     }
 
-    /// All of it.
+    /// The whole content.
     pub(crate) fn body(self, state: &Rc<ConnectionState>) -> ResponseBody {
         match self {
             ResponseContent::Bytes(bytes) => ResponseBody::whole(bytes, state),
@@ -51,7 +51,7 @@ impl ResponseContent {
         }
     }
 
-    /// Whether any part can be had, one by one and again.
+    /// Whether any range can be read, repeatedly.
     fn is_seekable(&self) -> bool {
         match self {
             ResponseContent::Bytes(_) => true,
@@ -60,15 +60,14 @@ impl ResponseContent {
     }
 }
 
-/// Whether parts of content can be asked for: it has a known length, and a validator by which a
-/// client can tell that its parts belong together.
+/// Whether content supports ranges: it has a known length, and a validator by which a client can
+/// combine parts.
 pub(crate) fn has_parts(content: &ResponseContent, validators: &Validators) -> bool {
     let validated = validators.tag.is_some() || validators.modified.is_some();
     validated && content.length().is_some()
 }
 
-/// What of the content is sent, by the `Range` and `If-Range` of a request. `kind` is the type of
-/// the content.
+/// Selects the content for the `Range` and `If-Range` of a request. `kind` is the content type.
 pub(crate) fn sent(
     headers: &HeaderMap,
     content: ResponseContent,
@@ -93,15 +92,15 @@ pub(crate) fn sent(
                 kind: None,
                 place: Some(place(span, length)),
             }),
-            // What can only be read from the beginning would be read again for each part.
+            // A stream would be read again from its beginning for each part.
             _ if !content.is_seekable() => RangeResult::All(content),
             _ => RangeResult::Part(several(&content, &spans, length, kind, state)),
         },
     }
 }
 
-/// Whether the client's part belongs to the present content (RFC 9110 section 13.1.5): compared
-/// strongly. A date is strong when a second change within its second can no longer come.
+/// Whether `If-Range` matches the current content (RFC 9110 section 13.1.5), by strong comparison.
+/// A date is strong when no second change within its second can come any more.
 fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
     let Some(condition) = headers.get(header::IF_RANGE) else { return true };
     let Ok(text) = condition.to_str() else { return false };
@@ -133,7 +132,7 @@ fn cut(bytes: &Bytes, span: ByteRange) -> Bytes {
     bytes.slice(span.from as usize..span.to as usize)
 }
 
-/// A part of a stream that is read from its beginning.
+/// A range of a stream that is read from its beginning.
 fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
     Box::pin(stream::try_unfold((stream, 0, span), |(mut stream, mut at, span)| async move {
         while at < span.to {
@@ -153,7 +152,7 @@ fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
     }))
 }
 
-/// Several parts, each with its type and place, as `multipart/byteranges`.
+/// Several ranges as `multipart/byteranges`.
 fn several(
     content: &ResponseContent,
     spans: &[ByteRange],
@@ -200,7 +199,7 @@ fn place(span: ByteRange, length: u64) -> HeaderValue {
     value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
 }
 
-/// A line that no content contains but by a chance of one in 2^128, and that nobody can foresee.
+/// A boundary of 128 random bits: unpredictable, and in no content.
 fn boundary() -> String {
     let (one, other) = (RandomState::new().hash_one(0), RandomState::new().hash_one(1));
     format!("{one:016x}{other:016x}")

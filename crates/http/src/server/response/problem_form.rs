@@ -1,4 +1,5 @@
-//! The body of an error response: RFC 9457 problem details, a page, or plain text, by `Accept`.
+//! The body of an error response: RFC 9457 problem details, an HTML page, or plain text, by
+//! `Accept`.
 
 use crate::protocol::negotiation::Quality;
 use crate::server::response::page_template::{Slot, server_pages};
@@ -14,14 +15,14 @@ pub(crate) enum ProblemForm {
     Plain,
     /// `application/problem+json` (RFC 9457).
     Details,
-    /// A small page for browsers.
+    /// An HTML page for browsers.
     Page,
 }
 
-/// Field problems that a response lists; the rest is counted.
+/// The most invalid fields that a response lists; the rest is counted.
 const MOST_FIELDS: usize = 100;
 
-/// What an error response says.
+/// The content of an error response.
 pub(crate) struct ProblemText<'a> {
     pub(crate) code: u16,
     pub(crate) title: &'a str,
@@ -32,8 +33,8 @@ pub(crate) struct ProblemText<'a> {
 }
 
 impl ProblemForm {
-    /// The form that a client accepts with the highest quality. JSON wins over a page of the same
-    /// quality unless the page is named first, and `*/*` alone means JSON.
+    /// The form with the highest quality in `Accept`. JSON wins over a page of the same quality
+    /// unless the page is named first, and `*/*` alone means JSON.
     pub(crate) fn of(headers: &HeaderMap) -> ProblemForm {
         let (mut details, mut page, mut plain) =
             (Quality::default(), Quality::default(), Quality::default());
@@ -82,7 +83,7 @@ impl ProblemForm {
             ProblemForm::Plain => plain.value,
         };
         let mut best = ProblemForm::Plain;
-        // The last of those that are equally good wins: what the client named first.
+        // Among equals the last one wins: what the client named first.
         for form in [ProblemForm::Page, ProblemForm::Details, first] {
             let good = value(form);
             if good > 0.0 && good >= value(best) {

@@ -1,4 +1,4 @@
-//! One request and its answer: reading.
+//! The request cycle: one request and its response, reading verbs.
 
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::media_type;
@@ -28,10 +28,10 @@ use runnel_store::{
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// What is said with 406.
+/// The message of 406.
 const NOT_ACCEPTABLE: &str = "this is sent as application/json, text/csv or text/plain";
 
-/// Everything that belongs to one request.
+/// One request and everything needed to answer it.
 pub(crate) struct RequestCycle {
     pub(crate) root: Rc<dyn Store>,
     pub(crate) reference: Reference,
@@ -41,21 +41,21 @@ pub(crate) struct RequestCycle {
     pub(crate) state: Rc<ConnectionState>,
 }
 
-/// What is said about content beside the content.
+/// Metadata of response content.
 #[derive(Default)]
 pub(crate) struct ResponseFacts {
     pub(crate) validators: Validators,
     pub(crate) location: Option<HeaderValue>,
-    /// The form was chosen by what the client accepts.
+    /// The form was negotiated by `Accept`.
     pub(crate) negotiated: bool,
-    /// Parts of it can be asked for.
+    /// The content supports ranges.
     pub(crate) has_parts: bool,
-    /// Where this part lies in the whole.
+    /// `Content-Range` of a part.
     pub(crate) place: Option<HeaderValue>,
 }
 
 impl RequestCycle {
-    /// What a store is told beside the reference.
+    /// The context for the store.
     pub(crate) fn context(&self) -> Context {
         Context {
             known: if self.head.conditional {
@@ -81,7 +81,7 @@ impl RequestCycle {
         }
     }
 
-    /// Waits for something within the time of a request.
+    /// Awaits a future within the request timeout.
     fn wait<F>(self, then: impl FnOnce(RequestCycle) -> F) -> PendingResponse
     where
         F: Future<Output = Response<ResponseBody>> + 'static,
@@ -90,7 +90,7 @@ impl RequestCycle {
         PendingResponse::InTime(TimedResponse::new(patience, state, then(self)))
     }
 
-    /// How long this request may take.
+    /// The timeout of this request.
     pub(crate) fn patience(&self, upload: Option<Rc<UploadProgress>>) -> ResponseTimeLimit {
         ResponseTimeLimit {
             limit: self.limits.request_time,
@@ -107,7 +107,7 @@ impl RequestCycle {
         }
     }
 
-    /// Nothing is there: perhaps it is a collection, whose children are shown.
+    /// A get found nothing: lists the reference, which may be a collection.
     fn missing(self) -> PendingResponse {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
@@ -142,7 +142,7 @@ impl RequestCycle {
         }
     }
 
-    /// Content that a verb answered.
+    /// Responds with the content of a verb.
     pub(crate) fn found(
         self,
         content: Content,
@@ -152,7 +152,7 @@ impl RequestCycle {
         let validators = Validators { tag: content.entity_tag, modified: content.modified };
         let facts = ResponseFacts { validators, location, ..ResponseFacts::default() };
         let reads = matches!(self.exchange.method, Method::GET | Method::HEAD);
-        // What a program said about the status is about this answer and no content of its own.
+        // The program's status is about this response and no content of its own.
         let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if reads && usual && self.head.conditional {
             match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
@@ -211,12 +211,12 @@ impl RequestCycle {
         self.send(status, kind, facts, outgoing)
     }
 
-    /// The type of text and numbers that have no media type of their own.
+    /// The media type of text and numbers without one.
     fn text_type(&self) -> HeaderValue {
         if self.limits.html_text { media_type::HTML } else { media_type::PLAIN }
     }
 
-    /// Content as it is, or the part of it that was asked for.
+    /// Sends content, or the requested range of it.
     fn send(
         self,
         status: StatusCode,
@@ -258,7 +258,7 @@ impl RequestCycle {
         }
     }
 
-    /// Content that encodes itself, in the form that the client likes best.
+    /// Sends lazy content in the form that the client prefers.
     fn lazy(
         self,
         lazy: Rc<dyn Lazy>,
@@ -276,7 +276,8 @@ impl RequestCycle {
             Ok(parts) => parts,
             Err(error) => return PendingResponse::ready(self.failed(error)),
         };
-        // What a program writes is sent as it comes; data that cannot begin still gets a status.
+        // A program's stream is sent as it comes; for data an error at the start still gets a
+        // status.
         let is_data = own.is_none();
         let kind = match given.or(own) {
             Some(kind) => media_type::content_type(kind, true),
@@ -306,7 +307,7 @@ impl RequestCycle {
         }
     }
 
-    /// The response with content that was encoded, or failed to be.
+    /// Sends the result of encoding.
     fn encoded(
         self,
         content: Result<Bytes>,
@@ -323,7 +324,7 @@ impl RequestCycle {
         }
     }
 
-    /// Content that is sent as it comes; events also without being kept on the way.
+    /// Sends a stream; for events it disables caching and buffering.
     fn streamed(
         self,
         stream: ByteStream,
@@ -344,8 +345,8 @@ impl RequestCycle {
         response
     }
 
-    /// The form in which lazy content is sent; `None` where the client accepts none. What has only one
-    /// media type is sent as it is, and so is the answer to a write, which has happened.
+    /// The form of lazy content; `None` when the client accepts none. Content with a single media
+    /// type needs no choice, and neither does the response to a write, which is done.
     fn form(&self, lazy: &dyn Lazy, has_type: bool) -> Option<Form> {
         let form = negotiation::form(&self.exchange.headers);
         let overrides = &self.exchange.overrides;
@@ -366,7 +367,7 @@ impl RequestCycle {
         {
             *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
         }
-        // A cache learns from this, too, what the whole answer depends on.
+        // A 304 carries the same `Vary` as the full response.
         let kind = kind.and_then(|kind| HeaderValue::from_str(kind).ok());
         let packing = compression::packing(headers, kind.as_ref(), None, self.limits.pack_from);
         let body = ResponseBody::empty(&self.state);
@@ -377,7 +378,7 @@ impl RequestCycle {
         response
     }
 
-    /// A good answer, with what the program wished for it.
+    /// A successful response with the program's overrides.
     pub(crate) fn respond(
         self,
         status: StatusCode,
@@ -449,23 +450,23 @@ impl RequestCycle {
         response
     }
 
-    /// A response for which no memory is free.
+    /// The response when memory is exhausted.
     fn unaffordable(self, error: Error) -> Response<ResponseBody> {
-        // One beyond the share of a request is the program's affair, and never fits.
+        // Content beyond the share of a request is an error of the program, and never fits.
         let internal = error.kind == Kind::TooLarge;
         self.failed(Error { internal, ..error })
     }
 
-    /// An answer that is not what was asked for.
+    /// An error response.
     pub(crate) fn problem(self, problem: Problem) -> Response<ResponseBody> {
         let state = self.state.clone();
         problem.for_request(&self.exchange).respond(self.spare_headers(), &state)
     }
 
-    /// An error of the store.
+    /// The response to a store's error.
     pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
-        // A table refuses content of a client with the fields that are wrong; another server's 422
-        // has none, and is the program's affair.
+        // A table refuses client content with a list of invalid fields; the 422 of another server
+        // has none, and is an error of the program.
         let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
         if error.internal && (refused || self.exchange.sent_fields(&error.fields)) {
             error.internal = false;
@@ -483,13 +484,13 @@ impl RequestCycle {
         self.problem(problem)
     }
 
-    /// The verbs that make sense on the reference.
+    /// The verbs that the reference supports.
     pub(crate) fn verbs(&self) -> Verbs {
         guard_now(|| self.root.verbs(&self.reference)).unwrap_or(Verbs::NONE)
     }
 
-    /// The map of the request's headers, emptied: its memory serves the answer, unless a program
-    /// still holds the request.
+    /// The request's header map, emptied for reuse by the response, unless a program still holds
+    /// the request.
     fn spare_headers(mut self) -> HeaderMap {
         match Rc::get_mut(&mut self.exchange) {
             Some(exchange) => {

@@ -1,4 +1,4 @@
-//! One request and its answer: writing.
+//! The request cycle of writing verbs.
 
 use crate::protocol::conditions::{self, Validators, Verdict};
 use crate::protocol::form;
@@ -18,12 +18,12 @@ use runnel_store::{Body, ClientContent, Condition, Content, Context, Error, Kind
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// Bodies below this size are not counted among what requests hold.
+/// Smaller bodies are not charged to the memory of requests.
 const COUNTED: usize = 4 << 10;
 
 impl RequestCycle {
-    /// PUT, POST and PATCH. Whatever can be refused without the body is refused before it is
-    /// read, and so before the client is told to send it.
+    /// PUT, POST and PATCH. Everything that can be refused without the body is refused before it is
+    /// read, and so before `100 Continue`.
     pub(crate) fn write(self, verb: Verb, body: RequestBody) -> PendingResponse {
         let verbs = self.verbs();
         if !verbs.has(verb) {
@@ -31,7 +31,7 @@ impl RequestCycle {
             return PendingResponse::ready(self.problem(Problem::not_allowed(verbs)));
         }
         if self.is_encoded() {
-            // Nothing here decodes it, and no store keeps the coding beside the content.
+            // No decoder exists, and no store keeps a content coding.
             self.state.linger.set(true);
             let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE);
             let problem = problem.because("send the content without Content-Encoding");
@@ -64,7 +64,7 @@ impl RequestCycle {
         self.exchange.headers.get_all(header::CONTENT_ENCODING).iter().any(|one| !is_identity(one))
     }
 
-    /// Writes a body that is all here.
+    /// Writes a complete body.
     fn write_whole(
         mut self,
         verb: Verb,
@@ -114,15 +114,15 @@ impl RequestCycle {
         after_upload(response, &progress, &state)
     }
 
-    /// The media type of the request's body.
+    /// The media type of the request body.
     fn media_type(&self) -> Option<Cow<'static, str>> {
         let value = self.exchange.headers.get(header::CONTENT_TYPE)?;
         let text = value.to_str().ok()?.trim();
         (!text.is_empty()).then(|| media_type::named(text))
     }
 
-    /// What the store looks at in the same step as it writes; otherwise the conditions are judged
-    /// before, by the present content.
+    /// The condition that the store checks atomically with the write; `None` when conditions are
+    /// evaluated before, against the current content.
     fn store_condition(&self, verb: Verb) -> Option<Condition> {
         if !self.head.conditional || verb == Verb::Post {
             return None;
@@ -132,7 +132,7 @@ impl RequestCycle {
         condition.filter(|one| kept.admit(Some(one), verb, &self.reference).is_ok())
     }
 
-    /// Writes where the conditions hold.
+    /// Writes if the conditions hold.
     async fn written(
         self,
         verb: Verb,
@@ -140,7 +140,7 @@ impl RequestCycle {
         mut context: Context,
     ) -> Response<ResponseBody> {
         context.only_if = self.store_condition(verb);
-        // A stream takes its time: what cannot be written is better refused before.
+        // A stream takes its time: a write that must fail is better refused before.
         let looks = context.only_if.is_none() || matches!(content.body, Body::Stream(..));
         let turn = match self.if_conditions_hold(looks).await {
             Ok(turn) => turn,
@@ -159,10 +159,10 @@ impl RequestCycle {
         }
     }
 
-    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 where something was
-    /// created, with its place where that is another one; otherwise 200 with the content that the
-    /// store answers, or 204 without; 404 for a delete of nothing. The status that a program sets
-    /// comes before all of these.
+    /// The outcome of a write (RFC 9110 sections 9.3.3 to 9.3.5, RFC 5789): 201 when something was
+    /// created, with `Location` if that is another reference; otherwise 200 with the content that
+    /// the store answers, or 204 without; 404 for a delete of nothing. The program's status
+    /// overrides all of these.
     fn wrote(self, verb: Verb, result: runnel_store::Result<Outcome>) -> PendingResponse {
         let outcome = match result {
             Ok(outcome) => outcome,
@@ -216,16 +216,16 @@ impl RequestCycle {
         PendingResponse::ready(response)
     }
 
-    /// 204, or what the program wished.
+    /// 204, or the program's overrides.
     fn without_content(self) -> Response<ResponseBody> {
         let body = ResponseBody::empty(&self.state);
         self.respond(StatusCode::NO_CONTENT, None, ResponseFacts::default(), body)
     }
 
-    /// Goes on, or answers 412. The present content is only asked for when there are conditions.
+    /// Continues, or responds with 412. Reads the current content only for conditional requests.
     async fn if_conditions_hold(self, looks: bool) -> Result<RequestCycle, Response<ResponseBody>> {
         match looks && self.head.conditional {
-            // Boxed: it is rare, and would make room for itself in every request's future.
+            // Boxed: it is rare, and would enlarge the future of every request.
             true => Box::pin(self.if_present_allows()).await,
             false => Ok(self),
         }
@@ -235,7 +235,7 @@ impl RequestCycle {
         let context = Context { known: None, ..self.context() };
         let present = guard(|| self.root.get(&self.reference, &context)).await;
         drop(context);
-        // What a program says about the answer while it is only asked what is there.
+        // Overrides of the program during this read do not count.
         self.exchange.overrides.clear();
         let present = match present {
             Ok(content) => content
@@ -252,8 +252,7 @@ impl RequestCycle {
     }
 }
 
-/// Where the upload itself went wrong, the client hears of that and not of what the store made
-/// of a stream that failed.
+/// A failed upload overrides the store's response to the failed stream.
 fn after_upload(
     response: Response<ResponseBody>,
     progress: &UploadProgress,

@@ -1,6 +1,6 @@
 //! Built-in schemes, databases and servers: what the host gives a program.
 
-use crate::host::Server;
+use crate::host::RunningServer;
 use crate::isolate::Isolate;
 use crate::natives::call::{Arguments, Given, Native, Reply, attempt};
 use crate::natives::stores::any_store;
@@ -17,7 +17,7 @@ pub(crate) const NATIVES: [(&str, Native); 6] = [
 ];
 
 /// A server in the hands of the program.
-struct NativeServer(Rc<dyn Server>);
+struct NativeServer(Rc<dyn RunningServer>);
 
 fn scheme(isolate: &Isolate, arguments: Arguments) -> Reply {
     let found = isolate.host().scheme(&arguments.text(1));
@@ -44,11 +44,12 @@ fn serve(isolate: &Isolate, arguments: Arguments) -> Reply {
     }
     let store = attempt!(any_store(isolate, arguments, 1));
     let options = attempt!(arguments.value(isolate, 2));
-    let give: fn(Rc<dyn Server>) -> Given = |server| Given::Native(Rc::new(NativeServer(server)));
+    let give: fn(Rc<dyn RunningServer>) -> Given =
+        |server| Given::Native(Rc::new(NativeServer(server)));
     Reply::from((isolate.host().serve(store, &options), give))
 }
 
-pub(super) fn server(arguments: Arguments) -> Result<Rc<dyn Server>, Error> {
+pub(super) fn server(arguments: Arguments) -> Result<Rc<dyn RunningServer>, Error> {
     arguments
         .native(1)
         .and_then(|native| native.downcast_ref::<NativeServer>().map(|server| server.0.clone()))

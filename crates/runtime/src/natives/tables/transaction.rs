@@ -17,7 +17,7 @@ pub(crate) const NATIVES: [(&str, Native); 5] = [
 
 /// A transaction in the hands of the program, until it is committed or given up: the engine frees
 /// what a program no longer needs at some later time, and a transaction must end now.
-struct Held {
+struct HeldTransaction {
     transaction: RefCell<Option<Rc<dyn Transaction>>>,
     /// What the fiber was in before it entered this one.
     before: RefCell<Option<Rc<dyn Transaction>>>,
@@ -30,15 +30,15 @@ fn begin(isolate: &Isolate, arguments: Arguments) -> Reply {
     let answer = attempt!(store.tables_for(Verb::Begin, &on)).begin(&on, &inner_call(isolate));
     let give: fn(Rc<dyn Transaction>) -> Given = |transaction| {
         let transaction = RefCell::new(Some(transaction));
-        Given::Native(Rc::new(Held { transaction, before: RefCell::default() }))
+        Given::Native(Rc::new(HeldTransaction { transaction, before: RefCell::default() }))
     };
     Reply::from((answer, give))
 }
 
-fn held(arguments: Arguments) -> Result<Rc<Held>, Error> {
+fn held(arguments: Arguments) -> Result<Rc<HeldTransaction>, Error> {
     arguments
         .native(1)
-        .and_then(|native| native.downcast::<Held>().ok())
+        .and_then(|native| native.downcast::<HeldTransaction>().ok())
         .ok_or_else(|| Error::new(Kind::Invalid, "a transaction is expected here"))
 }
 

@@ -1,10 +1,10 @@
 //! Messages that become Lua's own control structures when their arguments are literal blocks:
 //! conditions, loops, `and:`/`or:`, `ifNil:` and their like.
 
-use crate::expression::Code;
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
-use crate::statement::Tail;
-use runnel_syntax::ast::{Block, Expression, ExpressionKind, Message};
+use runnel_syntax::ast::{Block, Expression, ExpressionKind, SentMessage};
 
 /// The control messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,8 +46,8 @@ type Parts<'a> = (&'a Expression, &'a [(runnel_syntax::ast::Word, Expression)]);
 
 fn keyword(expression: &Expression) -> Option<Parts<'_>> {
     match &expression.kind {
-        ExpressionKind::Send { receiver, message: Message::Keyword(parts) }
-        | ExpressionKind::Pipe { left: receiver, message: Message::Keyword(parts) } => {
+        ExpressionKind::Send { receiver, message: SentMessage::Keyword(parts) }
+        | ExpressionKind::Pipe { left: receiver, message: SentMessage::Keyword(parts) } => {
             Some((receiver, parts))
         }
         _ => None,

@@ -3,62 +3,17 @@
 //! The order of evaluation is the program's. Where a later argument needs statements of its own
 //! (an assignment, a control structure), the values before it are kept in temporaries first.
 
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
-use crate::lua::names::{nearest, quoted};
-use crate::statement::Tail;
-use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, Message, TextPart, Word};
+use crate::lua::names::quoted;
+use runnel_syntax::ast::{AssignOperator, Expression, ExpressionKind, SentMessage, TextPart, Word};
 use runnel_syntax::{Diagnostic, Span};
+use runnel_text::distance::nearest;
 
 /// Levels of nested calls in one Lua expression before the inner value goes to a temporary. A call
 /// with many arguments counts as several: each that waits takes one of the function's 250 slots.
 pub(crate) const DEPTH: u16 = 24;
-
-/// A Lua expression.
-#[derive(Clone, Debug)]
-pub(crate) struct Code {
-    pub(crate) text: String,
-    /// A constant or a temporary: evaluating it later gives the same and costs nothing.
-    pub(crate) simple: bool,
-    /// A call: may stand as a statement.
-    pub(crate) call: bool,
-    /// May be followed by `.name`, `[…]` or `:name(…)` without parentheses.
-    pub(crate) prefix: bool,
-    pub(crate) depth: u16,
-}
-
-impl Code {
-    pub(crate) fn constant(text: impl Into<String>) -> Self {
-        Code { text: text.into(), simple: true, call: false, prefix: false, depth: 0 }
-    }
-
-    pub(crate) fn prefix(text: impl Into<String>) -> Self {
-        Code { simple: false, prefix: true, ..Code::constant(text) }
-    }
-
-    pub(crate) fn call(text: impl Into<String>) -> Self {
-        Code { simple: false, call: true, prefix: true, ..Code::constant(text) }
-    }
-
-    fn temporary(text: String) -> Self {
-        Code { prefix: true, ..Code::constant(text) }
-    }
-
-    pub(crate) fn deeper_than(mut self, inner: &[Code]) -> Self {
-        self.depth = 1 + inner.iter().map(|code| code.depth).max().unwrap_or(0);
-        self
-    }
-
-    /// A call that keeps its arguments in slots until all are there.
-    pub(crate) fn with_arguments(self, inner: &[Code]) -> Self {
-        let code = self.deeper_than(inner);
-        Code { depth: code.depth.saturating_add((inner.len() / 2) as u16), ..code }
-    }
-
-    /// As the receiver of a message.
-    pub(crate) fn receiver(&self) -> String {
-        if self.prefix { self.text.clone() } else { format!("({})", self.text) }
-    }
-}
 
 impl Generator<'_> {
     /// An expression whose value goes to a tail.
@@ -162,7 +117,7 @@ impl Generator<'_> {
     pub(crate) fn needs_statements(&self, expression: &Expression) -> bool {
         let mut needs = false;
         let mut size = 0;
-        crate::scope::walk(expression, &mut |inner| {
+        crate::walk::walk(expression, &mut |inner| {
             size += 1;
             needs |= matches!(
                 inner.kind,
@@ -190,18 +145,18 @@ impl Generator<'_> {
 
     fn interpolated(&mut self, parts: &[TextPart]) -> Code {
         let pieces = parts.iter().map(|part| match part {
-            TextPart::Text(text) => Piece::Text(text),
-            TextPart::Expression(expression) => Piece::Value(expression),
+            TextPart::Text(text) => TextPiece::Text(text),
+            TextPart::Expression(expression) => TextPiece::Value(expression),
         });
         self.text_of(pieces.collect())
     }
 
-    fn text_of(&mut self, pieces: Vec<Piece<'_>>) -> Code {
+    fn text_of(&mut self, pieces: Vec<TextPiece<'_>>) -> Code {
         let values: Vec<&Expression> = pieces
             .iter()
             .filter_map(|piece| match piece {
-                Piece::Value(expression) => Some(*expression),
-                Piece::Text(_) => None,
+                TextPiece::Value(expression) => Some(*expression),
+                TextPiece::Text(_) => None,
             })
             .collect();
         let codes = self.expressions(&values);
@@ -209,8 +164,8 @@ impl Generator<'_> {
         let mut texts = Vec::with_capacity(pieces.len());
         for piece in pieces {
             match piece {
-                Piece::Text(text) => texts.push(quoted(text)),
-                Piece::Value(_) => {
+                TextPiece::Text(text) => texts.push(quoted(text)),
+                TextPiece::Value(_) => {
                     texts.extend(next.next().map(|code| format!("str({})", code.text)));
                 }
             }
@@ -333,7 +288,7 @@ impl Generator<'_> {
         Code::call(format!("{mark}at({},{})", codes[0].text, codes[1].text)).deeper_than(&codes)
     }
 
-    fn cascade(&mut self, receiver: &Expression, messages: &[Message]) -> Code {
+    fn cascade(&mut self, receiver: &Expression, messages: &[SentMessage]) -> Code {
         let target = self.expression(receiver);
         let target = self.keep(target);
         let mut last = Code::constant("nil");
@@ -458,7 +413,7 @@ impl Generator<'_> {
 }
 
 /// A piece of a text that is put together.
-enum Piece<'a> {
+enum TextPiece<'a> {
     Text(&'a str),
     Value(&'a Expression),
 }

@@ -1,9 +1,10 @@
 //! Messages: operators become calls of kernel functions, everything else a Lua method call.
 
-use crate::expression::{Code, DEPTH};
+use crate::code::Code;
+use crate::expressions::expression::DEPTH;
 use crate::generator::Generator;
 use crate::lua::names;
-use runnel_syntax::ast::{Expression, ExpressionKind, Message};
+use runnel_syntax::ast::{Expression, ExpressionKind, SentMessage};
 
 /// Operators that the kernel answers without a message for the common types.
 fn operator(name: &str) -> Option<&'static str> {
@@ -66,9 +67,14 @@ impl Generator<'_> {
     }
 
     /// One message to a receiver that was evaluated; `source` is the receiver as written.
-    pub(crate) fn send(&mut self, receiver: Code, source: &Expression, message: &Message) -> Code {
+    pub(crate) fn send(
+        &mut self,
+        receiver: Code,
+        source: &Expression,
+        message: &SentMessage,
+    ) -> Code {
         match message {
-            Message::Unary(word) => {
+            SentMessage::Unary(word) => {
                 if let Some(call) = self.super_call(source, &names::unary(&word.text), "") {
                     return call;
                 }
@@ -79,7 +85,7 @@ impl Generator<'_> {
                 let text = format!("{}{mark}:{}()", receiver.receiver(), names::unary(&word.text));
                 Code::call(text).deeper_than(&[receiver])
             }
-            Message::Binary(word, argument) => {
+            SentMessage::Binary(word, argument) => {
                 let receiver = self.kept_before(receiver, &[argument]);
                 let argument = self.expression(argument);
                 let mark = self.mark(word.span);
@@ -99,7 +105,7 @@ impl Generator<'_> {
                 };
                 Code::call(text).deeper_than(&[receiver, argument])
             }
-            Message::Keyword(parts) => {
+            SentMessage::Keyword(parts) => {
                 let list: Vec<&Expression> = parts.iter().map(|(_, argument)| argument).collect();
                 self.check_count(list.len(), "arguments", source.span);
                 let receiver = self.kept_before(receiver, &list);

@@ -1,11 +1,12 @@
 //! Literals: arrays, dictionaries, objects, elements, templates.
 
-use crate::expression::Code;
+use crate::code::Code;
+use crate::code::Tail;
 use crate::generator::Generator;
-use crate::lua::names::{nearest, quoted};
-use crate::statement::Tail;
+use crate::lua::names::quoted;
 use runnel_syntax::Diagnostic;
 use runnel_syntax::ast::{Expression, ExpressionKind, Pair, Word};
+use runnel_text::distance::nearest;
 
 /// Elements of one Lua table constructor; longer literals are put together from parts, because a
 /// function holds at most 65,536 constants.
