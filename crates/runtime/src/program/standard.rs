@@ -100,7 +100,7 @@ impl Isolate {
             };
             found.iter().map(line).collect::<Vec<_>>().join("\n")
         };
-        if parsed.diagnostics.iter().any(|one| one.level == runnel_syntax::Level::Error) {
+        if parsed.diagnostics.iter().any(|one| one.level == runnel_syntax::Severity::Error) {
             return Err(wrong(parsed.diagnostics));
         }
         let chunk = compile(&parsed.program, &source, &WithoutVariables(KernelNames(self)))
