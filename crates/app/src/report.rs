@@ -1,7 +1,7 @@
 //! Errors for people, or as JSON for machines. Colours live here only.
 
 use crate::console::Console;
-use annotate_snippets::{AnnotationKind, Group, Renderer, Severity, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use runnel_runtime::{Failure, Fault, Isolate};
 use runnel_syntax::{Diagnostic, LineIndex};
 use std::io::IsTerminal;
@@ -54,8 +54,8 @@ impl Report {
         let line = index.line(diagnostic.label.span.start) as usize;
         let too_wide = source.lines().nth(line - 1).is_some_and(|line| line.len() > WIDEST_LINE);
         let level = match diagnostic.level {
-            runnel_syntax::Severity::Error => Severity::ERROR,
-            runnel_syntax::Severity::Warning => Severity::WARNING,
+            runnel_syntax::Severity::Error => Level::ERROR,
+            runnel_syntax::Severity::Warning => Level::WARNING,
         };
         if too_wide {
             let (line, column) = index.position(source, diagnostic.label.span.start);
@@ -76,7 +76,7 @@ impl Report {
         }
         let mut group: Group<'_> = level.primary_title(&diagnostic.title).element(snippet);
         if let Some(hint) = &diagnostic.hint {
-            group = group.element(Severity::HELP.message(hint));
+            group = group.element(Level::HELP.message(hint));
         }
         self.renderer.render(&[group]).to_string()
     }
@@ -121,9 +121,9 @@ impl Report {
         let snippet = Snippet::source(source)
             .path(&place.source)
             .annotation(AnnotationKind::Primary.span(span).label("raised here"));
-        let mut group: Group<'_> = Severity::ERROR.primary_title(&fault.message).element(snippet);
+        let mut group: Group<'_> = Level::ERROR.primary_title(&fault.message).element(snippet);
         if let Some(hint) = &fault.hint {
-            group = group.element(Severity::HELP.message(hint));
+            group = group.element(Level::HELP.message(hint));
         }
         let mut text = self.renderer.render(&[group]).to_string();
         for place in fault.trace.iter().skip(1).take(20) {
