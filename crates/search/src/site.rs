@@ -30,5 +30,5 @@ pub use journal::{Journal, JournalSettings, QUERY_LOG_BYTES, WAITING_SEARCHES};
 pub use options::{MAX_PAGE_DOCUMENTS, PAGE_OPTIONS, PageOptions};
 pub use rotating::QUERY_LOG_FILES;
 pub use search_page::SearchPage;
-pub use source::{PageSource, PageTemplate, PageViews};
+pub use source::{PageRender, PageSource, PageTemplate, PageViews};
 pub use statistics_store::SearchStatistics;
