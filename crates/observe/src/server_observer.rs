@@ -41,7 +41,7 @@ pub(crate) struct ServerObserver {
 impl ServerObserver {
     fn log(&self, request: &ObservedRequest) {
         let Some((format, _)) = &self.log else { return };
-        if HEARTBEATS.contains(&request.uri().path()) && request.status() < 400 {
+        if HEARTBEATS.contains(&request.uri.path()) && request.status() < 400 {
             return;
         }
         let mut line = self.line.borrow_mut();

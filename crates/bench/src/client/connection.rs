@@ -94,7 +94,7 @@ impl LoadConnection {
     }
 
     /// Whether the connection is established; `false` while it is unknown.
-    pub(crate) fn made(&mut self) -> Result<bool, RequestFailure> {
+    pub(crate) fn is_connected(&mut self) -> Result<bool, RequestFailure> {
         let Some(stream) = &self.stream else { return Ok(false) };
         let stream = stream.socket();
         if let Some(error) = stream.take_error().unwrap_or_else(Some) {

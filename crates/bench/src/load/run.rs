@@ -104,7 +104,7 @@ pub fn run(job: &Measurement, label: &str, control: &Control) -> Result<Figures,
     let first =
         first_response::ask(stream, tls.as_ref(), &last_request, bodiless, keep, load.timeout)
             .map_err(|why| MeasureError::FirstAnswer(format!("{}: {why}", job.target.url())))?;
-    accept_first(job, &first)?;
+    check_first(job, &first)?;
     if let Some(process) = job.process.filter(|process| cpu::of_tree(*process).is_none()) {
         return Err(MeasureError::Here(format!("the time of process {process} is not to be had")));
     }
@@ -136,7 +136,7 @@ pub fn run(job: &Measurement, label: &str, control: &Control) -> Result<Figures,
 }
 
 /// Checks the first response.
-fn accept_first(
+fn check_first(
     job: &Measurement,
     first: &first_response::FirstResponse,
 ) -> Result<(), MeasureError> {

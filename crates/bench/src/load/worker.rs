@@ -161,11 +161,11 @@ impl Worker {
             }
             for event in &events {
                 if event.token() != TIMER {
-                    self.heard(event);
+                    self.handle_event(event);
                 }
             }
         };
-        self.tell();
+        self.publish_counts();
         let end = self.shared.now().min(self.until);
         Ok(WorkerResult { counts: self.counts, end, gave_up })
     }
@@ -209,10 +209,10 @@ impl Worker {
                 LoadState::Resting | LoadState::Free => {}
             }
         }
-        self.tell();
+        self.publish_counts();
     }
 
-    fn tell(&mut self) {
+    fn publish_counts(&mut self) {
         let (replies, failed) = (self.counts.replies, self.counts.failed());
         self.shared.replies.fetch_add(replies - self.told.0, Ordering::Relaxed);
         self.shared.failed.fetch_add(failed - self.told.1, Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl Worker {
     }
 
     /// Handles an event of a connection.
-    fn heard(&mut self, event: &Event) {
+    fn handle_event(&mut self, event: &Event) {
         let index = event.token().0;
         let outcome = match self.connections.get(index).map(|connection| connection.state) {
             Some(LoadState::Connecting) => self.connecting(index),
@@ -336,7 +336,7 @@ impl Worker {
     }
 
     fn connecting(&mut self, index: usize) -> Result<(), RequestFailure> {
-        if self.connections[index].made()? {
+        if self.connections[index].is_connected()? {
             if self.is_measured(self.shared.now()) {
                 self.counts.connected += 1;
             }
@@ -363,7 +363,7 @@ impl Worker {
                 // This may have completed the handshake.
                 return if self.is_unsent(index) { self.push(index) } else { Ok(()) };
             };
-            self.answered(index, closed, now);
+            self.complete(index, closed, now);
             // This event can only announce the next response on the same connection.
             let same = !closed && self.connections[index].state == LoadState::Busy;
             if !(same && more) {
@@ -384,7 +384,7 @@ impl Worker {
 
     /// A response is complete: validates it, and continues, on another connection if the server
     /// closed this one.
-    fn answered(&mut self, index: usize, closed: bool, now: u64) {
+    fn complete(&mut self, index: usize, closed: bool, now: u64) {
         self.busy -= 1;
         let counts = self.counts(index, now);
         let connection = &mut self.connections[index];

@@ -127,7 +127,7 @@ impl Ruler {
     }
 
     /// The position of a number, from 0 to 1.
-    fn place(&self, number: f64) -> f64 {
+    fn position(&self, number: f64) -> f64 {
         let part = match self.scale {
             Scale::Linear => (number - self.from) / (self.to - self.from),
             Scale::Log => (number / self.from).ln() / (self.to / self.from).ln(),
@@ -194,8 +194,8 @@ impl Panel {
         let x = Ruler::new(&self.x, points().map(|point| point.0));
         let y = Ruler::new(&self.y, points().map(|point| point.1));
         let plotted = WIDTH - LEFT - RIGHT;
-        let across = |number: f64| LEFT + plotted * x.place(number);
-        let up = |number: f64| top + PLOTTED * (1.0 - y.place(number));
+        let across = |number: f64| LEFT + plotted * x.position(number);
+        let up = |number: f64| top + PLOTTED * (1.0 - y.position(number));
         let (end, floor) = (LEFT + plotted, top + PLOTTED);
         let mut put = |text: String| {
             out.push_str(&text);

@@ -93,7 +93,7 @@ impl VerbCall {
 
     async fn follow(&mut self) -> Result<Answered> {
         for _ in 0..=self.client.options.redirects {
-            let (head, trip) = self.attempts().await?;
+            let (head, trip) = self.send_in_turn().await?;
             let Some(next) = self.redirect(&head)? else { return Ok((head, trip)) };
             discard(trip).await;
             if !address::same_origin(&self.target, &next) {
@@ -114,7 +114,7 @@ impl VerbCall {
     }
 
     /// Sends the request as soon as the host has a free slot.
-    async fn attempts(&mut self) -> Result<Answered> {
+    async fn send_in_turn(&mut self) -> Result<Answered> {
         let Some(host) = self.client.hosts.of(&self.target) else {
             return Err(Error::new(Kind::Invalid, "the address names no host"));
         };
@@ -123,7 +123,7 @@ impl VerbCall {
             none.error(&what)
         })?;
         host.counters.add(Count::Requests, 1);
-        let result = self.answered(&host).await;
+        let result = self.send_with_retry(&host).await;
         if !result.as_ref().is_ok_and(|(head, _)| !head.status.is_server_error()) {
             host.counters.add(Count::Failures, 1);
         }
@@ -134,7 +134,7 @@ impl VerbCall {
 
     /// Sends the request, and retries once when an idempotent one (RFC 9110 section 9.2.2) meets a
     /// closed connection, pooled or new. A stream cannot be sent twice.
-    async fn answered(&mut self, host: &Host) -> Result<Answered> {
+    async fn send_with_retry(&mut self, host: &Host) -> Result<Answered> {
         let mut is_first = true;
         loop {
             let (payload, kind, feed) = self.body.payload().await?;
@@ -146,7 +146,7 @@ impl VerbCall {
                     is_first = false;
                 }
                 Err(failure) => {
-                    let error = fault::of_wire(&failure, &self.target);
+                    let error = fault::no_response(&failure, &self.target);
                     let is_sent = fault::was_closed(&failure);
                     let repeatable = ![Method::POST, Method::PATCH].contains(&self.method);
                     return Err(if is_sent && !repeatable {
@@ -192,7 +192,7 @@ impl VerbCall {
                         start = feed.last.get();
                     }
                     _ => {
-                        let message = fault::too_long(&self.target, "answer");
+                        let message = fault::timed_out(&self.target, "answer");
                         return Err(Error::new(Kind::Timeout, message));
                     }
                 },

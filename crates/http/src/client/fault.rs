@@ -14,7 +14,7 @@ pub(crate) fn of_status(status: StatusCode) -> Error {
 }
 
 /// The error of a request without a response.
-pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
+pub(crate) fn no_response(failure: &RoundTripFailure, target: &Uri) -> Error {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     let (kind, message, temporary) = match failure.root() {
         FailureCause::Io(io::ErrorKind::ConnectionRefused) => {
@@ -29,7 +29,7 @@ pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
             (Kind::Denied, format!("the socket of {host} is not for this user"), false)
         }
         FailureCause::Io(io::ErrorKind::TimedOut) => {
-            (Kind::Timeout, too_long(target, "connect"), true)
+            (Kind::Timeout, timed_out(target, "connect"), true)
         }
         FailureCause::Io(
             io::ErrorKind::ConnectionReset
@@ -59,7 +59,7 @@ pub(crate) fn of_wire(failure: &RoundTripFailure, target: &Uri) -> Error {
 }
 
 /// The message of a timeout.
-pub(crate) fn too_long(target: &Uri, what: &str) -> String {
+pub(crate) fn timed_out(target: &Uri, what: &str) -> String {
     let host = target.authority().map_or("the server", |authority| authority.as_str());
     format!("{host} took too long to {what}")
 }

@@ -96,14 +96,14 @@ impl Hosts {
         if hosts.len() >= REMEMBERED {
             hosts.retain(|_, host| !host.slots.is_idle());
         }
-        let made = Host::new(self.limits, self.idle, &place(authority));
+        let made = Host::new(self.limits, self.idle, &host_and_port(authority));
         hosts.insert(authority.clone(), made.clone());
         Some(made)
     }
 }
 
 /// The host and port, without credentials.
-fn place(authority: &Authority) -> String {
+fn host_and_port(authority: &Authority) -> String {
     match authority.port() {
         Some(port) => format!("{}:{port}", authority.host()),
         None => authority.host().to_string(),

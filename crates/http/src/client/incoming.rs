@@ -155,7 +155,7 @@ struct ResponsePieces {
 
 impl ResponsePieces {
     fn late(&self) -> Error {
-        let message = fault::too_long(&self.call.target, "send its answer");
+        let message = fault::timed_out(&self.call.target, "send its answer");
         Error::new(Kind::Timeout, message).on(self.call.verb, &self.call.reference)
     }
 

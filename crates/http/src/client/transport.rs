@@ -87,7 +87,7 @@ impl Transport {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxedError>,
     {
-        let place = place_of(request.uri());
+        let place = authority_of(request.uri());
         let Some(host) = self.hosts.of(request.uri()) else {
             let message = "the address names no host".to_string();
             let fault = TransportFault::Connect;
@@ -131,7 +131,7 @@ impl fmt::Debug for Transport {
     }
 }
 
-fn place_of(target: &Uri) -> String {
+fn authority_of(target: &Uri) -> String {
     target.authority().map_or("the server", |authority| authority.as_str()).to_string()
 }
 

@@ -26,14 +26,14 @@ const KEY: &str = "local-key.pem";
 /// The folder cannot be written.
 pub(crate) fn in_folder(folder: &Path) -> Result<(PathBuf, PathBuf)> {
     let (certificate, key) = (folder.join(CERTIFICATE), folder.join(KEY));
-    if !is_good(&certificate) || !is_good(&key) {
+    if !is_recent(&certificate) || !is_recent(&key) {
         make(folder, &certificate, &key)?;
     }
     Ok((certificate, key))
 }
 
 /// Whether the file exists and is recent enough.
-fn is_good(path: &Path) -> bool {
+fn is_recent(path: &Path) -> bool {
     let written = std::fs::metadata(path).and_then(|about| about.modified());
     written.is_ok_and(|written| written.elapsed().is_ok_and(|age| age < USED_FOR))
 }

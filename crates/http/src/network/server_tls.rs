@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
 /// Shortest interval between two checks of the files for changes; checked on a new connection.
-const LOOK_AGAIN: Duration = Duration::from_secs(10);
+const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
 /// The largest certificate or key file, in bytes.
 const LARGEST_FILE: u64 = 1024 * 1024;
 
@@ -44,7 +44,7 @@ pub enum Certificate {
 }
 
 /// A TLS handshake with a client.
-pub(crate) type Agreement = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
+pub(crate) type TlsHandshake = Pin<Box<dyn Future<Output = io::Result<NetworkStream>>>>;
 
 /// The certificate files and the protocols they serve.
 #[derive(Clone)]
@@ -86,15 +86,15 @@ impl ServerTls {
             Certificate::Local { folder } => local_certificate::in_folder(folder)?,
         };
         let files = CertificateFiles { certificate, key, http2 };
-        let written = files.written();
+        let written = files.modified();
         let settings = RefCell::new(files.read()?);
         let (written, looked) = (Cell::new(written), Cell::new(Instant::now()));
         Ok(ServerTls(Rc::new(LoadedCertificate { files, settings, written, looked })))
     }
 
     /// Starts a handshake with a client.
-    pub(crate) fn agree(&self, stream: TcpStream) -> Agreement {
-        self.look_again();
+    pub(crate) fn accept(&self, stream: TcpStream) -> TlsHandshake {
+        self.reload_if_changed();
         let acceptor = TlsAcceptor::from(self.0.settings.borrow().clone());
         Box::pin(async move {
             Ok(NetworkStream::Secure(Box::new(acceptor.accept(stream).await?.into())))
@@ -102,16 +102,16 @@ impl ServerTls {
     }
 
     /// Reloads changed files in the background.
-    fn look_again(&self) {
+    fn reload_if_changed(&self) {
         let now = Instant::now();
-        if now.duration_since(self.0.looked.get()) < LOOK_AGAIN {
+        if now.duration_since(self.0.looked.get()) < RELOAD_INTERVAL {
             return;
         }
         self.0.looked.set(now);
         let (kept, files) = (self.0.clone(), self.0.files.clone());
         let before = kept.written.get();
         let read = tokio::task::spawn_blocking(move || {
-            let written = files.written();
+            let written = files.modified();
             (written != before).then(|| (written, files.read().map_err(|error| error.to_string())))
         });
         tokio::task::spawn_local(async move {
@@ -132,25 +132,25 @@ impl ServerTls {
 }
 
 impl CertificateFiles {
-    fn written(&self) -> Written {
+    fn modified(&self) -> Written {
         let of = |path: &Path| std::fs::metadata(path).and_then(|about| about.modified()).ok();
         Some((of(&self.certificate)?, of(&self.key)?))
     }
 
     fn read(&self) -> Result<Arc<ServerConfig>> {
-        let text = file(&self.certificate)?;
+        let text = read_file(&self.certificate)?;
         let certificates: std::result::Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(&text).collect();
         let certificates = certificates.unwrap_or_default();
         if certificates.is_empty() {
-            return Err(wrong(&self.certificate, "has no certificate in PEM"));
+            return Err(invalid_file(&self.certificate, "has no certificate in PEM"));
         }
-        let key = PrivateKeyDer::from_pem_slice(&file(&self.key)?)
-            .map_err(|_| wrong(&self.key, "has no private key in PEM"))?;
+        let key = PrivateKeyDer::from_pem_slice(&read_file(&self.key)?)
+            .map_err(|_| invalid_file(&self.key, "has no private key in PEM"))?;
         let provider = ring::default_provider();
         let unusable = |error: rustls::Error| {
             let pair = "and its key cannot be used together";
-            wrong(&self.certificate, pair).with_detail(error.to_string())
+            invalid_file(&self.certificate, pair).with_detail(error.to_string())
         };
         let mut settings = ServerConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
@@ -168,16 +168,16 @@ impl CertificateFiles {
     }
 }
 
-fn wrong(path: &Path, what: &str) -> Error {
+fn invalid_file(path: &Path, what: &str) -> Error {
     Error::new(Kind::Invalid, format!("the file {} {what}", path.display()))
 }
 
-fn file(path: &Path) -> Result<Vec<u8>> {
+fn read_file(path: &Path) -> Result<Vec<u8>> {
     let on = Reference::from_path(path.to_string_lossy().into_owned());
     let unread = |error| Error::from_io(error, Verb::Get, &on);
     let length = std::fs::metadata(path).map_err(unread)?.len();
     if length > LARGEST_FILE {
-        return Err(wrong(path, "is too large for certificates or a key"));
+        return Err(invalid_file(path, "is too large for certificates or a key"));
     }
     std::fs::read(path).map_err(unread)
 }

@@ -28,7 +28,7 @@ pub(crate) enum Verdict {
 }
 
 /// The tag that a read passes to its store: the first one in `If-None-Match`.
-pub(crate) fn known(headers: &HeaderMap) -> Option<EntityTag> {
+pub(crate) fn known_tag(headers: &HeaderMap) -> Option<EntityTag> {
     match Tags::of(headers, &header::IF_NONE_MATCH)? {
         Tags::Any => None,
         Tags::List(tags) => tags.into_iter().next(),
@@ -37,7 +37,7 @@ pub(crate) fn known(headers: &HeaderMap) -> Option<EntityTag> {
 
 /// Evaluates the conditions in the order of RFC 9110 section 13.2.2. `present` is `None` where no
 /// content exists; `reads` means GET or HEAD.
-pub(crate) fn judge(headers: &HeaderMap, present: Option<&Validators>, reads: bool) -> Verdict {
+pub(crate) fn evaluate(headers: &HeaderMap, present: Option<&Validators>, reads: bool) -> Verdict {
     let tag = present.and_then(|validators| validators.tag.as_ref());
     let modified = present.and_then(|validators| validators.modified).map(whole_seconds);
     if let Some(wanted) = Tags::of(headers, &header::IF_MATCH) {
@@ -162,7 +162,7 @@ fn of_content(tag: EntityTag) -> EntityTag {
 }
 
 /// Whether a client has the compressed form: the 304 then carries the compressed form's tag.
-pub(crate) fn has_packed(headers: &HeaderMap, tag: &EntityTag) -> bool {
+pub(crate) fn has_compressed(headers: &HeaderMap, tag: &EntityTag) -> bool {
     let packed = format!("\"{}{GZIP_SUFFIX}\"", &*tag.text);
     let lines = headers.get_all(header::IF_NONE_MATCH).iter();
     !tag.weak && lines.filter_map(|line| line.to_str().ok()).any(|line| line.contains(&packed))
@@ -264,7 +264,11 @@ mod tests {
             ("if-unmodified-since", DATE, Verdict::Proceed),
             ("if-unmodified-since", "Thu, 01 Jan 1970 00:01:39 GMT", Verdict::Failed),
         ] {
-            assert_eq!(judge(&headers(&[(field, value)]), Some(&there), true), verdict, "{value}");
+            assert_eq!(
+                evaluate(&headers(&[(field, value)]), Some(&there), true),
+                verdict,
+                "{value}"
+            );
         }
     }
 
@@ -272,31 +276,31 @@ mod tests {
     fn a_tag_outranks_a_date() {
         let there = present("\"a\"", 100);
         let asked = headers(&[("if-none-match", "\"b\""), ("if-modified-since", DATE)]);
-        assert_eq!(judge(&asked, Some(&there), true), Verdict::Proceed);
+        assert_eq!(evaluate(&asked, Some(&there), true), Verdict::Proceed);
     }
 
     #[test]
     fn packed_content_is_the_same_content() {
         let there = present("\"a\"", 100);
         let asked = headers(&[("if-none-match", "\"b\", \"a--gzip\"")]);
-        assert_eq!(judge(&asked, Some(&there), true), Verdict::Unchanged);
-        assert!(has_packed(&asked, there.tag.as_ref().unwrap()));
+        assert_eq!(evaluate(&asked, Some(&there), true), Verdict::Unchanged);
+        assert!(has_compressed(&asked, there.tag.as_ref().unwrap()));
         let asked = headers(&[("if-match", "\"a--gzip\"")]);
-        assert_eq!(judge(&asked, Some(&there), false), Verdict::Proceed);
-        assert!(!has_packed(&asked, there.tag.as_ref().unwrap()));
+        assert_eq!(evaluate(&asked, Some(&there), false), Verdict::Proceed);
+        assert!(!has_compressed(&asked, there.tag.as_ref().unwrap()));
     }
 
     #[test]
     fn writes() {
         let there = present("\"a\"", 100);
         let star = headers(&[("if-none-match", "*")]);
-        assert_eq!(judge(&star, Some(&there), false), Verdict::Failed);
-        assert_eq!(judge(&star, None, false), Verdict::Proceed);
+        assert_eq!(evaluate(&star, Some(&there), false), Verdict::Failed);
+        assert_eq!(evaluate(&star, None, false), Verdict::Proceed);
         let any = headers(&[("if-match", "*")]);
-        assert_eq!(judge(&any, None, false), Verdict::Failed);
-        assert_eq!(judge(&any, Some(&Validators::default()), false), Verdict::Proceed);
+        assert_eq!(evaluate(&any, None, false), Verdict::Failed);
+        assert_eq!(evaluate(&any, Some(&Validators::default()), false), Verdict::Proceed);
         let dated = headers(&[("if-modified-since", DATE)]);
-        assert_eq!(judge(&dated, Some(&there), false), Verdict::Proceed);
+        assert_eq!(evaluate(&dated, Some(&there), false), Verdict::Proceed);
     }
 
     #[test]
@@ -341,6 +345,9 @@ mod tests {
         assert_eq!(tag_header(&EntityTag::strong("a\"b")), None);
         assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(100)).unwrap(), DATE);
         assert_eq!(date_header(SystemTime::UNIX_EPOCH + Duration::from_secs(YEAR_10000)), None);
-        assert_eq!(known(&headers(&[("if-none-match", "\"b\", \"a\"")])).unwrap().text, "b".into());
+        assert_eq!(
+            known_tag(&headers(&[("if-none-match", "\"b\", \"a\"")])).unwrap().text,
+            "b".into()
+        );
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const LARGEST_MULTIPART: u64 = 8 * 1024 * 1024;
 const MOST_FIELDS: usize = 4096;
 
 /// The size limit of a form of this media type, in bytes; `None` for other types.
-pub(crate) fn room(media_type: &str) -> Option<u64> {
+pub(crate) fn size_limit(media_type: &str) -> Option<u64> {
     if is_form(media_type) {
         return Some(LARGEST_FORM);
     }

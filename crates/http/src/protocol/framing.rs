@@ -70,7 +70,7 @@ impl Framing {
     }
 
     /// The size of the next read.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn read_size(&self) -> usize {
         match self {
             Framing::Length(left) => {
                 // One spare byte: a read that fills its buffer suggests more input, and the next

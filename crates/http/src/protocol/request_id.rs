@@ -20,7 +20,7 @@ pub(crate) fn of(headers: &HeaderMap) -> HeaderValue {
     let mut sent = headers.get_all(HEADER).iter();
     match (sent.next(), sent.next()) {
         (Some(name), None) if is_well_formed(name.as_bytes()) => name.clone(),
-        _ => made(),
+        _ => generate(),
     }
 }
 
@@ -30,7 +30,7 @@ fn is_well_formed(name: &[u8]) -> bool {
 }
 
 /// A new id: 32 hexadecimal digits.
-fn made() -> HeaderValue {
+fn generate() -> HeaderValue {
     let mut digits = [0; 32];
     hexadecimal(random(), &mut digits[..16]);
     hexadecimal(random(), &mut digits[16..]);
@@ -101,7 +101,7 @@ mod tests {
     fn made_names_differ() {
         let names: std::collections::HashSet<_> = (0..10_000).map(|_| random()).collect();
         assert_eq!(names.len(), 10_000);
-        assert_ne!(made(), made());
+        assert_ne!(generate(), generate());
     }
 
     #[test]

@@ -10,21 +10,21 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Keeps the event loop from sleeping for a time after each request.
-pub(crate) struct Spin {
+pub(crate) struct BusyPoll {
     time: Duration,
     last: Cell<Instant>,
     spinning: Cell<bool>,
 }
 
-impl Spin {
+impl BusyPoll {
     /// Busy polling for this time after each request; `None` when the time is zero.
-    pub(crate) fn new(time: Duration) -> Option<Rc<Spin>> {
+    pub(crate) fn new(time: Duration) -> Option<Rc<BusyPoll>> {
         let last = Cell::new(Instant::now());
-        (!time.is_zero()).then(|| Rc::new(Spin { time, last, spinning: Cell::new(false) }))
+        (!time.is_zero()).then(|| Rc::new(BusyPoll { time, last, spinning: Cell::new(false) }))
     }
 
     /// Restarts the time: a request has arrived.
-    pub(crate) fn touch(self: &Rc<Self>) {
+    pub(crate) fn restart(self: &Rc<Self>) {
         self.last.set(Instant::now());
         if !self.spinning.replace(true) {
             let this = Rounds(self.clone());
@@ -39,7 +39,7 @@ impl Spin {
 }
 
 /// Resets the flag when polling ends, however it ends.
-struct Rounds(Rc<Spin>);
+struct Rounds(Rc<BusyPoll>);
 
 impl Drop for Rounds {
     fn drop(&mut self) {

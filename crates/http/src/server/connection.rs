@@ -1,6 +1,6 @@
 //! One connection from accept to close: TLS, protocol detection, timeouts, and lingering close.
 
-use crate::network::server_tls::Agreement;
+use crate::network::server_tls::TlsHandshake;
 use crate::network::wire::NetworkStream;
 use crate::server::connection_state::{ConnectionState, TimeoutAction, UpgradedSession};
 use crate::server::http1::connection::{self as http1, ConnectionEnd};
@@ -24,14 +24,14 @@ use tokio::time::Sleep;
 /// How long a half-closed connection is still read, so that the client sees the last response:
 /// closing a socket with unread input resets it, and the response may be lost (RFC 9112 section
 /// 9.6).
-const PARTING: Duration = Duration::from_secs(2);
+const LINGER_TIME: Duration = Duration::from_secs(2);
 /// Bounds of the bytes that are read and discarded in that time: as many as a body may have, since
 /// most clients send all of it before they read the response.
-const PARTING_BYTES: (u64, u64) = (4 << 20, 64 << 20);
+const LINGER_BYTES: (u64, u64) = (4 << 20, 64 << 20);
 /// The HTTP/2 connection preface (RFC 9113 section 3.4). No HTTP/1.1 method starts with it.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// Bytes that tell the two protocols apart.
-const TELLING: usize = 4;
+const PREFACE_PREFIX: usize = 4;
 
 /// A connection as a future. Ready when the connection is closed.
 pub(crate) struct ServerConnection {
@@ -41,15 +41,15 @@ pub(crate) struct ServerConnection {
     protocols: Rc<Protocols>,
     /// The only timer of the connection. While it runs it is only moved closer; when it fires too
     /// early it is set again. A request on a busy connection costs no timer.
-    alarm: Pin<Box<Sleep>>,
+    timer: Pin<Box<Sleep>>,
     /// When the timer fires, once it was set.
-    alarm_at: Option<Instant>,
+    timer_at: Option<Instant>,
     told_to_stop: bool,
 }
 
 enum Stage {
     /// TLS handshake.
-    Agreeing(Agreement, RequestService),
+    Handshake(TlsHandshake, RequestService),
     /// Nothing was read yet.
     Silent(Socket, RequestService),
     Http1(Box<http1::Http1Connection>),
@@ -57,11 +57,11 @@ enum Stage {
     /// An upgraded protocol.
     Upgraded(UpgradedSession),
     /// Lingering close: input is discarded.
-    Parting(Parting),
+    Lingering(LingeringClose),
     Over,
 }
 
-struct Parting {
+struct LingeringClose {
     socket: Socket,
     until: Instant,
     /// Bytes that may still be discarded.
@@ -76,7 +76,7 @@ impl ServerConnection {
     ) -> ServerConnection {
         let (state, limits) = (requests.state.clone(), requests.limits.clone());
         let stage = match &protocols.tls {
-            Some(tls) => Stage::Agreeing(tls.agree(stream), requests),
+            Some(tls) => Stage::Handshake(tls.accept(stream), requests),
             None => {
                 Stage::Silent(Socket::new(NetworkStream::Plain(stream), state.clone()), requests)
             }
@@ -86,32 +86,32 @@ impl ServerConnection {
             state,
             limits,
             protocols,
-            alarm: Box::pin(tokio::time::sleep(Duration::ZERO)),
-            alarm_at: None,
+            timer: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            timer_at: None,
             told_to_stop: false,
         }
     }
 
     /// Makes progress until the client or a store blocks. Ready when the connection is over.
-    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn make_progress(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.stage {
-                Stage::Agreeing(agreement, _) => {
+                Stage::Handshake(agreement, _) => {
                     let agreed = ready!(agreement.as_mut().poll(context));
-                    self.agreed(agreed);
+                    self.handshake_done(agreed);
                 }
-                Stage::Silent(..) => ready!(self.listen(context)),
+                Stage::Silent(..) => ready!(self.poll_first_bytes(context)),
                 Stage::Http1(_) => ready!(self.http1(context)),
                 Stage::Http2(_) => return self.http2(context),
                 Stage::Upgraded(session) => return session.as_mut().poll(context),
-                Stage::Parting(_) | Stage::Over => return self.throw_away(context),
+                Stage::Lingering(_) | Stage::Over => return self.poll_discard(context),
             }
         }
     }
 
     /// The TLS handshake ended.
-    fn agreed(&mut self, agreed: io::Result<NetworkStream>) {
-        let Stage::Agreeing(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
+    fn handshake_done(&mut self, agreed: io::Result<NetworkStream>) {
+        let Stage::Handshake(_, requests) = std::mem::replace(&mut self.stage, Stage::Over) else {
             return;
         };
         match agreed {
@@ -121,19 +121,19 @@ impl ServerConnection {
                 let socket = Socket::new(wire, self.state.clone());
                 self.stage = Stage::Silent(socket, requests);
                 if is_http2 {
-                    self.begin(&[]);
+                    self.start_protocol(&[]);
                 }
             }
         }
     }
 
     /// Waits for the first bytes. Ready on a change of stage.
-    fn listen(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn poll_first_bytes(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Stage::Silent(socket, _) = &mut self.stage else { return Poll::Ready(()) };
         let protocols = self.protocols.clone();
         let mut space = protocols.scratch.space();
         match socket.poll_take(&mut space, context) {
-            Poll::Ready(Ok(early)) if !early.is_empty() => self.begin(early),
+            Poll::Ready(Ok(early)) if !early.is_empty() => self.start_protocol(early),
             Poll::Pending if !self.state.stopping.get() => return Poll::Pending,
             _ => self.stage = Stage::Over,
         }
@@ -141,13 +141,13 @@ impl ServerConnection {
     }
 
     /// Starts the protocol that ALPN or the first bytes select.
-    fn begin(&mut self, early: &[u8]) {
+    fn start_protocol(&mut self, early: &[u8]) {
         let Stage::Silent(socket, mut requests) = std::mem::replace(&mut self.stage, Stage::Over)
         else {
             return;
         };
-        let looks_so =
-            early.len() >= TELLING && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
+        let looks_so = early.len() >= PREFACE_PREFIX
+            && PREFACE.starts_with(&early[..early.len().min(PREFACE.len())]);
         match &self.protocols.http2 {
             Some(http2) if looks_so || socket.wire().chose_http2() => {
                 self.state.multiplex();
@@ -221,15 +221,15 @@ impl ServerConnection {
     /// Shuts down writing and starts the lingering close.
     fn linger(&mut self, mut socket: Socket, context: &mut Context<'_>) {
         if let Poll::Ready(Ok(())) = Pin::new(&mut socket).poll_shutdown(context) {
-            let until = self.state.now() + PARTING;
-            let left = self.limits.body.clamp(PARTING_BYTES.0, PARTING_BYTES.1) as usize;
-            self.stage = Stage::Parting(Parting { socket, until, left });
+            let until = self.state.now() + LINGER_TIME;
+            let left = self.limits.body.clamp(LINGER_BYTES.0, LINGER_BYTES.1) as usize;
+            self.stage = Stage::Lingering(LingeringClose { socket, until, left });
         }
     }
 
     /// Discards input until the client closes or a limit is reached.
-    fn throw_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Stage::Parting(parting) = &mut self.stage else { return Poll::Ready(()) };
+    fn poll_discard(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Stage::Lingering(parting) = &mut self.stage else { return Poll::Ready(()) };
         let stream = parting.socket.stream();
         let mut buffer = [0; 8 * 1024];
         while parting.left > 0 {
@@ -248,11 +248,11 @@ impl ServerConnection {
     }
 
     /// The next timeout, and its action.
-    fn due(&self) -> Option<(Instant, TimeoutAction)> {
-        let due = self.state.due(&self.limits);
+    fn next_timeout(&self) -> Option<(Instant, TimeoutAction)> {
+        let due = self.state.next_timeout(&self.limits);
         // A client in the TLS handshake is about to send its request.
         let drained = match &self.stage {
-            Stage::Agreeing(..) => None,
+            Stage::Handshake(..) => None,
             _ => self.state.drained_at(),
         };
         match (drained, due) {
@@ -263,18 +263,18 @@ impl ServerConnection {
     }
 
     /// Enforces timeouts. Pending with the timer set.
-    fn watch(&mut self, context: &mut Context<'_>) -> Poll<()> {
+    fn enforce_timeouts(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let due = match &self.stage {
-                Stage::Parting(parting) => Some((parting.until, TimeoutAction::Close)),
+                Stage::Lingering(parting) => Some((parting.until, TimeoutAction::Close)),
                 Stage::Over => return Poll::Ready(()),
-                _ => self.due(),
+                _ => self.next_timeout(),
             };
             let now = self.state.now();
             match due {
                 Some((at, TimeoutAction::Drained)) if at <= now => {
                     self.state.stopping.set(true);
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
                     continue;
@@ -285,7 +285,7 @@ impl ServerConnection {
                         return Poll::Ready(());
                     };
                     connection.time_out();
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
                     // A client without room for these few bytes gets none.
@@ -297,7 +297,7 @@ impl ServerConnection {
                 Some((at, TimeoutAction::Look)) if at <= now => {
                     // A request that still waits sets its timeout again.
                     self.state.wake_at(None);
-                    if self.advance(context).is_ready() {
+                    if self.make_progress(context).is_ready() {
                         return Poll::Ready(());
                     }
                     continue;
@@ -306,12 +306,12 @@ impl ServerConnection {
             }
             // An active request has no timeout here: check again later.
             let next = due.map_or_else(|| now + self.limits.keep_alive, |(at, _)| at);
-            if self.alarm_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
+            if self.timer_at.is_some_and(|at| at > now && (at <= next || due.is_none())) {
                 return Poll::Pending;
             }
-            self.alarm_at = Some(next);
-            self.alarm.as_mut().reset(next.into());
-            ready!(self.alarm.as_mut().poll(context));
+            self.timer_at = Some(next);
+            self.timer.as_mut().reset(next.into());
+            ready!(self.timer.as_mut().poll(context));
             self.state.tick();
         }
     }
@@ -324,9 +324,9 @@ impl Future for ServerConnection {
         let this = &mut *self;
         this.state.tick();
         this.state.keep_waker(context.waker());
-        if this.state.cut.get() || this.advance(context).is_ready() {
+        if this.state.cut.get() || this.make_progress(context).is_ready() {
             return Poll::Ready(());
         }
-        this.watch(context)
+        this.enforce_timeouts(context)
     }
 }

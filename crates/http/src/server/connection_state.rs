@@ -218,7 +218,7 @@ impl ConnectionState {
     }
 
     /// Input arrived.
-    pub(crate) fn received(&self) {
+    pub(crate) fn input_received(&self) {
         if self.multiplexed.get() {
             return;
         }
@@ -233,14 +233,14 @@ impl ConnectionState {
     }
 
     /// A head is complete and its request starts. Returns its number on the connection.
-    pub(crate) fn begin(&self) -> u32 {
+    pub(crate) fn start_request(&self) -> u32 {
         self.phase.set(ConnectionPhase::Busy);
         self.requests.set(self.requests.get().saturating_add(1));
         self.requests.get()
     }
 
     /// The response is complete.
-    pub(crate) fn finish(&self) {
+    pub(crate) fn finish_response(&self) {
         if self.phase.get() == ConnectionPhase::Upgraded {
             return;
         }
@@ -249,7 +249,7 @@ impl ConnectionState {
     }
 
     /// The socket accepted output, or blocked.
-    pub(crate) fn wrote(&self, blocked: bool) {
+    pub(crate) fn output_progress(&self, blocked: bool) {
         if self.multiplexed.get() && !blocked {
             self.progress.set(self.now.get());
         }
@@ -274,7 +274,7 @@ impl ConnectionState {
     }
 
     /// The next timeout and its action. `None` while there is none.
-    pub(crate) fn due(&self, limits: &Limits) -> Option<(Instant, TimeoutAction)> {
+    pub(crate) fn next_timeout(&self, limits: &Limits) -> Option<(Instant, TimeoutAction)> {
         if self.multiplexed.get() && self.blocked.get().is_none() && self.streams.get() > 0 {
             // A stream has output that flow control blocks (RFC 9113 section 5.2): such a client
             // could hold as many responses as it may open streams.
@@ -282,7 +282,7 @@ impl ConnectionState {
             let at = self.progress.get().checked_add(limits.write_idle)?;
             return stuck.then_some((at, TimeoutAction::Close));
         }
-        if let (Some(at), true) = (self.given_up.get(), self.rests_now()) {
+        if let (Some(at), true) = (self.given_up.get(), self.is_not_busy()) {
             return Some((at, TimeoutAction::Close));
         }
         let (since, limit, overdue) = match (self.blocked.get(), self.phase.get()) {
@@ -305,7 +305,7 @@ impl ConnectionState {
     }
 
     /// Whether the connection can be given up for another one, and how expendable it is.
-    pub(crate) fn rests(&self) -> Option<IdleState> {
+    pub(crate) fn idle_state(&self) -> Option<IdleState> {
         if self.given_up.get().is_some() || self.blocked.get().is_some() || self.cut.get() {
             return None;
         }
@@ -342,7 +342,7 @@ impl ConnectionState {
         rests.then(|| self.since.get() + quiet)
     }
 
-    fn rests_now(&self) -> bool {
+    fn is_not_busy(&self) -> bool {
         !matches!(self.phase.get(), ConnectionPhase::Busy | ConnectionPhase::Upgraded)
     }
 
@@ -394,14 +394,23 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Close)));
-        state.received();
-        assert_eq!(state.due(&limits), Some((start + limits.header_time, TimeoutAction::Tell)));
-        state.begin();
-        state.received();
-        assert_eq!(state.due(&limits), None);
-        state.finish();
-        assert_eq!(state.due(&limits), Some((start + limits.keep_alive, TimeoutAction::Close)));
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.header_time, TimeoutAction::Close))
+        );
+        state.input_received();
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.header_time, TimeoutAction::Tell))
+        );
+        state.start_request();
+        state.input_received();
+        assert_eq!(state.next_timeout(&limits), None);
+        state.finish_response();
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.keep_alive, TimeoutAction::Close))
+        );
     }
 
     #[test]
@@ -409,11 +418,11 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        state.begin();
+        state.start_request();
         assert!(state.wake_at(Some(start)));
-        assert_eq!(state.due(&limits), Some((start, TimeoutAction::Look)));
+        assert_eq!(state.next_timeout(&limits), Some((start, TimeoutAction::Look)));
         assert!(state.wake_at(None));
-        assert_eq!(state.due(&limits), None);
+        assert_eq!(state.next_timeout(&limits), None);
         let stream = ConnectionState::stream_of(&Rc::new(state));
         assert!(!stream.wake_at(Some(start)));
     }
@@ -425,11 +434,11 @@ mod tests {
         assert_eq!(state.drained_at(), None);
         state.drain(quiet);
         assert_eq!((state.leaving.get(), state.drained_at()), (true, Some(start + quiet)));
-        state.received();
+        state.input_received();
         assert_eq!(state.drained_at(), None);
-        state.begin();
+        state.start_request();
         assert_eq!(state.drained_at(), None);
-        state.finish();
+        state.finish_response();
         assert_eq!(state.drained_at(), Some(start + quiet));
         state.upgraded();
         assert!(state.stopping.get());
@@ -440,10 +449,13 @@ mod tests {
         let limits = Limits::default();
         let start = Instant::now();
         let state = ConnectionState::new(start);
-        state.begin();
-        state.wrote(true);
-        assert_eq!(state.due(&limits), Some((start + limits.write_idle, TimeoutAction::Close)));
-        state.wrote(false);
-        assert_eq!(state.due(&limits), None);
+        state.start_request();
+        state.output_progress(true);
+        assert_eq!(
+            state.next_timeout(&limits),
+            Some((start + limits.write_idle, TimeoutAction::Close))
+        );
+        state.output_progress(false);
+        assert_eq!(state.next_timeout(&limits), None);
     }
 }

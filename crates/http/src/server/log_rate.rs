@@ -18,7 +18,7 @@ impl LogRate {
     }
 
     /// Whether a line may be written, with the number of lines suppressed before it.
-    pub(crate) fn pass(&self) -> Option<u64> {
+    pub(crate) fn allow(&self) -> Option<u64> {
         let now = Instant::now();
         if self.until.get().is_some_and(|until| now < until) {
             self.left_out.set(self.left_out.get().saturating_add(1));
@@ -36,9 +36,9 @@ mod tests {
     #[test]
     fn one_line_a_second_passes() {
         let rate = LogRate::new();
-        assert_eq!(rate.pass(), Some(0));
-        assert_eq!((rate.pass(), rate.pass()), (None, None));
+        assert_eq!(rate.allow(), Some(0));
+        assert_eq!((rate.allow(), rate.allow()), (None, None));
         rate.until.set(Some(Instant::now()));
-        assert_eq!(rate.pass(), Some(2));
+        assert_eq!(rate.allow(), Some(2));
     }
 }

@@ -58,16 +58,25 @@ pub struct RefusedHead {
 /// One request, from its head to the end of its response.
 pub struct ObservedRequest {
     observer: Rc<dyn Observer>,
-    method: Method,
-    uri: Uri,
-    version: Version,
-    peer: SocketAddr,
-    agent: Option<HeaderValue>,
-    referrer: Option<HeaderValue>,
-    length: Option<u64>,
+    /// The method.
+    pub method: Method,
+    /// The target as sent.
+    pub uri: Uri,
+    /// The version of the protocol.
+    pub version: Version,
+    /// The address of the client.
+    pub peer: SocketAddr,
+    /// The field `User-Agent`.
+    pub agent: Option<HeaderValue>,
+    /// The field `Referer`.
+    pub referrer: Option<HeaderValue>,
+    /// The `Content-Length` of the request.
+    pub length: Option<u64>,
     id: Option<HeaderValue>,
-    trace: Option<TraceContext>,
-    started: Instant,
+    /// The trace context; `None` when the observer wants none.
+    pub trace: Option<TraceContext>,
+    /// When the head was complete.
+    pub started: Instant,
     status: Cell<u16>,
     sent: Cell<u64>,
     /// The length of the response body, if known.
@@ -79,54 +88,9 @@ pub struct ObservedRequest {
 }
 
 impl ObservedRequest {
-    /// The method.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// The target as sent.
-    pub fn uri(&self) -> &Uri {
-        &self.uri
-    }
-
-    /// The version of the protocol.
-    pub fn version(&self) -> Version {
-        self.version
-    }
-
-    /// The address of the client.
-    pub fn peer(&self) -> SocketAddr {
-        self.peer
-    }
-
-    /// The field `User-Agent`.
-    pub fn agent(&self) -> Option<&HeaderValue> {
-        self.agent.as_ref()
-    }
-
-    /// The field `Referer`.
-    pub fn referrer(&self) -> Option<&HeaderValue> {
-        self.referrer.as_ref()
-    }
-
-    /// The `Content-Length` of the request.
-    pub fn length(&self) -> Option<u64> {
-        self.length
-    }
-
     /// The request id; `None` when the observer wants none.
     pub fn id(&self) -> Option<&str> {
         self.id.as_ref().and_then(|id| id.to_str().ok())
-    }
-
-    /// The trace context; `None` when the observer wants none.
-    pub fn trace(&self) -> Option<&TraceContext> {
-        self.trace.as_ref()
-    }
-
-    /// When the head was complete.
-    pub fn started(&self) -> Instant {
-        self.started
     }
 
     /// The status of the response; 0 before there is one, [`CLIENT_GONE`] without one.
@@ -217,7 +181,7 @@ pub(crate) struct RequestWatch(Rc<ObservedRequest>);
 
 impl RequestWatch {
     /// Starts observing a request.
-    pub(crate) fn begin(
+    pub(crate) fn start(
         observer: &Rc<dyn Observer>,
         (method, uri, version): (&Method, &Uri, Version),
         headers: &HeaderMap,

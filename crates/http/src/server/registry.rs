@@ -1,7 +1,7 @@
 //! The state of a running server and the registry of its connections: limits for all of them and for
 //! each client.
 
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::{ConnectionState, GIVING_UP};
 use crate::server::listener::client_quota::{Client, ClientQuotas};
 use crate::server::listener::descriptors::Reserve;
@@ -31,7 +31,7 @@ pub(crate) struct ServerState {
     pub(crate) limits: Rc<Limits>,
     pub(crate) protocols: Rc<Protocols>,
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) spin: Option<Rc<Spin>>,
+    pub(crate) busy_poll: Option<Rc<BusyPoll>>,
     pub(crate) clients: RefCell<ClientQuotas>,
     pub(crate) next: Cell<u64>,
     /// A connection has ended.
@@ -46,7 +46,7 @@ pub(crate) struct ServerState {
 
 impl ServerState {
     /// Updates the state of every connection, and wakes its task.
-    pub(crate) fn tell(&self, what: impl Fn(&ConnectionState)) {
+    pub(crate) fn update_all(&self, what: impl Fn(&ConnectionState)) {
         for state in self.clients.borrow().connections() {
             what(state);
             state.wake();
@@ -56,11 +56,11 @@ impl ServerState {
     /// Waits for capacity. Closes an idle connection of the client that holds the most.
     pub(crate) async fn make_room(&self) {
         while self.clients.borrow().len() >= self.limits.connections {
-            if let Some(left_out) = self.crowded.pass() {
+            if let Some(left_out) = self.crowded.allow() {
                 let most = self.limits.connections;
                 tracing::warn!(left_out, "all {most} connections are in use: idle ones are closed");
             }
-            if !self.give_one_up().await {
+            if !self.close_idle().await {
                 // A busy connection may become idle.
                 let _ = tokio::time::timeout(LOOKING, self.ended.notified()).await;
             }
@@ -68,8 +68,8 @@ impl ServerState {
     }
 
     /// Closes an expendable connection and waits for its end. Returns whether there was one.
-    async fn give_one_up(&self) -> bool {
-        let Some(spare) = self.clients.borrow_mut().spare() else { return false };
+    async fn close_idle(&self) -> bool {
+        let Some(spare) = self.clients.borrow_mut().expendable() else { return false };
         spare.give_up();
         let _ = tokio::time::timeout(GIVING_UP, self.ended.notified()).await;
         true
@@ -81,7 +81,7 @@ impl ServerState {
         incoming: &mut ConnectionSource,
         reserve: &mut Reserve,
     ) {
-        let is_found = self.give_one_up().await;
+        let is_found = self.close_idle().await;
         if let ConnectionSource::Handed(_, asked) = incoming {
             // The other thread may have ended.
             let _ = asked.take().map(|asked| asked.send(is_found));
@@ -97,14 +97,14 @@ impl ServerState {
     }
 
     pub(crate) fn cannot_accept(&self, error: &io::Error) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             tracing::error!(%error, left_out, "no connection can be accepted; trying again shortly");
         }
     }
 
     /// Whether a client has reached its limit. Connections of a trusted proxy count for its
     /// clients.
-    pub(crate) fn has_enough(&self, peer: SocketAddr) -> bool {
+    pub(crate) fn is_over_quota(&self, peer: SocketAddr) -> bool {
         let Limits { client_connections, proxies, .. } = &*self.limits;
         let Some(most) = *client_connections else { return false };
         let held = self.clients.borrow().held_by(Client::of(peer));
@@ -116,7 +116,7 @@ impl ServerState {
     }
 
     fn refused(&self, client: SocketAddr, most: usize) {
-        if let Some(left_out) = self.crowded.pass() {
+        if let Some(left_out) = self.crowded.allow() {
             let client = client.ip();
             tracing::warn!(%client, left_out, "a client has {most} connections and gets no other");
         }

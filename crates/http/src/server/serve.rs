@@ -1,7 +1,7 @@
 //! Serving a store: starting, accepting, draining and stopping.
 
 use crate::network::unix_socket::{SocketFile, UNIX_PEER, bind_unix};
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection::ServerConnection;
 use crate::server::connection_state::ConnectionState;
 use crate::server::listener::client_quota::Client;
@@ -135,7 +135,7 @@ fn start(
         protocols: Rc::new(Protocols::new(&options)?),
         limits: Rc::new(options.limits),
         observer: options.observer,
-        spin: Spin::new(options.spin),
+        busy_poll: BusyPoll::new(options.spin),
         clients: RefCell::default(),
         next: Cell::new(0),
         ended: Notify::new(),
@@ -189,7 +189,7 @@ impl HttpServer {
     pub async fn stop(&self, patience: Duration) -> bool {
         self.accept_no_more(true).await;
         let quiet = self.shared.limits.drain_time;
-        self.shared.tell(|state| state.drain(quiet));
+        self.shared.update_all(|state| state.drain(quiet));
         self.end(patience).await
     }
 
@@ -198,10 +198,10 @@ impl HttpServer {
     /// [`HttpServer::stop`].
     pub async fn leave(&self, grace: Duration, patience: Duration) -> bool {
         self.accept_no_more(false).await;
-        self.shared.tell(|state| state.leaving.set(true));
+        self.shared.update_all(|state| state.leaving.set(true));
         // Those that are left are idle, or busy for long.
         let _ = tokio::time::timeout(grace, self.shared.all_ended()).await;
-        self.shared.tell(|state| state.stopping.set(true));
+        self.shared.update_all(|state| state.stopping.set(true));
         self.end(patience.saturating_sub(grace)).await
     }
 
@@ -218,7 +218,7 @@ impl HttpServer {
     async fn end(&self, patience: Duration) -> bool {
         let in_time = tokio::time::timeout(patience, self.shared.all_ended()).await.is_ok();
         if !in_time {
-            self.shared.tell(|state| state.cut.set(true));
+            self.shared.update_all(|state| state.cut.set(true));
             self.shared.all_ended().await;
         }
         in_time
@@ -230,7 +230,7 @@ impl Drop for HttpServer {
         if let Some(accepting) = self.accepting.take() {
             accepting.abort();
         }
-        self.shared.tell(|state| state.cut.set(true));
+        self.shared.update_all(|state| state.cut.set(true));
     }
 }
 
@@ -256,7 +256,7 @@ async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
                 continue;
             }
         };
-        if shared.has_enough(peer) {
+        if shared.is_over_quota(peer) {
             continue;
         }
         let stops = tokio::select! {
@@ -264,7 +264,7 @@ async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
             () = shared.make_room() => false,
             () = shared.stop.notified() => true,
         };
-        begin(stream, peer, &shared);
+        start_connection(stream, peer, &shared);
         if stops {
             break;
         }
@@ -273,12 +273,12 @@ async fn accept(mut incoming: ConnectionSource, shared: Rc<ServerState>) {
     // so they are served.
     let Some(mut rest) = incoming.close(shared.empties_queue.get()) else { return };
     while let Some((stream, peer)) = rest.next().await {
-        begin(stream, peer, &shared);
+        start_connection(stream, peer, &shared);
     }
 }
 
 /// Starts a new connection.
-fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
+fn start_connection(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
     // Without TCP_NODELAY a small response can wait 40 ms for an acknowledgement.
     if peer != UNIX_PEER
         && let Err(error) = stream.set_nodelay(true)
@@ -309,7 +309,7 @@ fn begin(stream: TcpStream, peer: SocketAddr, shared: &Rc<ServerState>) {
         state,
         peer,
         observer: shared.observer.clone(),
-        spin: shared.spin.clone(),
+        busy_poll: shared.busy_poll.clone(),
         multiplexed: false,
         membership: behind_proxy.then(|| membership.clone()),
     };

@@ -1,7 +1,7 @@
 //! Dispatch: from a request to the verb that answers it.
 
 use crate::protocol::target;
-use crate::server::busy_poll::Spin;
+use crate::server::busy_poll::BusyPoll;
 use crate::server::connection_state::ConnectionState;
 use crate::server::observer::{Observer, RequestWatch};
 use crate::server::options::Limits;
@@ -38,7 +38,7 @@ pub(crate) struct RequestService {
     pub(crate) state: Rc<ConnectionState>,
     pub(crate) peer: SocketAddr,
     pub(crate) observer: Option<Rc<dyn Observer>>,
-    pub(crate) spin: Option<Rc<Spin>>,
+    pub(crate) busy_poll: Option<Rc<BusyPoll>>,
     /// HTTP/2: concurrent requests.
     pub(crate) multiplexed: bool,
     /// The registration of a trusted proxy's connection.
@@ -66,7 +66,7 @@ impl RequestService {
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
     ) -> PendingResponse {
-        let number = self.state.begin();
+        let number = self.state.start_request();
         if let (proxies @ [_, ..], Some(exchange)) =
             (&self.limits.proxies[..], Rc::get_mut(&mut exchange))
         {
@@ -76,12 +76,12 @@ impl RequestService {
             }
         }
         let asked = CrossOriginRequest::by(&exchange.method, &exchange.headers, &self.limits);
-        if let Some(spin) = &self.spin {
-            spin.touch();
+        if let Some(busy_poll) = &self.busy_poll {
+            busy_poll.restart();
         }
         let watch = self.observer.as_ref().map(|observer| {
             let HttpExchange { method, uri, version, headers, peer, .. } = &*exchange;
-            RequestWatch::begin(observer, (method, uri, *version), headers, *peer, body.length())
+            RequestWatch::start(observer, (method, uri, *version), headers, *peer, body.length())
         });
         if let (Some(watch), Some(exchange)) = (&watch, Rc::get_mut(&mut exchange)) {
             exchange.observed = Some(watch.observed());
@@ -110,10 +110,10 @@ impl RequestService {
             true => ConnectionState::stream_of(&self.state),
             false => self.state.clone(),
         };
-        self.begin(exchange, body, &state)
+        self.dispatch(exchange, body, &state)
     }
 
-    fn begin(
+    fn dispatch(
         &self,
         mut exchange: Rc<HttpExchange>,
         body: RequestBody,
@@ -123,13 +123,13 @@ impl RequestService {
             Ok(admitted) => admitted,
             Err(problem) => {
                 let problem = problem.for_request(&exchange);
-                return PendingResponse::ready(problem.respond(HeaderMap::new(), state));
+                return problem.respond(HeaderMap::new(), state).into();
             }
         };
         if exchange.uri.path() == "*" && task == MethodTask::Bodiless(BodilessTask::Options) {
-            return PendingResponse::ready(about_the_server(state));
+            return about_the_server(state).into();
         }
-        let turn = RequestCycle {
+        let cycle = RequestCycle {
             root: self.root.borrow().clone(),
             reference,
             exchange,
@@ -139,14 +139,14 @@ impl RequestService {
         };
         match task {
             MethodTask::Trace => {
-                let verbs = turn.verbs();
-                PendingResponse::ready(turn.problem(Problem::not_allowed(verbs)))
+                let verbs = cycle.verbs();
+                cycle.problem(Problem::not_allowed(verbs)).into()
             }
-            MethodTask::Write(verb) => turn.write(verb, body),
+            MethodTask::Write(verb) => cycle.write(verb, body),
             MethodTask::Bodiless(ask) if self.multiplexed && !body.is_over() => {
-                self.once_sent(body, turn, ask, state)
+                self.once_sent(body, cycle, ask, state)
             }
-            MethodTask::Bodiless(ask) => ask.of(turn),
+            MethodTask::Bodiless(ask) => ask.of(cycle),
         }
     }
 
@@ -205,14 +205,14 @@ impl RequestService {
     fn once_sent(
         &self,
         body: RequestBody,
-        turn: RequestCycle,
+        cycle: RequestCycle,
         ask: BodilessTask,
         state: &Rc<ConnectionState>,
     ) -> PendingResponse {
         let (limits, state) = (self.limits.clone(), state.clone());
         PendingResponse::later(async move {
             match upload::discard(body, &limits).await {
-                Ok(()) => ask.of(turn).finish().await,
+                Ok(()) => ask.of(cycle).finish().await,
                 Err(problem) => problem.respond(HeaderMap::new(), &state),
             }
         })
@@ -268,11 +268,11 @@ impl MethodTask {
 }
 
 impl BodilessTask {
-    fn of(self, turn: RequestCycle) -> PendingResponse {
+    fn of(self, cycle: RequestCycle) -> PendingResponse {
         match self {
-            BodilessTask::Get => turn.get(),
-            BodilessTask::Delete => turn.delete(),
-            BodilessTask::Options => turn.options(),
+            BodilessTask::Get => cycle.get(),
+            BodilessTask::Delete => cycle.delete(),
+            BodilessTask::Options => cycle.options(),
         }
     }
 }

@@ -85,7 +85,7 @@ impl Socket {
             return self.poll_write_bytes(bytes, context);
         };
         let result = file_body::poll_write_more(stream, context, bytes);
-        self.state.wrote(result.is_pending());
+        self.state.output_progress(result.is_pending());
         result
     }
 
@@ -102,7 +102,7 @@ impl Socket {
             return Poll::Ready(Err(io::ErrorKind::Unsupported.into()));
         };
         let result = file_body::poll_send(stream, part, context);
-        self.state.wrote(result.is_pending());
+        self.state.output_progress(result.is_pending());
         result
     }
 
@@ -126,7 +126,7 @@ impl AsyncRead for Socket {
         }
         let result = Pin::new(&mut this.wire).poll_read(context, buffer);
         if result.is_ready() {
-            this.state.received();
+            this.state.input_received();
         }
         result
     }
@@ -140,7 +140,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write(context, bytes);
-        this.state.wrote(result.is_pending());
+        this.state.output_progress(result.is_pending());
         result
     }
 
@@ -151,7 +151,7 @@ impl AsyncWrite for Socket {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let result = Pin::new(&mut this.wire).poll_write_vectored(context, slices);
-        this.state.wrote(result.is_pending());
+        this.state.output_progress(result.is_pending());
         result
     }
 

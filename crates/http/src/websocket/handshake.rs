@@ -34,7 +34,7 @@ impl RequestCycle {
             Err(HandshakeRefusal::Problem(problem)) => return self.problem(problem),
         };
         if let Err(error) = self.exchange.overrides.status() {
-            return self.failed(error);
+            return self.error_response(error);
         }
         let (state, most) = (self.state.clone(), self.limits.message);
         let ours = state.clone();
@@ -81,9 +81,9 @@ enum HandshakeRefusal {
 }
 
 /// Checks a handshake. Returns the value of `Sec-WebSocket-Accept`.
-fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
-    let headers = &turn.exchange.headers;
-    if !turn.head.upgrades || turn.exchange.method != Method::GET {
+fn accept(cycle: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
+    let headers = &cycle.exchange.headers;
+    if !cycle.head.upgrades || cycle.exchange.method != Method::GET {
         return Err(HandshakeRefusal::NoWebSocket);
     }
     if headers.get(header::SEC_WEBSOCKET_VERSION) != Some(&VERSION) {
@@ -95,7 +95,7 @@ fn accept(turn: &RequestCycle) -> Result<HeaderValue, HandshakeRefusal> {
     let (Some(key), None) = (key, keys.next()) else {
         return Err(bad("the field Sec-WebSocket-Key is not 16 bytes in Base64"));
     };
-    if !is_same_origin(headers, &turn.limits) {
+    if !is_same_origin(headers, &cycle.limits) {
         // A page of another site would use the cookies of its visitor.
         let problem = Problem::new(StatusCode::FORBIDDEN);
         return Err(HandshakeRefusal::Problem(

@@ -51,7 +51,7 @@ pub(crate) struct MessageSender(Rc<MessageQueue>);
 
 impl MessageSender {
     /// Waits for capacity, or until the receiver is gone.
-    pub(crate) async fn ready(&self) {
+    pub(crate) async fn capacity(&self) {
         poll_fn(|context| {
             if self.0.left.get() || self.0.has_room() {
                 return Poll::Ready(());
@@ -66,7 +66,7 @@ impl MessageSender {
         self.0.has_room()
     }
 
-    pub(crate) fn give(&self, message: Message, held: Held) {
+    pub(crate) fn send(&self, message: Message, held: Held) {
         if !self.0.left.get() {
             self.0.bytes.set(self.0.bytes.get() + message.len());
             self.0.messages.borrow_mut().push_back((message, held));
@@ -125,25 +125,25 @@ mod tests {
         for (length, most) in [(1, MOST_MESSAGES), (MOST_BYTES / 4, 4), (MOST_BYTES * 3, 1)] {
             let (giver, mut taker) = queue();
             for _ in 0..most {
-                assert_eq!(giver.ready().now_or_never(), Some(()));
-                giver.give(bytes(length), Held::default());
+                assert_eq!(giver.capacity().now_or_never(), Some(()));
+                giver.send(bytes(length), Held::default());
             }
-            assert_eq!(giver.ready().now_or_never(), None, "{length}");
+            assert_eq!(giver.capacity().now_or_never(), None, "{length}");
             assert!(taker.next().now_or_never().is_some());
-            assert_eq!(giver.ready().now_or_never(), Some(()));
+            assert_eq!(giver.capacity().now_or_never(), Some(()));
         }
     }
 
     #[test]
     fn what_was_given_is_taken_after_the_end() {
         let (giver, mut taker) = queue();
-        giver.give(bytes(1), Held::default());
+        giver.send(bytes(1), Held::default());
         drop(giver);
         assert!(matches!(taker.next().now_or_never(), Some(Some(Ok(_)))));
         assert!(matches!(taker.next().now_or_never(), Some(None)));
         let (giver, taker) = queue();
-        giver.give(bytes(MOST_BYTES), Held::default());
+        giver.send(bytes(MOST_BYTES), Held::default());
         drop(taker);
-        assert_eq!(giver.ready().now_or_never(), Some(()));
+        assert_eq!(giver.capacity().now_or_never(), Some(()));
     }
 }

@@ -108,7 +108,7 @@ async fn converse(
             event = next_event(frames, sender) => {
                 (heard, asked) = (Instant::now(), false);
                 match event {
-                    Ok(SocketEvent::Message(message, held)) => sender.give(message, held),
+                    Ok(SocketEvent::Message(message, held)) => sender.send(message, held),
                     Ok(SocketEvent::Alive) => {}
                     Ok(SocketEvent::Close(payload)) => return SessionEnd::Client(payload),
                     Err(fault) => return fault.into(),
@@ -148,7 +148,7 @@ async fn next_event(
     frames: &mut Frames,
     sender: &MessageSender,
 ) -> Result<SocketEvent, WebSocketFault> {
-    sender.ready().await;
+    sender.capacity().await;
     frames.next().await
 }
 

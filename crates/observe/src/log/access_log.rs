@@ -50,17 +50,17 @@ pub(crate) fn write_refused(format: LogFormat, refused: &RefusedHead, line: &mut
 }
 
 fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let elapsed = request.started().elapsed();
+    let elapsed = request.started.elapsed();
     line.extend_from_slice(b"{\"time\":\"");
-    calendar(wall_time(request.started())).write_millis(line);
+    calendar(wall_time(request.started)).write_millis(line);
     line.push(b'"');
     if let Some(id) = request.id() {
         text(line, "id", id);
     }
-    if let Some(trace) = request.trace() {
+    if let Some(trace) = &request.trace {
         text(line, "trace", &trace.trace_digits());
     }
-    text(line, "method", request.method().as_str());
+    text(line, "method", request.method.as_str());
     text(line, "target", &target(request));
     request.with_route(|route| {
         if let Some(route) = route {
@@ -71,22 +71,22 @@ fn as_json(request: &ObservedRequest, line: &mut Vec<u8>) {
     let _ = write!(
         line,
         ",\"protocol\":\"{:?}\",\"peer\":\"{}\",\"status\":{},\"sent\":{},\"whole\":{},\"duration\":{:.6}",
-        request.version(),
-        request.peer().ip(),
+        request.version,
+        request.peer.ip(),
         request.status(),
         request.sent(),
         request.is_whole(),
         elapsed.as_secs_f64(),
     );
-    if let Some(length) = request.length().filter(|length| *length > 0) {
+    if let Some(length) = request.length.filter(|length| *length > 0) {
         let _ = write!(line, ",\"received\":{length}");
     }
-    if let Some(agent) = request.agent() {
-        text(line, "agent", &cut(String::from_utf8_lossy(agent.as_bytes())));
+    if let Some(agent) = &request.agent {
+        text(line, "agent", &truncate(String::from_utf8_lossy(agent.as_bytes())));
     }
-    if let Some(referrer) = request.referrer() {
+    if let Some(referrer) = &request.referrer {
         let referrer = String::from_utf8_lossy(referrer.as_bytes());
-        text(line, "referrer", &cut(redaction::address(&referrer)));
+        text(line, "referrer", &truncate(redaction::address(&referrer)));
     }
     line.push(b'}');
 }
@@ -101,23 +101,23 @@ fn text(line: &mut Vec<u8>, name: &str, value: &str) {
 /// `peer - - [time] "GET /x HTTP/1.1" 200 5 "referrer" "agent"`, followed by the request id if
 /// there is one. The user name is always unknown.
 fn combined(request: &ObservedRequest, line: &mut Vec<u8>) {
-    let _ = write!(line, "{} - - [", request.peer().ip());
-    write_common(&calendar(wall_time(request.started())), line);
+    let _ = write!(line, "{} - - [", request.peer.ip());
+    write_common(&calendar(wall_time(request.started)), line);
     line.extend_from_slice(b"] \"");
-    quoted(line, request.method().as_str());
+    quoted(line, request.method.as_str());
     line.push(b' ');
     quoted(line, &target(request));
-    let _ = write!(line, " {:?}\" {} {} \"", request.version(), request.status(), request.sent());
-    match request.referrer() {
+    let _ = write!(line, " {:?}\" {} {} \"", request.version, request.status(), request.sent());
+    match &request.referrer {
         Some(referrer) => {
             let referrer = String::from_utf8_lossy(referrer.as_bytes());
-            quoted(line, &cut(redaction::address(&referrer)));
+            quoted(line, &truncate(redaction::address(&referrer)));
         }
         None => line.push(b'-'),
     }
     line.extend_from_slice(b"\" \"");
-    match request.agent() {
-        Some(agent) => quoted(line, &cut(String::from_utf8_lossy(agent.as_bytes()))),
+    match &request.agent {
+        Some(agent) => quoted(line, &truncate(String::from_utf8_lossy(agent.as_bytes()))),
         None => line.push(b'-'),
     }
     line.push(b'"');
@@ -142,11 +142,11 @@ fn quoted(line: &mut Vec<u8>, text: &str) {
 
 /// The path and the query, redacted.
 fn target(request: &ObservedRequest) -> Cow<'_, str> {
-    let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
-    cut(redaction::target(target))
+    let target = request.uri.path_and_query().map_or("/", |target| target.as_str());
+    truncate(redaction::target(target))
 }
 
-fn cut(text: Cow<'_, str>) -> Cow<'_, str> {
+fn truncate(text: Cow<'_, str>) -> Cow<'_, str> {
     if text.len() <= LONGEST {
         return text;
     }
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn long_texts_are_cut_between_characters() {
         let long = "é".repeat(LONGEST);
-        assert!(cut(long.into()).len() <= LONGEST + 3);
-        assert_eq!(cut("short".into()), "short");
+        assert!(truncate(long.into()).len() <= LONGEST + 3);
+        assert_eq!(truncate("short".into()), "short");
     }
 }

@@ -4,7 +4,7 @@ use runnel_text::form;
 use std::borrow::Cow;
 
 /// The replacement of a secret.
-const HIDDEN: &str = "[hidden]";
+const REDACTED: &str = "[hidden]";
 
 /// Parts of secret names; case and separators do not count.
 const PARTS: [&str; 12] = [
@@ -32,7 +32,9 @@ const WHOLE: [&str; 10] =
 /// A target with secret parameters redacted.
 pub(crate) fn target(target: &str) -> Cow<'_, str> {
     match target.split_once('?') {
-        Some((path, query)) if has_secret(query) => Cow::Owned(format!("{path}?{}", hide(query))),
+        Some((path, query)) if has_secret(query) => {
+            Cow::Owned(format!("{path}?{}", redact_query(query)))
+        }
         _ => Cow::Borrowed(target),
     }
 }
@@ -51,7 +53,7 @@ pub(crate) fn address(address: &str) -> Cow<'_, str> {
 }
 
 /// A query with secret parameters redacted.
-fn hide(query: &str) -> String {
+fn redact_query(query: &str) -> String {
     let mut hidden = String::with_capacity(query.len());
     for (number, pair) in query.split('&').enumerate() {
         if number > 0 {
@@ -61,7 +63,7 @@ fn hide(query: &str) -> String {
             Some((name, _)) if is_secret(name) => {
                 hidden.push_str(name);
                 hidden.push('=');
-                hidden.push_str(HIDDEN);
+                hidden.push_str(REDACTED);
             }
             _ => hidden.push_str(pair),
         }

@@ -15,7 +15,7 @@ pub(crate) struct BackendCounters {
 }
 
 /// All backends.
-pub(crate) fn look() -> Vec<BackendCounters> {
+pub(crate) fn sample() -> Vec<BackendCounters> {
     let place = |counters: &Counters| BackendCounters {
         kind: counters.kind,
         place: counters.place.clone(),

@@ -19,7 +19,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// The current values.
-    pub(crate) fn look() -> Option<Process> {
+    pub(crate) fn sample() -> Option<Process> {
         let status = fs::read_to_string("/proc/self/status").ok()?;
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         let limits = fs::read_to_string("/proc/self/limits").ok();
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_is_there() {
-        let process = Process::look().unwrap();
+        let process = Process::sample().unwrap();
         assert!(process.resident > 0 && process.threads > 0 && process.descriptors > 2);
     }
 }

@@ -61,12 +61,12 @@ impl Recorder {
             _ => {}
         }
         let class = usize::from(status / 100);
-        let took = request.started().elapsed();
+        let took = request.started.elapsed();
         route_labels::with(request, |route| {
-            self.with(request.method().as_str(), route, |numbers| {
+            self.with(request.method.as_str(), route, |numbers| {
                 bump(&numbers.classes[if class < CLASSES.len() { class } else { 0 }], 1);
                 numbers.duration.record(took);
-                bump(&numbers.received, request.length().unwrap_or(0));
+                bump(&numbers.received, request.length.unwrap_or(0));
                 bump(&numbers.sent, request.sent());
                 bump(&numbers.busy, micros(request.busy()));
                 raise(&numbers.held, micros(request.held()));
@@ -110,7 +110,7 @@ impl Recorder {
 /// The name of a request in messages: its method and its route, or else its path.
 pub(crate) fn name(request: &ObservedRequest) -> String {
     request.with_route(|route| {
-        format!("{} {}", request.method(), route.unwrap_or_else(|| request.uri().path()))
+        format!("{} {}", request.method, route.unwrap_or_else(|| request.uri.path()))
     })
 }
 

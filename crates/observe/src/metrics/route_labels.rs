@@ -26,7 +26,7 @@ pub(crate) fn method(name: &str) -> usize {
 pub(crate) fn with<T>(request: &ObservedRequest, act: impl FnOnce(&str) -> T) -> T {
     request.with_route(|route| match route {
         Some(route) => act(route),
-        None => of_path(request.uri().path(), request.status(), act),
+        None => of_path(request.uri.path(), request.status(), act),
     })
 }
 

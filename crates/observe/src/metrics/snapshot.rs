@@ -82,8 +82,8 @@ impl MetricsSnapshot {
             spans_lost: sum(|worker| &worker.spans_lost),
             lines_lost: sum(|worker| &worker.lines_lost),
             routes: routes(&workers),
-            backends: backends::look(),
-            process: Process::look(),
+            backends: backends::sample(),
+            process: Process::sample(),
             ..MetricsSnapshot::default()
         };
         for worker in &workers {

@@ -32,9 +32,9 @@ enum SpanKind {
 
 /// The span of a request. `None` if its trace is not sampled.
 pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
-    let trace = request.trace().filter(|trace| trace.sampled)?;
-    let (started, ended) = times(request.started(), request.started().elapsed());
-    let method = request.method().as_str();
+    let trace = request.trace.as_ref().filter(|trace| trace.sampled)?;
+    let (started, ended) = times(request.started, request.started.elapsed());
+    let method = request.method.as_str();
     let route = request.route();
     let name = match &route {
         Some(route) => format!("{method} {route}"),
@@ -43,8 +43,8 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     let status = request.status();
     let mut attributes = vec![
         ("http.request.method", Value::Text(method.to_string())),
-        ("url.path", Value::Text(request.uri().path().to_string())),
-        ("client.address", Value::Text(request.peer().ip().to_string())),
+        ("url.path", Value::Text(request.uri.path().to_string())),
+        ("client.address", Value::Text(request.peer.ip().to_string())),
         ("http.response.body.size", Value::from(request.sent())),
     ];
     if status != CLIENT_GONE {
@@ -53,11 +53,11 @@ pub(crate) fn of_request(request: &ObservedRequest) -> Option<TraceSpan> {
     if let Some(route) = route {
         attributes.push(("http.route", Value::Text(route)));
     }
-    if let Some(query) = request.uri().query() {
+    if let Some(query) = request.uri.query() {
         let hidden = redaction::target(&format!("?{query}")).into_owned();
         attributes.push(("url.query", Value::Text(hidden[1..].to_string())));
     }
-    if let Some(agent) = request.agent() {
+    if let Some(agent) = &request.agent {
         let agent = String::from_utf8_lossy(agent.as_bytes()).into_owned();
         attributes.push(("user_agent.original", Value::Text(agent)));
     }

@@ -1,9 +1,8 @@
-//! Matches in texts: which words of a field a query has found, and the texts with these words
-//! marked.
+//! Highlighting: the words of a field that a query matched, and the text with these words marked.
 //!
-//! A text is taken apart as when it was indexed, piece by piece, so that words are recognised by
-//! what they were indexed as: by their stem, without their accents, as a synonym, in spite of a
-//! typo. The whole word is marked, also where a part of it was asked for.
+//! The text passes the tokenizer of the index again, piece by piece, so that a word is recognised
+//! by its indexed form: by its stem, without its accents, as a synonym, in spite of a typo. The
+//! whole word is marked, even if the query has a part of it.
 
 use crate::answer::search_answer::SearchAnswer;
 use crate::index::category_index::CategoryIndex;
@@ -20,10 +19,10 @@ use runnel_text::escape::html_into;
 use std::cell::Cell;
 use std::ops::Range;
 
-/// Most words that are formed for a range without plain ends.
+/// Most words of a range that has to be enumerated.
 const MAX_RANGE_WORDS: usize = 1_000;
 
-/// What is written around matches.
+/// The markers around matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Markers {
     /// Before a match.
@@ -41,7 +40,7 @@ impl Default for Markers {
     }
 }
 
-/// What a query looked for in one category.
+/// A word of the query in one category.
 struct Term {
     category: u8,
     matcher: Matcher,
@@ -51,7 +50,7 @@ enum Matcher {
     Word(String),
     Part(String),
     Phrase(Vec<String>),
-    /// Words, or words with a part, in a range.
+    /// Words in a range, or words with a part in it.
     Range {
         range: Range<String>,
         part: bool,
@@ -85,22 +84,21 @@ impl Matcher {
 
 /// Finds the matches of an answer in the texts of documents.
 ///
-/// All of its texts together may have [`MAX_HIGHLIGHTED_BYTES`]; in those after that nothing is
-/// marked.
+/// It examines [`MAX_HIGHLIGHTED_BYTES`] of text in total and marks nothing after that.
 pub struct Highlighter<'a> {
     index: &'a SearchIndex,
     terms: Vec<Term>,
     left: Cell<usize>,
 }
 
-/// A word in a text: where it is, and what it was indexed as; nothing if it was not.
+/// A word of a text: its place, and its indexed form unless it was not indexed.
 struct SourceWord {
     place: Range<usize>,
     stored: Option<String>,
 }
 
 impl<'a> Highlighter<'a> {
-    /// The matches of an answer from this index, or a search that has it among others.
+    /// The matches of an answer of this index, or of a search that includes it.
     pub fn new(index: &'a SearchIndex, answer: &SearchAnswer) -> Highlighter<'a> {
         let query = &answer.query;
         let mut terms = Vec::new();
@@ -117,20 +115,20 @@ impl<'a> Highlighter<'a> {
         Highlighter { index, terms, left: Cell::new(MAX_HIGHLIGHTED_BYTES) }
     }
 
-    /// Where in a field the matches are, in bytes and in order. A field is of interest to all
-    /// categories that index it.
+    /// The byte ranges of the matches in a field, in order. All categories that index the field
+    /// count.
     pub fn matches(&self, field: &str, text: &str) -> Vec<Range<usize>> {
         self.words(field, text).1
     }
 
-    /// The text of a field with its matches marked, or nothing if there are none.
+    /// The text of a field with its matches marked, or `None` without matches.
     pub fn mark(&self, field: &str, text: &str, markers: &Markers) -> Option<String> {
         let matches = self.matches(field, text);
         (!matches.is_empty()).then(|| write(text, 0..text.len(), &matches, markers))
     }
 
-    /// About this many words of a field, those with the most matches, which are marked; an ellipsis
-    /// stands for what is left out. Without matches it is the start of the text.
+    /// The excerpt of about this many words with the most matches, marked; an ellipsis stands for
+    /// omitted text. Without matches it is the start of the text.
     pub fn snippet(&self, field: &str, text: &str, words: usize, markers: &Markers) -> String {
         let (places, matches) = self.words(field, text);
         let words = words.max(1);
@@ -143,7 +141,7 @@ impl<'a> Highlighter<'a> {
         if first > 0 {
             out.push_str("\u{2026} ");
         }
-        // What comes before the first word of a text belongs to it.
+        // Punctuation before the first word belongs to the text.
         let start = if first == 0 { 0 } else { place.start };
         let end = if first + words == places.len() { text.len() } else { place.end };
         out.push_str(&write(text, start..end, &matches, markers));
@@ -175,7 +173,7 @@ impl<'a> Highlighter<'a> {
             }
         }
         if all.is_empty() {
-            // A field that no category has is shown without matches.
+            // A field of no category is shown without matches.
             scripts::each_chunk(looked_at, |place| all.push(place));
         }
         (all, joined(matches))
@@ -213,7 +211,7 @@ fn matcher(
     })
 }
 
-/// A word as a category keeps it.
+/// The stored form of a word in a category.
 fn stored(words: &CategoryIndex, word: &str) -> String {
     let word = first_characters(word, MAX_WORD_CHARS);
     match words.stemmer() {
@@ -229,12 +227,12 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
     let mut made = WordList::default();
     let mut chunks = Vec::new();
     scripts::each_chunk(text, |place| chunks.push(place));
-    // Where there is nothing but stop words, they were indexed.
+    // A text of stop words alone was indexed with them.
     let dropped = |chunk: &Range<usize>| {
         split(tokenizer, &text[chunk.clone()], false, &mut WordList::default()) == 0
     };
     let whole = chunks.len() == 1 || chunks.iter().all(dropped);
-    // A field that is not taken apart is one word, spaces included.
+    // A field that is not tokenized is one word, spaces included.
     if !whole
         && text.len() <= MAX_WORD_CHARS
         && split(tokenizer, text, true, &mut made) == 1
@@ -261,7 +259,7 @@ fn source_words(words: &CategoryIndex, text: &str) -> Vec<SourceWord> {
     out
 }
 
-/// Where the only word of a place is: of `women's` perhaps the first five letters.
+/// The place of the only word of a chunk: in `women's` possibly the first five letters.
 fn only_word(
     words: &CategoryIndex,
     text: &str,
@@ -295,7 +293,7 @@ fn add_matches(
     found: &[SourceWord],
     matches: &mut Vec<Range<usize>>,
 ) {
-    // Words that were not indexed are not between others.
+    // Words that were not indexed do not separate the words of a phrase.
     let indexed: Vec<(&SourceWord, &str)> =
         found.iter().filter_map(|word| Some((word, word.stored.as_deref()?))).collect();
     for (word, stored) in &indexed {
@@ -316,7 +314,7 @@ fn add_matches(
     }
 }
 
-/// Places in order, those that meet put together.
+/// Sorted places, overlapping ones merged.
 fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_by_key(|place| (place.start, place.end));
     let mut out: Vec<Range<usize>> = Vec::new();
@@ -331,8 +329,8 @@ fn joined(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     out
 }
 
-/// The first word of the piece of this many words with the most matches, which are about in its
-/// middle.
+/// The first word of the excerpt of this many words that has the most matches, with the matches
+/// near its middle.
 fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> usize {
     let is_match = |place: &Range<usize>| {
         let at = matches.partition_point(|found| found.end <= place.start);
@@ -348,7 +346,7 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
             (best, most) = (first, inside);
         }
     }
-    // As far to the right as leaves all matches inside, half of the room before them.
+    // Shift the excerpt so that the words before and after its matches are about equally many.
     let room = flags[best..best + words].iter().rev().take_while(|flag| !**flag).count();
     let before = flags[best..best + words].iter().take_while(|flag| !**flag).count();
     if most == 0 {
@@ -362,7 +360,7 @@ fn densest(places: &[Range<usize>], matches: &[Range<usize>], words: usize) -> u
     }
 }
 
-/// Part of a text with the matches in it marked.
+/// A part of a text with its matches marked.
 fn write(text: &str, part: Range<usize>, matches: &[Range<usize>], markers: &Markers) -> String {
     let mut out = String::with_capacity(part.len() + 16);
     let mut at = part.start;

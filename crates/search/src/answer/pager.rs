@@ -1,5 +1,5 @@
-//! Walking the interpretations from the best one on: counting, and collecting the documents of the
-//! page that was asked for.
+//! Evaluation of the interpretations, best first: counting, and collecting the documents of the
+//! requested page.
 
 use crate::answer::flat_list::FlatCollector;
 use crate::answer::search_answer::{AnswerRow, SearchAnswer};
@@ -16,31 +16,31 @@ use crate::query::work_budget::{
 use crate::request::Request;
 use std::ops::Deref;
 
-/// What is needed to look into interpretations.
+/// The inputs and buffers of the evaluation.
 pub(crate) struct Pager<'a, I> {
     pub(crate) indexes: &'a [I],
     pub(crate) lists: &'a [DocumentList<'a>],
     pub(crate) fidelity: Fidelity,
-    /// How many more interpretations to look into once the page is full; all, if nothing.
+    /// How many interpretations to evaluate after the page is full; `None` for all.
     pub(crate) extra: Option<usize>,
-    /// The lists of one interpretation; kept for its memory.
+    /// The lists of the current interpretation; a reused buffer.
     pub(crate) chosen: Vec<&'a PostingList>,
-    /// The documents that each index may answer with; empty if all.
+    /// The documents that each index may return; empty without a restriction.
     pub(crate) restrictions: &'a [Restriction],
 }
 
-/// Where the walk is.
+/// The position of the page within all documents.
 struct PagePosition {
-    /// Documents still to be left out.
+    /// Documents still to skip.
     offset: i64,
-    /// Documents still to be shown.
+    /// Documents still to show.
     wanted: i64,
     extra: Option<usize>,
 }
 
 impl PagePosition {
-    /// The part of a list of this length to show: what to skip and how many, both within it. A
-    /// negative offset counts from the end; nothing is shown if it is outside.
+    /// The part of a list of this length on the page: how many to skip and how many to show. A
+    /// negative offset counts from the end; an offset outside shows nothing.
     fn part(&self, length: usize) -> (usize, usize) {
         let length = length as i64;
         let start = if self.offset < 0 { self.offset + length } else { self.offset };
@@ -59,7 +59,7 @@ impl PagePosition {
         }
     }
 
-    /// Whether the walk ends here.
+    /// Whether to stop after this interpretation.
     fn ends(&mut self) -> bool {
         match &mut self.extra {
             Some(extra) if self.wanted <= 0 => {
@@ -73,9 +73,9 @@ impl PagePosition {
 }
 
 impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
-    /// Looks into all interpretations of the answer.
+    /// Evaluates all interpretations of the answer.
     ///
-    /// Answers the documents of each index that were found, if each was to be there once only.
+    /// Returns the documents found in each index, if the request shows each document once.
     pub(crate) fn run(
         &mut self,
         answer: &mut SearchAnswer,
@@ -132,7 +132,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         }
     }
 
-    /// Counts an interpretation and adds its documents to a list of all.
+    /// Counts an interpretation and adds its documents to the flat list.
     fn collect(
         &mut self,
         answer: &SearchAnswer,
@@ -153,8 +153,8 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         Some(slots.len())
     }
 
-    /// All documents of an interpretation that the index may answer with, or nothing if that is too
-    /// much work.
+    /// All documents of an interpretation that the index may return, or `None` once the budget is
+    /// spent.
     fn all(
         &mut self,
         answer: &SearchAnswer,
@@ -183,9 +183,9 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         lists[answer.combinations[member as usize].list as usize].posting()
     }
 
-    /// Puts the lists of an interpretation into `chosen` and says whether all of them ascend. If
-    /// so, equal ones are there once, in no particular order; otherwise they are in the order of
-    /// words. Lists that ascend get the documents that the index may answer with as one more.
+    /// Fills `chosen` with the lists of an interpretation and returns whether all of them ascend.
+    /// If so, each list is in it once, in any order, together with the list of allowed documents;
+    /// otherwise the lists are in the order of the words.
     fn choose(
         &mut self,
         answer: &SearchAnswer,
@@ -220,7 +220,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         ascending
     }
 
-    /// An interpretation of one word: the documents are those of its list.
+    /// Evaluates an interpretation of one word: its documents are those of its list.
     fn single(
         &self,
         answer: &mut SearchAnswer,
@@ -235,7 +235,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         let count = list.len();
         let (skip, limit) = progress.part(count);
         if limit == 0 {
-            // Most interpretations come after the page is full.
+            // The common case: the page is full.
         } else if !request.is_sorted() {
             for part in list.parts(skip, limit) {
                 index.documents().push_ids(part, &mut answer.ids);
@@ -248,8 +248,8 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         Some(count)
     }
 
-    /// Counts an interpretation and collects its part of the page, or nothing if that is too much
-    /// work.
+    /// Counts an interpretation and collects its part of the page, or returns `None` once the
+    /// budget is spent.
     fn plain(
         &mut self,
         answer: &mut SearchAnswer,
@@ -309,7 +309,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         Some(count)
     }
 
-    /// Like [`plain`](Self::plain), without documents of interpretations before this one.
+    /// [`plain`](Self::plain) without the documents of earlier interpretations.
     #[expect(clippy::too_many_arguments, reason = "the state of one walk, nowhere else together")]
     fn once(
         &mut self,
@@ -366,7 +366,8 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
         Some(count)
     }
 
-    /// Whether a document was found before, in this index or under the same identifier in another.
+    /// Whether an earlier interpretation has the document, in this index or by its identifier in
+    /// another.
     fn is_before(
         &self,
         before: &[SeenSlots],
@@ -388,7 +389,7 @@ impl<'a, I: Deref<Target = SearchIndex>> Pager<'a, I> {
     }
 }
 
-/// Drops the hidden combinations from the members of the answer, from a place on.
+/// Removes hidden combinations from the members of the answer, starting at `start`.
 fn drop_hidden(answer: &mut SearchAnswer, start: usize) {
     let SearchAnswer { members, combinations, .. } = answer;
     let mut kept = start;
@@ -401,8 +402,8 @@ fn drop_hidden(answer: &mut SearchAnswer, start: usize) {
     members.truncate(kept);
 }
 
-/// Appends the identifiers of part of a list, sorted if that is asked for; nothing if that is too
-/// much work.
+/// Appends the identifiers of a part of a list, sorted if requested; `None` once the budget is
+/// spent.
 fn show(
     index: &SearchIndex,
     slots: &[u32],

@@ -1,4 +1,4 @@
-//! How texts and queries are taken apart: `#Tokenizer{ … }`, or the same options of an index.
+//! The options of a tokenizer: `#Tokenizer{ … }`, or the same options of an index.
 
 use super::options::{CLASS, DefinitionOptions, invalid};
 use crate::text::language::Language;
@@ -9,7 +9,7 @@ use crate::text::substitution::Substitution;
 use crate::text::tokenizer::{Rejection, Splitter, Tokenizer};
 use runnel_store::{Error, Value};
 
-/// What a tokenizer is told.
+/// The options of a tokenizer.
 pub(super) const OPTIONS: [&str; 10] = [
     "language",
     "substitutes",
@@ -26,27 +26,27 @@ pub(super) const OPTIONS: [&str; 10] = [
 /// Most pairs of `normalizes`.
 const MAX_PAIRS: usize = 1_024;
 
-/// Most words that can be kept or asked to be rejected by length.
+/// The largest count of an option.
 const MOST: i64 = 1_000_000;
 
-/// Two names of splitting into words of letters and digits, and pairs of letters of scripts without
-/// spaces.
+/// The two names of splitting into words of letters and digits, with pairs of letters in scripts
+/// without spaces.
 const WORDS: [&str; 2] = ["words", "bigrams"];
 
-/// What a tokenizer takes apart.
+/// The texts that a tokenizer splits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenizerUse {
     Documents,
     Queries,
 }
 
-/// A literal of a tokenizer.
+/// Reads a `#Tokenizer{ … }`.
 pub(super) fn read(value: &Value, what: &str, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let known = [&[CLASS][..], &OPTIONS].concat();
     of(&DefinitionOptions::new(value, what, &known)?, of_what)
 }
 
-/// The tokenizer of options that may have others besides.
+/// Reads a tokenizer; the options may include others.
 pub(super) fn of(
     options: &DefinitionOptions<'_>,
     of_what: TokenizerUse,
@@ -80,13 +80,13 @@ pub(super) fn of(
     Ok(tokenizer)
 }
 
-/// What of the tokenizer of an index also suits queries, where nothing is said about these: not
-/// removing and splitting, since queries have marks that documents have not.
+/// The default tokenizer of queries: that of the index without removing and splitting, since
+/// queries have markers that documents do not have.
 pub(super) fn for_queries(options: &DefinitionOptions<'_>) -> Result<Tokenizer, Error> {
     changed(options, TokenizerUse::Queries)
 }
 
-/// The tokenizer of a language if one is named, with what changes texts and words.
+/// The tokenizer of a language, if one is named, with the options that change texts and words.
 fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tokenizer, Error> {
     let mut tokenizer = match options.text("language")? {
         None => Tokenizer::new(),
@@ -128,7 +128,7 @@ fn changed(options: &DefinitionOptions<'_>, of_what: TokenizerUse) -> Result<Tok
     Ok(tokenizer.case_sensitive(options.flag("caseSensitive")?.unwrap_or(false)))
 }
 
-/// `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
+/// Reads `#{ '/\$(\w+)/': '\1 dollars' }`, or a list of pairs.
 fn normalizes(options: &DefinitionOptions<'_>) -> Result<Vec<(Pattern, String)>, Error> {
     let name = "normalizes";
     let wrong = || options.wrong(name, "a dictionary from patterns to texts");

@@ -1,4 +1,4 @@
-//! How much a word weighs in a category.
+//! The weight of a word in a category.
 
 use crate::format::number::Score;
 use std::fmt;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 /// A function from a word to its weight.
 pub type WeightFunction = Arc<dyn Fn(&str) -> Score + Send + Sync>;
 
-/// The weight of a word in a category: what it contributes to the score of an interpretation.
+/// The weight of a word in a category: its contribution to the score of an interpretation.
 #[derive(Clone)]
 pub enum Weight {
     /// A constant plus the natural logarithm of the number of documents, rounded to three decimals.
     Logarithmic(Score),
-    /// The same for every word, even for words that no document has.
+    /// The same for every word, also for words without documents.
     Constant(Score),
-    /// What a function says, asked for every word, even for words that no document has.
+    /// The result of a function, for every word, also for words without documents.
     Function(WeightFunction),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Debug for Weight {
 }
 
 impl Weight {
-    /// The weight of a word that `count` documents have, where `count` is at least 1.
+    /// The weight of a word with `count` documents, at least 1.
     pub(crate) fn of(&self, word: &str, count: usize) -> Score {
         match self {
             Weight::Logarithmic(constant) => {
@@ -47,7 +47,7 @@ impl Weight {
         }
     }
 
-    /// The weight of a word that no document has.
+    /// The weight of a word without documents.
     pub(crate) fn of_unknown(&self, word: &str) -> Option<Score> {
         match self {
             Weight::Logarithmic(_) => None,

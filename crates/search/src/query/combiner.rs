@@ -1,4 +1,4 @@
-//! What each word of a query can be: combinations of the word with the categories that know it.
+//! Formation of combinations: the categories that each word of a query can belong to.
 
 use crate::answer::search_answer::SearchAnswer;
 use crate::format::json;
@@ -20,7 +20,7 @@ use crate::query::work_budget::{COMPARED, COPIED, SORTED, WorkBudget};
 use crate::text::word_list::{TextSpan, first_characters};
 use std::borrow::Cow;
 
-/// How many words of sets are joined in one step of work.
+/// Words of bit sets joined in one step of work.
 const WORDS_JOINED: usize = 4;
 
 /// Forms the combinations of one query.
@@ -29,12 +29,12 @@ pub(crate) struct Combiner<'a, 'q> {
     pub(crate) answer: &'q mut SearchAnswer,
     pub(crate) work: &'q mut WorkBudget,
     pub(crate) lists: Vec<DocumentList<'a>>,
-    /// How many typos a word that is not known may have.
+    /// The number of typos allowed in an unknown word.
     pub(crate) typos: usize,
     pub(crate) synonyms: &'a Synonyms,
 }
 
-/// The texts of a combination while it is formed.
+/// The texts of a combination under construction.
 #[derive(Clone, Copy)]
 pub(crate) struct CombinationTexts {
     pub(crate) original: TextSpan,
@@ -43,7 +43,7 @@ pub(crate) struct CombinationTexts {
 }
 
 impl<'a> Combiner<'a, '_> {
-    /// Adds the combinations of one place of the query in one index and answers how many there are.
+    /// Adds the combinations of one position of the query in one index and returns their number.
     pub(crate) fn place(
         &mut self,
         index: &'a SearchIndex,
@@ -66,7 +66,7 @@ impl<'a> Combiner<'a, '_> {
         self.answer.combinations.len() - before
     }
 
-    /// Adds the documents of a place whose documents are to be left out. It gets no combinations.
+    /// Adds the documents of an excluded position to `out`. The position gets no combinations.
     pub(crate) fn excluded(
         &mut self,
         index: &'a SearchIndex,
@@ -117,7 +117,7 @@ impl<'a> Combiner<'a, '_> {
         }
     }
 
-    /// Calls `each` for the categories that a word may be in, in the order that counts.
+    /// Calls `each` for the categories that a word may belong to, in the order of the index.
     fn each_category(
         &mut self,
         index: &SearchIndex,
@@ -142,7 +142,7 @@ impl<'a> Combiner<'a, '_> {
         }
     }
 
-    /// Combinations with the words nearest to one that is not known.
+    /// Adds combinations with the words nearest to an unknown one.
     fn nearest(
         &mut self,
         index: &'a SearchIndex,
@@ -154,7 +154,7 @@ impl<'a> Combiner<'a, '_> {
         if words.config().grid.is_some() {
             return;
         }
-        // Words are compared as the category has them.
+        // Compare words in the form in which the category stores them.
         let text = self.lookup_text(token);
         let text = match words.stemmer() {
             Some(stemmer) => stemmer.stem(text).into_owned(),
@@ -264,8 +264,7 @@ impl<'a> Combiner<'a, '_> {
         }
     }
 
-    /// The sum of the weights and all documents of the words of a range, or nothing if there are no
-    /// words.
+    /// The sum of the weights and all documents of the words of a range; `None` without words.
     fn range(
         &mut self,
         index: &'a SearchIndex,
@@ -310,7 +309,7 @@ impl<'a> Combiner<'a, '_> {
         Some((range.weight?, PostingList::from_slots(range.slots)))
     }
 
-    /// Makes one combination of all since a place.
+    /// Merges the combinations added since `first` into one.
     fn merge(&mut self, first: usize) {
         let merged = self.answer.combinations.split_off(first);
         if merged.is_empty() {
@@ -386,7 +385,7 @@ impl<'a> Combiner<'a, '_> {
         self.push_record(name, weight, list, category, texts);
     }
 
-    /// Adds a combination. The start of its JSON, with the category, has been written.
+    /// Adds a combination. The caller has written the start of its JSON, up to the category.
     fn push_record(
         &mut self,
         name: CategoryNameId,
@@ -414,7 +413,7 @@ impl<'a> Combiner<'a, '_> {
         records.push(CombinationRecord { category, original, text, how, json });
     }
 
-    /// Adds what a combination found besides its text. Answers do not show it.
+    /// Adds a match that answers do not show, for highlighting.
     pub(crate) fn push_hidden(&mut self, words: &CategoryIndex, text: TextSpan, how: FoundBy) {
         let category = self.store(&words.config().name);
         let records = &mut self.answer.records;
@@ -424,7 +423,7 @@ impl<'a> Combiner<'a, '_> {
     }
 }
 
-/// A range while it is put together.
+/// The weight and documents of a range under construction.
 struct RangeSum {
     weight: Option<Score>,
     slots: Vec<u32>,
@@ -432,7 +431,7 @@ struct RangeSum {
 
 impl RangeSum {
     fn add(&mut self, (weight, posting): FoundWord<'_>, work: &mut WorkBudget) {
-        // The order of the sum matters to its last digits.
+        // The order of additions affects the last digits of the sum.
         self.weight = Some(weight + self.weight.unwrap_or(Score::ZERO));
         if let Some(posting) = posting
             && work.spend(posting.len() * COPIED)

@@ -1,4 +1,4 @@
-//! Filters: conditions on the attributes of documents, as they are written and read.
+//! Filters: conditions on the attributes of documents, and their parser.
 //!
 //! ```text
 //! year >= 1990 and (publisher = 'Penguin' or not available)
@@ -8,13 +8,13 @@
 //! |---|---|
 //! | `year = 1990`, `!=`, `<`, `<=`, `>`, `>=` | a value that compares so |
 //! | `year in (1990, 1992)` | one of these values |
-//! | `year = 1990..1995`, `1990..`, `..1995` | a value from one to the other, both included |
-//! | `available` | a boolean that is true; of other attributes any value |
+//! | `year = 1990..1995`, `1990..`, `..1995` | a value in the range, ends included |
+//! | `available` | a boolean that is true; with other attributes any value |
 //! | `has year` | any value |
-//! | `distance(lat, lng, 47.4, 8.5) < 10` | a place nearer than this many kilometres |
-//! | `a and b`, `a or b`, `not a`, `(a)` | as they say; `and` binds closer than `or` |
+//! | `distance(lat, lng, 47.4, 8.5) < 10` | a place nearer than 10 kilometres |
+//! | `a and b`, `a or b`, `not a`, `(a)` | combinations; `and` binds closer than `or` |
 //!
-//! A document without a value passes no comparison, and so passes its negation: `year != 1990` is
+//! A document without a value fails every comparison and so passes its negation: `year != 1990` is
 //! the same as `not year = 1990`.
 
 use crate::error::RequestError;
@@ -22,15 +22,15 @@ use crate::limits::{MAX_FILTER_CHARS, MAX_FILTER_DEPTH, MAX_FILTER_TESTS};
 
 /// A condition that documents have to meet.
 ///
-/// It knows attributes by their names, so that it can be asked of several indexes; those that have
-/// no attribute of the name take it as missing. [`Search::filter`](crate::Search::filter) finds
-/// names that none of them has.
+/// It refers to attributes by name, so that it applies to several indexes; an index without the
+/// attribute treats it as missing. [`Search::filter`](crate::Search::filter) rejects names that no
+/// index has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchFilter {
     pub(crate) condition: FilterCondition,
 }
 
-/// A part of a filter.
+/// A node of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FilterCondition {
     All(Vec<FilterCondition>),
@@ -48,17 +48,17 @@ pub(crate) struct AttributeTest {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AttributeCheck {
-    /// In one of these ranges.
+    /// The value is in one of these ranges.
     Within(Vec<ValueRange>),
-    /// Any value.
+    /// The document has a value.
     Has,
-    /// True; of what is not boolean any value.
+    /// A boolean is true; another attribute has a value.
     Holds,
-    /// The attribute is a latitude; near a place.
+    /// The attribute is a latitude, and the place is near.
     Near(Box<DistanceTest>),
 }
 
-/// Values from one to the other; no end where there is none.
+/// A range of values; an end that is `None` is open.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ValueRange {
     pub(crate) from: Option<RangeEnd>,
@@ -71,20 +71,20 @@ pub(crate) struct RangeEnd {
     pub(crate) included: bool,
 }
 
-/// A distance on Earth.
+/// A condition on the distance on Earth.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct DistanceTest {
     pub(crate) longitude: FilterWord,
-    /// In degrees.
+    /// Latitude and longitude in degrees.
     pub(crate) place: (f64, f64),
     /// In kilometres.
     pub(crate) distance: f64,
-    /// Whether what is nearer is meant, and not what is farther.
+    /// Whether the condition is "nearer" rather than "farther".
     pub(crate) nearer: bool,
     pub(crate) included: bool,
 }
 
-/// A name or value and the character at which it is written, the first being 1.
+/// A name or value and its position in characters; the first is 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FilterWord {
     pub(crate) text: String,
@@ -92,12 +92,11 @@ pub(crate) struct FilterWord {
 }
 
 impl SearchFilter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// What cannot be read, is longer than [`MAX_FILTER_CHARS`], has more than
-    /// [`MAX_FILTER_TESTS`] values or parts more than [`MAX_FILTER_DEPTH`] deep; with the place and
-    /// what to write.
+    /// A syntax error, more than [`MAX_FILTER_CHARS`] characters, more than [`MAX_FILTER_TESTS`]
+    /// values, or nesting deeper than [`MAX_FILTER_DEPTH`]; with the position and the fix.
     pub fn parse(text: &str) -> Result<SearchFilter, RequestError> {
         let length = text.chars().count();
         if length > MAX_FILTER_CHARS {
@@ -117,7 +116,7 @@ impl SearchFilter {
         }
     }
 
-    /// About how many values it compares for each document.
+    /// The approximate number of comparisons for each document.
     pub(crate) fn tests(&self) -> usize {
         self.condition.tests()
     }
@@ -133,7 +132,7 @@ impl FilterCondition {
             FilterCondition::Test(AttributeTest {
                 how: AttributeCheck::Within(ranges), ..
             }) => ranges.len(),
-            // Several functions of angles.
+            // As much work as this many comparisons: several trigonometric functions.
             FilterCondition::Test(AttributeTest { how: AttributeCheck::Near(_), .. }) => 16,
             FilterCondition::Test(_) => 1,
         }
@@ -163,7 +162,7 @@ impl FilterToken {
     }
 }
 
-/// Longer signs come before those that they begin with.
+/// A longer sign comes before its prefixes.
 const SIGNS: [&str; 13] =
     ["!=", "<>", "<=", ">=", "==", "..", "=", "<", ">", "(", ")", ",", "\u{2026}"];
 
@@ -200,7 +199,7 @@ fn tokens(text: &str) -> Result<Vec<(FilterToken, usize)>, RequestError> {
     Ok(tokens)
 }
 
-/// A text between quotes, which are written twice inside, and where the rest starts.
+/// A quoted text, with doubled quotes inside, and the position of the rest.
 fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     let mut out = String::new();
     let mut characters = text.char_indices().skip(1).peekable();
@@ -216,7 +215,7 @@ fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
     None
 }
 
-/// How many bytes of a text are a name or a value without quotes: letters, digits and what is in
+/// The length in bytes of a name or an unquoted value: letters, digits and the characters of
 /// numbers and dates.
 fn word_length(text: &str) -> usize {
     let inside = |(at, character): (usize, char)| {
@@ -376,7 +375,7 @@ impl FilterParser {
         Ok(if negated { FilterCondition::Not(Box::new(test)) } else { test })
     }
 
-    /// A value, or the values from one to another.
+    /// A single value, or a range of values.
     fn range(&mut self) -> Result<ValueRange, RequestError> {
         let end = |value| Some(RangeEnd { value, included: true });
         if self.takes_between() {
@@ -414,7 +413,7 @@ impl FilterParser {
         }
     }
 
-    /// After `distance(`.
+    /// Parses the rest of a condition after `distance(`.
     fn distance(&mut self) -> Result<FilterCondition, RequestError> {
         let name = self.name()?;
         self.expect_sign(",")?;

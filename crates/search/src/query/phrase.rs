@@ -1,8 +1,8 @@
 //! Phrases: words next to each other in one category of a document.
 //!
-//! An index that is asked to keeps the numbers of the words of each document in the order of the
-//! text, four bytes for each. The documents that have all words of a phrase are found by their
-//! lists, and then each is looked at, so that counts are exact.
+//! An index with phrases stores the numbers of the words of each document in the order of the text,
+//! four bytes each. The posting lists give the documents that have all words of a phrase; each of
+//! them is then checked, so that counts are exact.
 
 use crate::index::category_index::CategoryIndex;
 use crate::index::document_words::occurs;
@@ -20,12 +20,12 @@ use hashbrown::DefaultHashBuilder;
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
-/// How many words are compared in one step of work.
+/// Words compared in one step of work.
 const WORDS_PER_STEP: usize = 4;
 
 impl CategoryIndex {
     /// The documents that have these words next to each other, or in any order in an index that
-    /// does not keep the order; nothing if there are none.
+    /// does not store the order; `None` without documents.
     pub(crate) fn phrase<'w>(
         &self,
         hasher: &DefaultHashBuilder,
@@ -60,7 +60,7 @@ impl CategoryIndex {
 }
 
 impl<'a> Combiner<'a, '_> {
-    /// The combination of a phrase with a category. It weighs as much as a word with as many
+    /// Adds the combination of a phrase with a category. Its weight is that of a word with as many
     /// documents.
     pub(crate) fn phrase(
         &mut self,

@@ -1,4 +1,4 @@
-//! Combinations of a word together with its synonyms.
+//! Combinations of a word with its synonyms.
 
 use crate::format::number::Score;
 use crate::index::category_index::CategoryIndex;
@@ -15,7 +15,7 @@ use crate::text::word_list::first_characters;
 use std::borrow::Cow;
 
 impl<'a> Combiner<'a, '_> {
-    /// What is looked up together with a word.
+    /// The synonyms of a word.
     pub(crate) fn synonyms_of(&self, token: &QueryToken) -> &'a [Vec<String>] {
         let synonyms: &'a Synonyms = self.synonyms;
         if token.quoted || token.range.is_some() {
@@ -24,7 +24,7 @@ impl<'a> Combiner<'a, '_> {
         synonyms.of_words(token.text.of(&self.answer.query.text))
     }
 
-    /// Makes one combination of that of a word in a category, if there is one, and of its synonyms.
+    /// Merges the combination of a word in a category, if there is one, with those of its synonyms.
     pub(crate) fn add_synonyms(
         &mut self,
         index: &'a SearchIndex,
@@ -64,7 +64,7 @@ impl<'a> Combiner<'a, '_> {
                 slots.extend(posting.iter());
             }
         }
-        // In the order of the index, as the documents of one word are.
+        // In the order of the index, like the documents of a single word.
         slots.sort_unstable();
         slots.dedup();
         self.answer.combinations.truncate(before);

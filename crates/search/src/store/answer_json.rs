@@ -1,4 +1,4 @@
-//! The JSON of a search: that of the answer, and what was asked for besides.
+//! The JSON of a search: its answer, documents, highlights and facets.
 
 use super::SearchStore;
 use super::search_parameters::SearchParameters;
@@ -10,11 +10,11 @@ use crate::request::Request;
 use crate::site::PageSource;
 use runnel_store::{Error, Kind, Result};
 
-/// A part of an answer of which there is more than usual.
+/// The initial capacity of an answer.
 const ROOM: usize = 1_024;
 
 impl SearchStore {
-    /// Searches, and writes what was found.
+    /// Searches and writes the answer.
     pub(super) fn found(
         &self,
         asked: &SearchParameters<'_>,
@@ -44,14 +44,14 @@ impl SearchStore {
             found.write_json(&mut out);
         }
         if !(asked.highlight.is_empty() && asked.snippet.is_empty()) {
-            // Inside the object, at its end.
+            // Insert before the end of the object.
             out.pop();
             out.extend_from_slice(b",\"highlights\":");
             self.write_highlights(asked, found, &mut out);
             out.push(b'}');
         }
         if !asked.facets.is_empty() {
-            // Inside the object, at its end.
+            // Insert before the end of the object.
             out.pop();
             out.extend_from_slice(b",\"facets\":{");
             for (number, category) in asked.facets.iter().enumerate() {
@@ -79,8 +79,8 @@ impl SearchStore {
         Ok(out)
     }
 
-    /// The answer with the documents of each interpretation in a sixth element, in the order of
-    /// their identifiers; null stands for those that are not kept.
+    /// Writes the answer with the documents of each allocation as a sixth element, in the order of
+    /// their identifiers.
     fn write_with_documents(&self, found: &SearchAnswer, out: &mut Vec<u8>) {
         found.write_json_with(out, |row, out| {
             out.push(b',');
@@ -88,7 +88,7 @@ impl SearchStore {
             self.write_documents(ids, out);
         });
         if let Some(flat) = &found.flat {
-            // The documents of one list, as one list.
+            // The documents of the flat list.
             out.pop();
             out.extend_from_slice(b",\"documents\":");
             self.write_documents(flat.ids.iter().map(|(index, id)| (usize::from(*index), id)), out);

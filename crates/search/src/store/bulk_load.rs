@@ -1,5 +1,5 @@
-//! Many documents at once: they are taken from their source part by part, and indexed on another
-//! thread, so that this worker goes on serving.
+//! Bulk loading through the store: records arrive in batches and are indexed on another thread, so
+//! that the worker stays responsive.
 
 use super::SearchMember;
 use super::document_writes::{is_json, record_of, text_of, unsupported};
@@ -12,13 +12,13 @@ use runnel_store::{
     TableFormat, Value, json,
 };
 
-/// Documents that are handed to the other thread at once.
+/// Documents of a batch for the other thread.
 const BATCH: usize = 1_024;
 
-/// About how many bytes they have at most.
+/// The approximate size of a batch, in bytes.
 const BATCH_BYTES: usize = 4 << 20;
 
-/// Adds what content is: a record, a list of them, or a table.
+/// Adds a record, a list of records, or a table.
 pub(super) fn post(
     member: SearchMember,
     columns: Option<Vec<String>>,
@@ -58,7 +58,7 @@ pub(super) fn post(
     })
 }
 
-/// How many there were, as the answer to a post.
+/// The outcome of a post: the number of records.
 fn posted(count: u64) -> Outcome {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     Outcome::changed().with_content(Content::value(Value::Int(count)))
@@ -86,7 +86,7 @@ async fn table(member: SearchMember, mut incoming: RecordReader) -> Result<Outco
     bulk.finish().await.map(posted)
 }
 
-/// Adds records that come batch by batch.
+/// Adds records that arrive in batches.
 pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Answer<u64> {
     Answer::later(async move {
         let fields = records.fields();
@@ -117,21 +117,21 @@ pub(super) fn insert(member: SearchMember, mut records: Box<dyn Records>) -> Ans
     })
 }
 
-/// What is wrong with a record, and where it is.
+/// Adds the position of a record to its error.
 fn at(what: &str, number: u64, error: Error) -> Error {
     Error { message: format!("{what} {number}: {}", error.message), ..error }
 }
 
-/// A document on its way, with where it stood in its source.
+/// A document in transit, with its position in the source.
 type Waiting = (Id, Bytes, (&'static str, u64));
 
-/// A loader and what waits for it.
+/// A loader and the batch for it.
 struct BulkLoad {
     member: SearchMember,
-    /// Away while the other thread has it.
+    /// `None` while the other thread has it.
     loader: Option<Loader>,
     waiting: Vec<Waiting>,
-    /// The size of what waits, in bytes.
+    /// The size of the batch, in bytes.
     size: usize,
     count: u64,
 }
@@ -155,15 +155,15 @@ impl BulkLoad {
         self.size = 0;
         let shared = self.member.shared.clone();
         let Some(mut loader) = self.loader.take() else { return Ok(()) };
-        // Errors of stores stay on their thread: what crosses is their kind and message.
+        // An error of a store is not `Send`: its kind and message cross threads.
         let (loader, failure) = elsewhere(move || {
             for (id, text, (what, number)) in waiting {
-                // Waiting for the disk happens while others can write.
+                // Wait for the disk before the lock, while others can write.
                 let collection = shared.collection();
                 let ready = collection.wait_for_room();
                 let _writing = shared.write_lock();
                 let ready = ready.and_then(|()| shared.check());
-                // What is there already stays as it is, and where it is: loading twice is cheap.
+                // An identical document stays in its place, which makes loading twice cheap.
                 let known = collection.document(&id).is_some_and(|there| there == text);
                 let put = || if known { Ok(()) } else { loader.put(id, &text) };
                 if let Err(error) = ready.and_then(|()| put()) {
@@ -181,7 +181,7 @@ impl BulkLoad {
         }
     }
 
-    /// How many documents were loaded, once they are durable.
+    /// The number of documents, once they are durable.
     async fn finish(mut self) -> Result<u64> {
         self.flush().await?;
         let Some(loader) = self.loader.take() else { return Ok(0) };
@@ -195,7 +195,7 @@ impl BulkLoad {
     }
 }
 
-/// Work on a thread that may be kept busy.
+/// Runs blocking work on another thread.
 async fn elsewhere<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work)
         .await

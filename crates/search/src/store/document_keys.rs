@@ -1,4 +1,4 @@
-//! From paths and records to identifiers, and back.
+//! Conversion between paths, records and identifiers.
 
 use crate::collection::id::{Id, KeyFormat};
 use crate::definition::SearchDefinition;
@@ -7,7 +7,7 @@ use runnel_store::{Error, Kind, Result, Value};
 /// Longest identifier, in bytes.
 const MAX_KEY_BYTES: usize = 1_024;
 
-/// How documents of an index are identified.
+/// The keys of the documents of an index.
 pub(crate) struct DocumentKeys {
     index: String,
     field: String,
@@ -28,12 +28,12 @@ impl DocumentKeys {
         &self.index
     }
 
-    /// The field of records that has the identifier.
+    /// The field of records with the identifier.
     pub(crate) fn field(&self) -> &str {
         &self.field
     }
 
-    /// The identifier that a path is; `None` for what cannot be one.
+    /// The identifier of a path; `None` if it cannot be one.
     pub(crate) fn of_path(&self, path: &str) -> Option<Id> {
         let path = path.trim_end_matches('/');
         match self.format {
@@ -43,7 +43,7 @@ impl DocumentKeys {
         }
     }
 
-    /// What is wrong with a path that cannot be an identifier.
+    /// The error of a path that cannot be an identifier.
     pub(crate) fn wrong(&self, path: &str) -> Error {
         let shown: String = path.chars().take(80).collect();
         let message = match self.format {
@@ -57,8 +57,8 @@ impl DocumentKeys {
         Error::new(Kind::Invalid, message)
     }
 
-    /// The identifier that the key of a record is. Texts around which there is white space are
-    /// numbers too where identifiers are numbers.
+    /// The identifier of a key of a record. With integer identifiers, texts of digits are accepted,
+    /// also with white space around them.
     pub(crate) fn of_value(&self, value: &Value) -> Result<Id> {
         let id = match (self.format, value) {
             (KeyFormat::Integer, Value::Int(number)) => Some(Id::Integer(*number)),
@@ -79,7 +79,7 @@ impl DocumentKeys {
         })
     }
 
-    /// A record without its key.
+    /// The error of a record without a key.
     pub(crate) fn missing(&self) -> Error {
         let (field, index) = (&self.field, &self.index);
         let message = format!(
@@ -97,7 +97,7 @@ impl DocumentKeys {
         }
     }
 
-    /// A record that is put under an identifier may leave out its key, but not have another one.
+    /// Checks that a record put under an identifier has no other key.
     pub(crate) fn agrees(&self, record: &Value, id: &Id) -> Result<()> {
         match record.get(&self.field) {
             None | Some(Value::Nil) => Ok(()),

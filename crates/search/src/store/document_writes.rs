@@ -1,4 +1,4 @@
-//! Writing one document.
+//! Writes of single documents: put, merge, delete.
 
 use super::content::tag_of;
 use super::{SearchMember, is_nil};
@@ -18,7 +18,7 @@ pub(super) fn put(
     context: &Context,
 ) -> Answer<bool> {
     if is_nil(&content) {
-        // There is nothing afterwards, so nothing was created.
+        // The document does not exist afterwards, so nothing was created.
         return delete(&member, &id, context).map(|_| false);
     }
     let only_if = context.only_if.clone();
@@ -79,7 +79,7 @@ pub(super) fn delete(member: &SearchMember, id: &Id, context: &Context) -> Answe
     durable(removed)
 }
 
-/// A document that is merged into has to be there.
+/// The error of a merge into a missing document.
 pub(super) fn missing() -> Error {
     Error::new(Kind::NotFound, "there is no such document; put it first")
 }
@@ -89,7 +89,7 @@ fn not_kept() -> Error {
     Error::new(Kind::Conflict, message)
 }
 
-/// Whether there is a document, where a condition allows to go on.
+/// Checks the condition of a write and returns whether the document exists.
 fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<bool> {
     let there = member.collection().contains(id);
     if let Some(condition) = only_if {
@@ -99,7 +99,7 @@ fn check(member: &SearchMember, id: &Id, only_if: Option<&Condition>) -> Result<
     Ok(there)
 }
 
-/// Answers when a write is durable.
+/// Answers once a write is durable.
 fn durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
     match written {
         Ok((answer, pending)) => Answer::later(async move { pending.await.map(|()| answer) }),
@@ -107,7 +107,7 @@ fn durable<T: 'static>(written: Result<(T, PendingWrite)>) -> Answer<T> {
     }
 }
 
-/// The record that JSON text is.
+/// Parses a record.
 pub(super) fn record_of(text: &[u8]) -> Result<Value> {
     match json::parse(text)? {
         record @ Value::Record(_) => Ok(record),
@@ -121,7 +121,7 @@ pub(super) fn record_of(text: &[u8]) -> Result<Value> {
     }
 }
 
-/// Content as JSON text: what is plain data or an object is encoded, what is text has to be JSON.
+/// Content as JSON text: encodes values and objects; text must be JSON.
 pub(super) fn text_of(content: Content) -> Answer<Bytes> {
     match &content.body {
         Body::Value(_) | Body::Lazy(_) => content.encode(Form::Json),
@@ -136,8 +136,7 @@ pub(super) fn text_of(content: Content) -> Answer<Bytes> {
     }
 }
 
-/// Whether a media type is JSON. What browsers and tools say where they were not told counts as
-/// not having said anything.
+/// Whether a media type allows JSON. The defaults of browsers and tools count as no media type.
 pub(super) fn is_json(media_type: &str) -> bool {
     let kind = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     matches!(

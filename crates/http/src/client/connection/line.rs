@@ -42,7 +42,7 @@ impl ClientConnection {
     }
 
     /// Releases memory that an idle connection does not need.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn release_memory(&mut self) {
         if self.output.capacity() > KEPT_OUTPUT {
             self.output = Vec::new();
         }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, Sleep};
 
 /// Interval of the sweep. A connection that is idle during a whole interval is closed: after 25 to
 /// 50 s, less than the keep-alive of most servers.
-const ROUND: Duration = Duration::from_secs(25);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(25);
 
 /// The idle connections to one host, shared by threads.
 pub(crate) struct IdleConnections {
@@ -26,7 +26,7 @@ struct Idle {
     lines: VecDeque<(u64, ClientConnection)>,
     round: u64,
     /// Wakes the sweeper task, if it runs.
-    keeper: Option<Waker>,
+    sweeper: Option<Waker>,
 }
 
 impl IdleConnections {
@@ -52,50 +52,50 @@ impl IdleConnections {
 
     /// Keeps a connection for the next request, unless the pool is full.
     pub(crate) fn put(self: &Arc<Self>, mut line: ClientConnection) {
-        line.rest();
+        line.release_memory();
         let mut idle = self.idle();
         if idle.lines.len() >= self.most {
             return;
         }
-        if let Some(keeper) = &idle.keeper
-            && line.poll_over(&mut Context::from_waker(keeper)).is_ready()
+        if let Some(sweeper) = &idle.sweeper
+            && line.poll_over(&mut Context::from_waker(sweeper)).is_ready()
         {
             return;
         }
         let round = idle.round;
         idle.lines.push_back((round, line));
-        if idle.keeper.is_none() {
+        if idle.sweeper.is_none() {
             // The sweeper polls all of them when it starts.
-            idle.keeper = Some(Waker::noop().clone());
+            idle.sweeper = Some(Waker::noop().clone());
             drop(idle);
-            self.employ();
+            self.start_sweeper();
         }
     }
 
     /// Starts the sweeper. Without an event loop no connection is kept.
-    fn employ(self: &Arc<Self>) {
+    fn start_sweeper(self: &Arc<Self>) {
         // Not `spawn_local`: a transport is called from any task, `Send` or not.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             *self.idle() = Idle::default();
             return;
         };
-        let timer = Box::pin(tokio::time::sleep(ROUND));
-        runtime.spawn(Keeper { pool: Arc::downgrade(self), timer });
+        let timer = Box::pin(tokio::time::sleep(SWEEP_INTERVAL));
+        runtime.spawn(Sweeper { pool: Arc::downgrade(self), timer });
     }
 }
 
 /// The sweeper of idle connections: woken when the server closes one, and at each interval.
-struct Keeper {
+struct Sweeper {
     pool: Weak<IdleConnections>,
     timer: Pin<Box<Sleep>>,
 }
 
-impl Keeper {
+impl Sweeper {
     /// Whether an interval is over; starts the next one.
-    fn turn(&mut self, context: &mut Context<'_>) -> bool {
+    fn poll_interval(&mut self, context: &mut Context<'_>) -> bool {
         let is_over = self.timer.as_mut().poll(context).is_ready();
         if is_over {
-            self.timer.as_mut().reset(Instant::now() + ROUND);
+            self.timer.as_mut().reset(Instant::now() + SWEEP_INTERVAL);
             // Registers the waker: the timer has just been reset.
             let _ = self.timer.as_mut().poll(context);
         }
@@ -103,11 +103,11 @@ impl Keeper {
     }
 }
 
-impl Future for Keeper {
+impl Future for Sweeper {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let turned = self.turn(context);
+        let turned = self.poll_interval(context);
         let Some(pool) = self.pool.upgrade() else { return Poll::Ready(()) };
         let mut idle = pool.idle();
         idle.round += u64::from(turned);
@@ -117,15 +117,15 @@ impl Future for Keeper {
         if turned && idle.lines.is_empty() {
             return Poll::Ready(());
         }
-        idle.keeper = Some(context.waker().clone());
+        idle.sweeper = Some(context.waker().clone());
         Poll::Pending
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Sweeper {
     fn drop(&mut self) {
         if let Some(pool) = self.pool.upgrade() {
-            pool.idle().keeper = None;
+            pool.idle().sweeper = None;
         }
     }
 }
@@ -171,8 +171,8 @@ mod tests {
         // The sweep after the next one finds those that stayed.
         pool.idle().round += 2;
         pool.put(last);
-        let keeper = pool.idle().keeper.clone().unwrap();
-        keeper.wake();
+        let sweeper = pool.idle().sweeper.clone().unwrap();
+        sweeper.wake();
         until_open(&counters, 1).await;
         let mut last = pool.take(&mut context).unwrap();
         assert_eq!(last.wire().stream().local_addr().unwrap(), others[2].peer_addr().unwrap());

@@ -206,7 +206,7 @@ where
                 FramingStep::More => {}
             }
             let Some(line) = &mut self.line else { return Poll::Ready(None) };
-            self.input.reserve(self.framing.room());
+            self.input.reserve(self.framing.read_size());
             let read = pin!(line.wire().get_mut().read_buf(&mut self.input)).poll(context);
             match ready!(read) {
                 Ok(0) if self.framing == Framing::Close => {

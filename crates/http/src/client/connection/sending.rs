@@ -82,7 +82,7 @@ where
                     self.body = None;
                     match self.length {
                         Length::Chunked => output.extend_from_slice(b"0\r\n\r\n"),
-                        Length::Known(1..) => return Err(wrong("shorter")),
+                        Length::Known(1..) => return Err(wrong_length("shorter")),
                         Length::Known(0) | Length::Nothing => {}
                     }
                 }
@@ -104,7 +104,8 @@ where
                 self.tail = b"\r\n";
             }
             Length::Known(left) => {
-                *left = left.checked_sub(piece.len() as u64).ok_or_else(|| wrong("longer"))?;
+                *left =
+                    left.checked_sub(piece.len() as u64).ok_or_else(|| wrong_length("longer"))?;
             }
             Length::Nothing => {}
         }
@@ -127,13 +128,13 @@ where
             while self.written < line.output.len() {
                 let (mut wire, bytes) = line.writing();
                 let count = ready!(wire.as_mut().poll_write(context, &bytes[self.written..]))?;
-                self.written += taken(count)?;
+                self.written += written_bytes(count)?;
             }
             line.output.clear();
             self.written = 0;
             while !self.piece.is_empty() {
                 let count = ready!(line.wire().poll_write(context, &self.piece))?;
-                self.piece.advance(taken(count)?);
+                self.piece.advance(written_bytes(count)?);
             }
             if self.tail.is_empty() {
                 return Poll::Ready(Ok(()));
@@ -144,10 +145,10 @@ where
 }
 
 /// A write of zero bytes without `Pending` never makes progress.
-fn taken(count: usize) -> io::Result<usize> {
+fn written_bytes(count: usize) -> io::Result<usize> {
     if count == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(count) }
 }
 
-fn wrong(how: &str) -> RoundTripFailure {
+fn wrong_length(how: &str) -> RoundTripFailure {
     RoundTripFailure::Content(format!("the content is {how} than it was said to be").into())
 }

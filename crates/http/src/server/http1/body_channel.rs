@@ -67,23 +67,23 @@ impl BodySender {
     }
 
     /// Sends the next piece.
-    pub(crate) fn give(&self, piece: Bytes, context: &Context<'_>) {
-        self.leave(Next::Piece(piece), Some(context));
+    pub(crate) fn send(&self, piece: Bytes, context: &Context<'_>) {
+        self.fill(Next::Piece(piece), Some(context));
     }
 
     /// Sends the end.
     pub(crate) fn end(self, context: &Context<'_>) {
-        self.leave(Next::End, Some(context));
+        self.fill(Next::End, Some(context));
     }
 
     /// Sends an error.
     pub(crate) fn fail(self, broken: BodyError, context: &Context<'_>) {
-        self.leave(Next::Failed(broken), Some(context));
+        self.fill(Next::Failed(broken), Some(context));
     }
 
     /// Fills the slot and wakes the reader, unless it runs in the current task, which polls it
     /// anyway.
-    fn leave(&self, next: Next, context: Option<&Context<'_>>) {
+    fn fill(&self, next: Next, context: Option<&Context<'_>>) {
         let mut place = self.0.borrow_mut();
         if matches!(&*place, Next::GivenUp) {
             return;
@@ -101,7 +101,7 @@ impl Drop for BodySender {
     fn drop(&mut self) {
         let is_settled = matches!(&*self.0.borrow(), Next::End | Next::Failed(_) | Next::GivenUp);
         if !is_settled {
-            self.leave(Next::Failed(BodyError::Closed), None);
+            self.fill(Next::Failed(BodyError::Closed), None);
         }
     }
 }
@@ -159,7 +159,7 @@ mod tests {
         assert!(!ours.is_wanted());
         assert_eq!(theirs.poll_piece(context), Poll::Pending);
         assert!(ours.is_wanted());
-        ours.give("abc".into(), context);
+        ours.send("abc".into(), context);
         assert!(!ours.is_wanted());
         assert_eq!(theirs.poll_piece(context), Poll::Ready(Some(Ok("abc".into()))));
         ours.end(context);
@@ -178,7 +178,7 @@ mod tests {
         let (ours, theirs) = body_channel(&state, None);
         drop(theirs);
         assert!(!ours.is_wanted());
-        ours.give("nobody".into(), context);
+        ours.send("nobody".into(), context);
         ours.fail(BodyError::Closed, context);
     }
 }

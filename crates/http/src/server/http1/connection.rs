@@ -47,7 +47,7 @@ pub(crate) enum ConnectionEnd {
 pub(crate) struct Http1Connection {
     socket: Socket,
     requests: RequestService,
-    scratch: Rc<SharedBuffers>,
+    buffers: Rc<SharedBuffers>,
     /// Unparsed input.
     input: BytesMut,
     /// Whether the input may contain a complete head.
@@ -57,7 +57,7 @@ pub(crate) struct Http1Connection {
     /// The framing of the current request body.
     framing: Framing,
     /// Sends the body to its reader, unless it came with its head.
-    intake: Option<BodySender>,
+    body_sender: Option<BodySender>,
     /// The client waits for 100 Continue.
     expects: bool,
     version: Version,
@@ -86,19 +86,19 @@ impl Http1Connection {
     pub(crate) fn new(
         socket: Socket,
         requests: RequestService,
-        scratch: Rc<SharedBuffers>,
+        buffers: Rc<SharedBuffers>,
         early: BytesMut,
     ) -> Self {
         Http1Connection {
             socket,
             requests,
-            scratch,
+            buffers,
             input: early,
             is_fresh: true,
             output: ResponseOutput::default(),
             state: Http1State::Waiting,
             framing: Framing::Length(0),
-            intake: None,
+            body_sender: None,
             expects: false,
             version: Version::HTTP_11,
             answers_head: false,
@@ -122,7 +122,7 @@ impl Http1Connection {
         self.output.buffer.extend_from_slice(TIMED_OUT);
         let slow =
             HeadRefusal { status: StatusCode::REQUEST_TIMEOUT, reason: "the head took too long" };
-        self.tell(slow, 0);
+        self.report_refusal(slow, 0);
         self.state = Http1State::Ending(ConnectionEnd::Parting { sends: true });
     }
 
@@ -133,11 +133,11 @@ impl Http1Connection {
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         self.output.begin_turn();
         if self.output.is_empty() {
-            self.output.buffer = self.scratch.take_output();
+            self.output.buffer = self.buffers.take_output();
         }
-        let polled = self.advance(context);
+        let polled = self.make_progress(context);
         if self.output.is_empty() {
-            self.scratch.give_output(std::mem::take(&mut self.output.buffer));
+            self.buffers.give_output(std::mem::take(&mut self.output.buffer));
         }
         if self.input.is_empty() {
             // A waiting connection needs no memory.
@@ -146,7 +146,7 @@ impl Http1Connection {
         polled
     }
 
-    fn advance(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
+    fn make_progress(&mut self, context: &mut Context<'_>) -> Poll<io::Result<ConnectionEnd>> {
         let mut requests = 0;
         loop {
             match &mut self.state {
@@ -160,7 +160,7 @@ impl Http1Connection {
                     requests += 1;
                 }
                 Http1State::Answering(reply) => match Pin::new(reply).poll(context) {
-                    Poll::Ready(Ok(response)) => self.answer(response),
+                    Poll::Ready(Ok(response)) => self.start_response(response),
                     Poll::Ready(Err(never)) => match never {},
                     Poll::Pending => ready!(self.poll_content(context))?,
                 },
@@ -213,8 +213,8 @@ impl Http1Connection {
 
     /// Reads more of a head.
     fn poll_more(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let scratch = self.scratch.clone();
-        let mut space = scratch.space();
+        let buffers = self.buffers.clone();
+        let mut space = buffers.space();
         let bytes = ready!(self.socket.poll_take(&mut space, context))?;
         if bytes.is_empty() {
             self.state = Http1State::Ending(ConnectionEnd::Parting { sends: false });
@@ -246,9 +246,9 @@ impl Http1Connection {
         if matches!(bytes, [] | [b'\r']) {
             return empty;
         }
-        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.scratch) {
+        match RequestHead::parse(bytes, self.requests.peer, &self.requests.limits, &self.buffers) {
             Ok(None) => empty,
-            Ok(Some((head, length))) => empty + length + self.begin(head, &bytes[length..]),
+            Ok(Some((head, length))) => empty + length + self.start_request(head, &bytes[length..]),
             Err(refusal) => {
                 self.refuse(refusal, bytes.starts_with(b"HEAD "));
                 empty
@@ -257,22 +257,22 @@ impl Http1Connection {
     }
 
     /// Dispatches a request. Returns how many of the bytes after its head are its body.
-    fn begin(&mut self, head: RequestHead, rest: &[u8]) -> usize {
+    fn start_request(&mut self, head: RequestHead, rest: &[u8]) -> usize {
         self.framing = head.framing;
         self.persists = head.persists;
         self.expects = head.expects;
         self.version = head.exchange.version;
         self.answers_head = head.exchange.method == Method::HEAD;
-        let (body, taken) = self.content(rest);
+        let (body, taken) = self.request_body(rest);
         match self.requests.answer(head.exchange, body) {
-            PendingResponse::Ready(Some(response)) => self.answer(response),
+            PendingResponse::Ready(Some(response)) => self.start_response(response),
             later => self.state = Http1State::Answering(later),
         }
         taken
     }
 
     /// The body of a request, which may have come with its head; and how many bytes of it did.
-    fn content(&mut self, rest: &[u8]) -> (RequestBody, usize) {
+    fn request_body(&mut self, rest: &[u8]) -> (RequestBody, usize) {
         let length = match self.framing {
             Framing::Length(length) => Some(length),
             _ => None,
@@ -284,12 +284,12 @@ impl Http1Connection {
             return (RequestBody::Whole(whole), here.len());
         }
         let (ours, theirs) = body_channel(&self.requests.state, length);
-        self.intake = Some(ours);
+        self.body_sender = Some(ours);
         (RequestBody::Coming(theirs), 0)
     }
 
     /// Starts a response.
-    fn answer(&mut self, response: Response<ResponseBody>) {
+    fn start_response(&mut self, response: Response<ResponseBody>) {
         let (parts, mut body) = response.into_parts();
         let status = parts.status;
         let extent = match body.length() {
@@ -306,7 +306,7 @@ impl Http1Connection {
         let ends = leaves || self.expects || extent == BodyExtent::Close;
         self.persists &= !ends;
         self.write_head(status, &parts.headers, extent);
-        self.scratch.give_headers(parts.headers);
+        self.buffers.give_headers(parts.headers);
         if status == StatusCode::SWITCHING_PROTOCOLS {
             drop(body);
             self.state = Http1State::Ending(ConnectionEnd::Upgraded);
@@ -326,14 +326,14 @@ impl Http1Connection {
     fn write_head(&mut self, status: StatusCode, headers: &HeaderMap, extent: BodyExtent) {
         let (version, persists) = (self.version, self.persists);
         let output = &mut self.output.buffer;
-        let says_close = self.scratch.with_date(self.requests.state.now(), |date| {
+        let says_close = self.buffers.with_date(self.requests.state.now(), |date| {
             ResponseHead { version, status, headers, extent, persists, date }.write(output)
         });
         self.persists &= !says_close;
     }
 
     /// Reports a refused head to the observer.
-    fn tell(&self, HeadRefusal { status, reason }: HeadRefusal, sent: usize) {
+    fn report_refusal(&self, HeadRefusal { status, reason }: HeadRefusal, sent: usize) {
         tracing::debug!(%status, reason, "a request was refused");
         if let Some(observer) = &self.requests.observer {
             let (peer, status, sent) = (self.requests.peer, status.as_u16(), sent as u64);
@@ -345,8 +345,8 @@ impl Http1Connection {
     fn refuse(&mut self, refusal: HeadRefusal, asks_head: bool) {
         let HeadRefusal { status, reason } = refusal;
         let text = format!("{status}: {reason}");
-        self.tell(refusal, if asks_head { 0 } else { text.len() });
-        let mut headers = self.scratch.take_headers();
+        self.report_refusal(refusal, if asks_head { 0 } else { text.len() });
+        let mut headers = self.buffers.take_headers();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
         (self.version, self.persists) = (Version::HTTP_11, false);
         self.write_head(status, &headers, BodyExtent::Length(text.len() as u64));
@@ -359,7 +359,7 @@ impl Http1Connection {
     /// While a response is pending: reads the body that the store wants, and detects a disconnect.
     /// Ready when the response is to be polled again.
     fn poll_content(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.intake.as_ref().is_some_and(BodySender::is_wanted) {
+        if self.body_sender.as_ref().is_some_and(BodySender::is_wanted) {
             return self.poll_wanted(context);
         }
         self.write(context)?;
@@ -380,14 +380,14 @@ impl Http1Connection {
                     BodyError::Malformed(HUGE_CHUNK)
                 }
                 Ok(FramingStep::Piece(piece)) => {
-                    if let Some(intake) = &self.intake {
-                        intake.give(piece, context);
+                    if let Some(body_sender) = &self.body_sender {
+                        body_sender.send(piece, context);
                     }
                     return Poll::Ready(Ok(()));
                 }
                 Ok(FramingStep::End) => {
-                    if let Some(intake) = self.intake.take() {
-                        intake.end(context);
+                    if let Some(body_sender) = self.body_sender.take() {
+                        body_sender.end(context);
                     }
                     return Poll::Ready(Ok(()));
                 }
@@ -406,8 +406,8 @@ impl Http1Connection {
             // The start of the next request is unknown.
             self.framing = Framing::Close;
             self.persists = false;
-            if let Some(intake) = self.intake.take() {
-                intake.fail(broken, context);
+            if let Some(body_sender) = self.body_sender.take() {
+                body_sender.fail(broken, context);
             }
             return Poll::Ready(Ok(()));
         }
@@ -415,8 +415,8 @@ impl Http1Connection {
 
     /// Reads more of the body. Returns the number of bytes.
     fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let scratch = self.scratch.clone();
-        let mut space = scratch.space();
+        let buffers = self.buffers.clone();
+        let mut space = buffers.space();
         let bytes = ready!(self.socket.poll_take(&mut space, context))?;
         self.input.extend_from_slice(bytes);
         self.is_fresh = true;
@@ -470,7 +470,7 @@ impl Http1Connection {
 
     /// The response is complete.
     fn finish(&mut self) {
-        self.intake = None;
+        self.body_sender = None;
         let is_over = self.framing.is_over();
         self.state = match self.persists {
             true if is_over => Http1State::Waiting,

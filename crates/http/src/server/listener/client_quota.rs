@@ -79,13 +79,13 @@ impl ClientQuotas {
 
     /// An expendable connection: an idle one, or else a half-open one, of the client with the most
     /// connections; without one, of the client with the next most.
-    pub(crate) fn spare(&mut self) -> Option<Rc<ConnectionState>> {
+    pub(crate) fn expendable(&mut self) -> Option<Rc<ConnectionState>> {
         let most: Vec<Client> =
             self.ranks.iter().rev().take(CLIENTS).map(|&(_, _, client)| client).collect();
         most.into_iter().find_map(|client| {
             let mut spare = None;
             // It moves behind its equals.
-            self.change(client, |held| spare = held.spare());
+            self.change(client, |held| spare = held.expendable());
             spare
         })
     }
@@ -104,14 +104,14 @@ impl ClientQuotas {
 }
 
 impl ClientConnections {
-    fn spare(&mut self) -> Option<Rc<ConnectionState>> {
+    fn expendable(&mut self) -> Option<Rc<ConnectionState>> {
         let (before, after) =
             (self.connections.range(..self.next), self.connections.range(self.next..));
         let mut best: Option<(IdleState, &Rc<ConnectionState>)> = None;
         let mut last = None;
         for (number, state) in after.chain(before).take(CONNECTIONS) {
             last = Some(*number);
-            if let Some(rest) = state.rests()
+            if let Some(rest) = state.idle_state()
                 && best.is_none_or(|(other, _)| rest < other)
             {
                 best = Some((rest, state));
@@ -135,8 +135,8 @@ mod tests {
 
     fn idle() -> Rc<ConnectionState> {
         let state = Rc::new(ConnectionState::new(Instant::now()));
-        state.begin();
-        state.finish();
+        state.start_request();
+        state.finish_response();
         state
     }
 
@@ -147,7 +147,7 @@ mod tests {
 
     fn busy() -> Rc<ConnectionState> {
         let state = idle();
-        state.begin();
+        state.start_request();
         state
     }
 
@@ -167,22 +167,22 @@ mod tests {
     fn the_client_that_holds_most_gives_up_what_is_idle() {
         let (few, many) = (client("10.0.0.1"), client("10.0.0.2"));
         let mut clients = ClientQuotas::default();
-        assert!(clients.spare().is_none());
+        assert!(clients.expendable().is_none());
         let (first, half, working) = (idle(), half_open(), busy());
         clients.add(few, 1, first.clone());
         clients.add(many, 2, half.clone());
         clients.add(many, 3, working.clone());
         assert_eq!((clients.len(), clients.held_by(many), clients.held_by(few)), (3, 2, 1));
-        assert!(is(clients.spare(), &half));
+        assert!(is(clients.expendable(), &half));
         let second = idle();
         clients.add(many, 4, second.clone());
-        assert!(is(clients.spare(), &second));
+        assert!(is(clients.expendable(), &second));
         // A given-up connection is not found again.
         second.give_up();
         half.give_up();
-        assert!(is(clients.spare(), &first));
+        assert!(is(clients.expendable(), &first));
         first.give_up();
-        assert!(clients.spare().is_none());
+        assert!(clients.expendable().is_none());
         for (client, number) in [(few, 1), (many, 2), (many, 3), (many, 4)] {
             assert!(clients.remove(client, number).is_some());
         }
@@ -201,7 +201,7 @@ mod tests {
             })
             .collect();
         for state in &all {
-            assert!(is(clients.spare(), state));
+            assert!(is(clients.expendable(), state));
             state.give_up();
         }
     }
@@ -214,7 +214,7 @@ mod tests {
         }
         let last = idle();
         clients.add(one, 200, last.clone());
-        let found = (0..4).find_map(|_| clients.spare());
+        let found = (0..4).find_map(|_| clients.expendable());
         assert!(is(found, &last));
     }
 }

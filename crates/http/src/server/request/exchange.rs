@@ -135,7 +135,7 @@ impl HttpExchange {
     /// The media type of the body, if it is a form.
     fn form_type(&self) -> Option<&str> {
         let value = self.headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-        form::room(value).is_some().then_some(value)
+        form::size_limit(value).is_some().then_some(value)
     }
 
     /// The fields of the form, parsed once.
@@ -144,7 +144,7 @@ impl HttpExchange {
         let fields = self.form.get_or_init(|| match &self.body {
             Some(body) => form::fields(body, media_type),
             None if self.is_streamed => {
-                let most = form::room(media_type).unwrap_or_default();
+                let most = form::size_limit(media_type).unwrap_or_default();
                 Err(Error::new(Kind::TooLarge, format!("a form has at most {most} bytes")))
             }
             None => Ok(Vec::new()),

@@ -68,7 +68,7 @@ pub(crate) fn too_large() -> Problem {
 }
 
 /// Out of memory, of all requests or of this one: the rest is not read.
-pub(crate) fn no_memory(kind: Kind) -> Problem {
+pub(crate) fn out_of_memory(kind: Kind) -> Problem {
     match kind {
         Kind::TooLarge => too_large(),
         _ => Problem::new(StatusCode::SERVICE_UNAVAILABLE).closing(),
@@ -78,7 +78,7 @@ pub(crate) fn no_memory(kind: Kind) -> Problem {
 /// Receives the body of a request. Reading makes the connection send `100 Continue`, so everything
 /// that can be refused without the body is refused before. A form is collected up to `form` bytes,
 /// so that a program can read its fields. Collected bytes are charged to the request.
-pub(crate) async fn take(
+pub(crate) async fn receive(
     body: RequestBody,
     exchange: &HttpExchange,
     head: &Head,
@@ -100,7 +100,7 @@ pub(crate) async fn take(
         match piece {
             Ok(piece) => {
                 if let Err(error) = exchange.allowance.hold_arriving(piece.len()) {
-                    return Err(no_memory(error.kind));
+                    return Err(out_of_memory(error.kind));
                 }
                 start.add(piece);
             }

@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 
 /// Bodies up to this size, in bytes, are compressed before the head, so that the response has a
 /// length.
-const PACKED_AT_ONCE: usize = 64 << 10;
+const COMPRESSED_AT_ONCE: usize = 64 << 10;
 
 /// The body of a response. Dropping it tells the connection state that the response is over.
 pub(crate) struct ResponseBody {
@@ -75,7 +75,7 @@ impl ResponseBody {
     ///
     /// # Errors
     /// Those of [`Held::add`].
-    pub(crate) fn hold(&mut self) -> Result<(), Error> {
+    pub(crate) fn charge_memory(&mut self) -> Result<(), Error> {
         let BodySource::Whole(bytes) = &mut self.source else { return Ok(()) };
         // Shared bytes, as of a cache, are charged there.
         if bytes.len() < COUNTED || !bytes.is_unique() {
@@ -106,9 +106,9 @@ impl ResponseBody {
 
     /// Compresses the body with gzip: at once when small, as a stream otherwise. Returns whether it
     /// did.
-    pub(crate) fn pack(&mut self) -> bool {
+    pub(crate) fn compress(&mut self) -> bool {
         self.source = match std::mem::replace(&mut self.source, BodySource::Done) {
-            BodySource::Whole(bytes) if bytes.len() <= PACKED_AT_ONCE => match gzip(&bytes) {
+            BodySource::Whole(bytes) if bytes.len() <= COMPRESSED_AT_ONCE => match gzip(&bytes) {
                 Ok(packed) => BodySource::Whole(packed),
                 Err(_) => {
                     self.source = BodySource::Whole(bytes);
@@ -142,7 +142,7 @@ impl ResponseBody {
 
 impl Drop for ResponseBody {
     fn drop(&mut self) {
-        self.state.finish();
+        self.state.finish_response();
     }
 }
 
@@ -157,11 +157,11 @@ impl BodySource {
             BodySource::Stream(stream, _) => {
                 let polled = poll_stream(stream, context)
                     .map(|next| next.map(|one| one.map(BodyPiece::Bytes)));
-                self.goes_on(polled, context)
+                self.handle_poll(polled, context)
             }
             BodySource::File(file) => {
                 let polled = file.poll(context);
-                self.goes_on(polled, context)
+                self.handle_poll(polled, context)
             }
             BodySource::Broken => {
                 *self = BodySource::Done;
@@ -172,7 +172,7 @@ impl BodySource {
     }
 
     /// Handles the result of a poll.
-    fn goes_on(
+    fn handle_poll(
         &mut self,
         polled: Poll<Option<Result<BodyPiece, Error>>>,
         context: &mut Context<'_>,

@@ -55,7 +55,7 @@ pub(crate) fn packing(
     if !kind.is_some_and(is_compressible) {
         return Compression::Never;
     }
-    let Some(accepted) = joined(asked, &header::ACCEPT_ENCODING) else {
+    let Some(accepted) = joined_values(asked, &header::ACCEPT_ENCODING) else {
         return Compression::Possible;
     };
     if asked.contains_key(header::RANGE) || says_no_transform(asked) {
@@ -83,7 +83,7 @@ pub(crate) fn apply(packing: Compression, headers: &mut HeaderMap, body: &mut Re
         return;
     }
     add_vary(headers);
-    if packing == Compression::Wanted && body.length() != Some(0) && body.pack() {
+    if packing == Compression::Wanted && body.length() != Some(0) && body.compress() {
         headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.remove(header::ACCEPT_RANGES);
         if let Some(tag) = headers.get(header::ETAG).and_then(packed_tag) {
@@ -111,7 +111,7 @@ pub(crate) fn add_vary(headers: &mut HeaderMap) {
             HeaderValue::from_static("accept, accept-encoding")
         }
         _ => {
-            let vary = joined(headers, &header::VARY).unwrap_or_default();
+            let vary = joined_values(headers, &header::VARY).unwrap_or_default();
             let known = |name: &str| name == "*" || name.eq_ignore_ascii_case("accept-encoding");
             if vary.split(',').map(str::trim).any(known) {
                 return;
@@ -134,7 +134,7 @@ fn is_no_transform(line: &HeaderValue) -> bool {
 }
 
 /// The values of a field as one list.
-fn joined(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
+fn joined_values(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     let mut lines = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or_default());
     let first = lines.next()?.to_string();
     Some(lines.fold(first, |all, line| all + ", " + line))

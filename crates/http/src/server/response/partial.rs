@@ -24,7 +24,7 @@ pub(crate) struct PartialContent {
     /// The content type of several parts; a single one keeps its own.
     pub(crate) kind: Option<HeaderValue>,
     /// `Content-Range` of a single part.
-    pub(crate) place: Option<HeaderValue>,
+    pub(crate) content_range: Option<HeaderValue>,
 }
 
 /// The result of a range request.
@@ -68,7 +68,7 @@ pub(crate) fn has_parts(content: &ResponseContent, validators: &Validators) -> b
 }
 
 /// Selects the content for the `Range` and `If-Range` of a request. `kind` is the content type.
-pub(crate) fn sent(
+pub(crate) fn select_range(
     headers: &HeaderMap,
     content: ResponseContent,
     validators: &Validators,
@@ -83,18 +83,18 @@ pub(crate) fn sent(
     if !is_current(headers, validators) {
         return RangeResult::All(content);
     }
-    match range::asked(field.as_bytes(), length) {
+    match range::parse(field.as_bytes(), length) {
         RequestedRanges::Whole => RangeResult::All(content),
-        RequestedRanges::Beyond => RangeResult::Beyond(value(format!("bytes */{length}"))),
+        RequestedRanges::Beyond => RangeResult::Beyond(header_value(format!("bytes */{length}"))),
         RequestedRanges::Spans(spans) => match spans[..] {
             [span] => RangeResult::Part(PartialContent {
-                body: one(content, span, state),
+                body: single_part(content, span, state),
                 kind: None,
-                place: Some(place(span, length)),
+                content_range: Some(content_range(span, length)),
             }),
             // A stream would be read again from its beginning for each part.
             _ if !content.is_seekable() => RangeResult::All(content),
-            _ => RangeResult::Part(several(&content, &spans, length, kind, state)),
+            _ => RangeResult::Part(multipart(&content, &spans, length, kind, state)),
         },
     }
 }
@@ -114,26 +114,30 @@ fn is_current(headers: &HeaderMap, validators: &Validators) -> bool {
         && conditions::date_header(modified).is_some_and(|date| date == *condition)
 }
 
-fn one(content: ResponseContent, span: ByteRange, state: &Rc<ConnectionState>) -> ResponseBody {
+fn single_part(
+    content: ResponseContent,
+    span: ByteRange,
+    state: &Rc<ConnectionState>,
+) -> ResponseBody {
     let length = Some(span.length());
     match content {
-        ResponseContent::Bytes(bytes) => ResponseBody::whole(cut(&bytes, span), state),
+        ResponseContent::Bytes(bytes) => ResponseBody::whole(slice_range(&bytes, span), state),
         ResponseContent::Stream(stream, _) => {
             let part = match Seekable::of(&stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
-                None => passing(stream, span),
+                None => skip_to(stream, span),
             };
             ResponseBody::stream(part, length, state)
         }
     }
 }
 
-fn cut(bytes: &Bytes, span: ByteRange) -> Bytes {
+fn slice_range(bytes: &Bytes, span: ByteRange) -> Bytes {
     bytes.slice(span.from as usize..span.to as usize)
 }
 
 /// A range of a stream that is read from its beginning.
-fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
+fn skip_to(stream: ByteStream, span: ByteRange) -> ByteStream {
     Box::pin(stream::try_unfold((stream, 0, span), |(mut stream, mut at, span)| async move {
         while at < span.to {
             let piece = stream.next().await.transpose()?;
@@ -153,7 +157,7 @@ fn passing(stream: ByteStream, span: ByteRange) -> ByteStream {
 }
 
 /// Several ranges as `multipart/byteranges`.
-fn several(
+fn multipart(
     content: &ResponseContent,
     spans: &[ByteRange],
     length: u64,
@@ -168,35 +172,35 @@ fn several(
         let mut head = format!("{line}--{boundary}\r\nContent-Type: ").into_bytes();
         head.extend_from_slice(kind.as_bytes());
         head.extend_from_slice(b"\r\nContent-Range: ");
-        head.extend_from_slice(place(*span, length).as_bytes());
+        head.extend_from_slice(content_range(*span, length).as_bytes());
         head.extend_from_slice(b"\r\n\r\n");
         total += head.len() as u64 + span.length();
-        pieces.push(ready(head.into()));
+        pieces.push(once(head.into()));
         pieces.push(match content {
-            ResponseContent::Bytes(bytes) => ready(cut(bytes, *span)),
+            ResponseContent::Bytes(bytes) => once(slice_range(bytes, *span)),
             ResponseContent::Stream(stream, _) => match Seekable::of(stream) {
                 Some(seekable) => seekable.part(span.from, span.length()),
-                None => ready(Bytes::new()),
+                None => once(Bytes::new()),
             },
         });
     }
     let end = format!("\r\n--{boundary}--\r\n");
     total += end.len() as u64;
-    pieces.push(ready(end.into()));
+    pieces.push(once(end.into()));
     let all = stream::iter(pieces).flatten();
     PartialContent {
         body: ResponseBody::stream(Box::pin(all), Some(total), state),
-        kind: Some(value(format!("multipart/byteranges; boundary={boundary}"))),
-        place: None,
+        kind: Some(header_value(format!("multipart/byteranges; boundary={boundary}"))),
+        content_range: None,
     }
 }
 
-fn ready(bytes: Bytes) -> ByteStream {
+fn once(bytes: Bytes) -> ByteStream {
     Box::pin(stream::iter([Result::Ok(bytes)]))
 }
 
-fn place(span: ByteRange, length: u64) -> HeaderValue {
-    value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
+fn content_range(span: ByteRange, length: u64) -> HeaderValue {
+    header_value(format!("bytes {}-{}/{length}", span.from, span.to - 1))
 }
 
 /// A boundary of 128 random bits: unpredictable, and in no content.
@@ -205,6 +209,6 @@ fn boundary() -> String {
     format!("{one:016x}{other:016x}")
 }
 
-fn value(text: String) -> HeaderValue {
+fn header_value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static(""))
 }

@@ -100,7 +100,7 @@ impl Problem {
         let detail = error.detail.as_deref().unwrap_or_default();
         let mut problem = Problem::new(status);
         if own.is_none() && status.is_server_error() {
-            if let Some(left_out) = may_log(status) {
+            if let Some(left_out) = log_permit(status) {
                 tracing::error!(%method, path, id, %error, detail, left_out, "a request failed");
             }
         } else if error.internal {
@@ -199,10 +199,10 @@ thread_local! {
 
 /// Whether a failed request is logged, with the number of suppressed lines. Clients can cause 503
 /// and 504 at will, so one line a second is.
-pub(crate) fn may_log(status: StatusCode) -> Option<u64> {
+pub(crate) fn log_permit(status: StatusCode) -> Option<u64> {
     match status {
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT => {
-            OVERLOAD.with(LogRate::pass)
+            OVERLOAD.with(LogRate::allow)
         }
         _ => Some(0),
     }

@@ -4,7 +4,7 @@ use crate::server::connection_state::ConnectionState;
 use crate::server::observer::RequestWatch;
 use crate::server::request::upload::UploadProgress;
 use crate::server::response::body::ResponseBody;
-use crate::server::response::problem::{Problem, may_log};
+use crate::server::response::problem::{Problem, log_permit};
 use hyper::header::{self, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
 use std::convert::Infallible;
@@ -25,11 +25,13 @@ pub(crate) enum PendingResponse {
     Watched(Option<RequestWatch>, Pin<Box<dyn Future<Output = Response<ResponseBody>>>>),
 }
 
-impl PendingResponse {
-    pub(crate) fn ready(response: Response<ResponseBody>) -> Self {
+impl From<Response<ResponseBody>> for PendingResponse {
+    fn from(response: Response<ResponseBody>) -> Self {
         PendingResponse::Ready(Some(response))
     }
+}
 
+impl PendingResponse {
     pub(crate) fn later(future: impl Future<Output = Response<ResponseBody>> + 'static) -> Self {
         PendingResponse::Later(Box::pin(future))
     }
@@ -57,9 +59,7 @@ impl PendingResponse {
     pub(crate) fn watched(self, watch: RequestWatch) -> Self {
         watch.dispatched();
         match self {
-            PendingResponse::Ready(Some(response)) => {
-                PendingResponse::ready(ResponseBody::observe(watch, response))
-            }
+            PendingResponse::Ready(Some(response)) => ResponseBody::observe(watch, response).into(),
             PendingResponse::Later(future) => PendingResponse::Watched(Some(watch), future),
             PendingResponse::InTime(answer) => {
                 PendingResponse::Watched(Some(watch), Box::pin(answer))
@@ -163,7 +163,7 @@ impl TimedResponse {
     }
 
     fn too_late(&mut self) -> Response<ResponseBody> {
-        if let Some(left_out) = may_log(StatusCode::GATEWAY_TIMEOUT) {
+        if let Some(left_out) = log_permit(StatusCode::GATEWAY_TIMEOUT) {
             let limit = self.patience.limit;
             tracing::error!(?limit, left_out, "a request took longer than it may");
         }

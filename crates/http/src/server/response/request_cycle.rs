@@ -51,7 +51,7 @@ pub(crate) struct ResponseFacts {
     /// The content supports ranges.
     pub(crate) has_parts: bool,
     /// `Content-Range` of a part.
-    pub(crate) place: Option<HeaderValue>,
+    pub(crate) content_range: Option<HeaderValue>,
 }
 
 impl RequestCycle {
@@ -59,7 +59,7 @@ impl RequestCycle {
     pub(crate) fn context(&self) -> Context {
         Context {
             known: if self.head.conditional {
-                conditions::known(&self.exchange.headers)
+                conditions::known_tag(&self.exchange.headers)
             } else {
                 None
             },
@@ -76,8 +76,10 @@ impl RequestCycle {
         let answer = guard(|| self.root.get(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => self.got(result),
-            Err(later) => self.wait(|turn| async move { turn.got(later.await).finish().await }),
+            Ok(result) => self.get_result(result),
+            Err(later) => {
+                self.wait(|cycle| async move { cycle.get_result(later.await).finish().await })
+            }
         }
     }
 
@@ -99,35 +101,30 @@ impl RequestCycle {
         }
     }
 
-    fn got(self, result: Result<Option<Content>>) -> PendingResponse {
+    fn get_result(self, result: Result<Option<Content>>) -> PendingResponse {
         match result {
-            Ok(Some(content)) => self.found(content, StatusCode::OK, None),
-            Ok(None) => self.missing(),
-            Err(error) => PendingResponse::ready(self.failed(error)),
+            Ok(Some(content)) => self.respond_with(content, StatusCode::OK, None),
+            Ok(None) => self.list_missing(),
+            Err(error) => self.error_response(error).into(),
         }
     }
 
     /// A get found nothing: lists the reference, which may be a collection.
-    fn missing(self) -> PendingResponse {
+    fn list_missing(self) -> PendingResponse {
         if !matches!(self.exchange.overrides.status(), Ok(None)) {
             let body = ResponseBody::empty(&self.state);
-            return PendingResponse::ready(self.respond(
-                StatusCode::OK,
-                None,
-                ResponseFacts::default(),
-                body,
-            ));
+            return self.respond(StatusCode::OK, None, ResponseFacts::default(), body).into();
         }
         let context = self.context();
         let answer = guard(|| self.root.list(&self.reference, &context));
         drop(context);
         match answer.at_once() {
-            Ok(result) => PendingResponse::ready(self.listed(result)),
-            Err(later) => self.wait(|turn| async move { turn.listed(later.await) }),
+            Ok(result) => self.list_result(result).into(),
+            Err(later) => self.wait(|cycle| async move { cycle.list_result(later.await) }),
         }
     }
 
-    fn listed(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
+    fn list_result(self, result: Result<Option<Vec<Entry>>>) -> Response<ResponseBody> {
         match result {
             Ok(Some(entries)) => {
                 let page = listing::page(&server_pages().listing, self.reference.path(), &entries);
@@ -138,12 +135,12 @@ impl RequestCycle {
             Err(error) if matches!(error.kind, Kind::NotAllowed | Kind::NotFound) => {
                 self.problem(Problem::new(StatusCode::NOT_FOUND))
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
     /// Responds with the content of a verb.
-    pub(crate) fn found(
+    pub(crate) fn respond_with(
         self,
         content: Content,
         status: StatusCode,
@@ -155,17 +152,13 @@ impl RequestCycle {
         // The program's status is about this response and no content of its own.
         let usual = matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if reads && usual && self.head.conditional {
-            match conditions::judge(&self.exchange.headers, Some(&facts.validators), true) {
+            match conditions::evaluate(&self.exchange.headers, Some(&facts.validators), true) {
                 Verdict::Proceed => {}
                 Verdict::Unchanged => {
-                    return PendingResponse::ready(
-                        self.unchanged(content.media_type.as_deref(), facts),
-                    );
+                    return self.not_modified(content.media_type.as_deref(), facts).into();
                 }
                 Verdict::Failed => {
-                    return PendingResponse::ready(
-                        self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)),
-                    );
+                    return self.problem(Problem::new(StatusCode::PRECONDITION_FAILED)).into();
                 }
             }
         }
@@ -174,7 +167,7 @@ impl RequestCycle {
             Body::Empty => {
                 let body = ResponseBody::empty(&self.state);
                 let status = if status == StatusCode::OK { StatusCode::NO_CONTENT } else { status };
-                return PendingResponse::ready(self.respond(status, None, facts, body));
+                return self.respond(status, None, facts, body).into();
             }
             Body::Bytes(bytes) => (media_type::OCTETS, ResponseContent::Bytes(bytes)),
             Body::Text(text) => {
@@ -190,9 +183,9 @@ impl RequestCycle {
             Body::Value(value @ (Value::List(_) | Value::Record(_))) if value.is_large() => {
                 let kind =
                     given.map_or(media_type::JSON, |given| media_type::content_type(given, false));
-                let encoded = Content::value(value).encode(Form::Json);
+                let encoded_response = Content::value(value).encode(Form::Json);
                 return self.wait(move |cycle| async move {
-                    cycle.encoded(encoded.await, status, kind, facts)
+                    cycle.encoded_response(encoded_response.await, status, kind, facts)
                 });
             }
             Body::Value(value) => {
@@ -201,7 +194,7 @@ impl RequestCycle {
             }
             Body::Lazy(lazy) => {
                 if let Some(port) = lazy.as_any().downcast_ref::<PortContent>() {
-                    return PendingResponse::ready(self.open_port(port.0.clone()));
+                    return self.open_port(port.0.clone()).into();
                 }
                 let facts = ResponseFacts { negotiated: true, ..facts };
                 return self.lazy(lazy, given, status, facts);
@@ -232,28 +225,23 @@ impl RequestCycle {
             && matches!(self.exchange.overrides.status(), Ok(None | Some(StatusCode::OK)));
         if !asked {
             let body = outgoing.body(&self.state);
-            return PendingResponse::ready(self.respond(status, Some(kind), facts, body));
+            return self.respond(status, Some(kind), facts, body).into();
         }
         let headers = &self.exchange.headers;
-        match partial::sent(headers, outgoing, &facts.validators, &kind, &self.state) {
+        match partial::select_range(headers, outgoing, &facts.validators, &kind, &self.state) {
             RangeResult::All(outgoing) => {
                 let body = outgoing.body(&self.state);
-                PendingResponse::ready(self.respond(status, Some(kind), facts, body))
+                self.respond(status, Some(kind), facts, body).into()
             }
             RangeResult::Part(part) => {
-                let facts = ResponseFacts { place: part.place, ..facts };
+                let facts = ResponseFacts { content_range: part.content_range, ..facts };
                 let kind = part.kind.unwrap_or(kind);
-                PendingResponse::ready(self.respond(
-                    StatusCode::PARTIAL_CONTENT,
-                    Some(kind),
-                    facts,
-                    part.body,
-                ))
+                self.respond(StatusCode::PARTIAL_CONTENT, Some(kind), facts, part.body).into()
             }
-            RangeResult::Beyond(place) => {
+            RangeResult::Beyond(content_range) => {
                 let mut response = self.problem(Problem::new(StatusCode::RANGE_NOT_SATISFIABLE));
-                response.headers_mut().insert(header::CONTENT_RANGE, place);
-                PendingResponse::ready(response)
+                response.headers_mut().insert(header::CONTENT_RANGE, content_range);
+                response.into()
             }
         }
     }
@@ -270,11 +258,11 @@ impl RequestCycle {
             let problem = Problem::new(StatusCode::NOT_ACCEPTABLE);
             let mut response = self.problem(problem.because(NOT_ACCEPTABLE));
             response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
-            return PendingResponse::ready(response);
+            return response.into();
         };
         let (own, stream) = match guard_now(|| (lazy.media_type(form), lazy.stream(form))) {
             Ok(parts) => parts,
-            Err(error) => return PendingResponse::ready(self.failed(error)),
+            Err(error) => return self.error_response(error).into(),
         };
         // A program's stream is sent as it comes; for data an error at the start still gets a
         // status.
@@ -285,30 +273,31 @@ impl RequestCycle {
         };
         match stream {
             Some(stream) if is_data && self.exchange.method == Method::GET => {
-                return self.wait(|turn| async move {
+                return self.wait(|cycle| async move {
                     match stream.into_future().await {
-                        (Some(Err(error)), _) => turn.failed(error),
+                        (Some(Err(error)), _) => cycle.error_response(error),
                         (first, rest) => {
                             let whole = Box::pin(stream::iter(first).chain(rest));
-                            turn.streamed(whole, status, kind, facts)
+                            cycle.stream_response(whole, status, kind, facts)
                         }
                     }
                 });
             }
             Some(stream) => {
-                return PendingResponse::ready(self.streamed(stream, status, kind, facts));
+                return self.stream_response(stream, status, kind, facts).into();
             }
             None => {}
         }
         match guard(|| lazy.encode(form)).at_once() {
-            Ok(result) => PendingResponse::ready(self.encoded(result, status, kind, facts)),
-            Err(later) => self
-                .wait(move |cycle| async move { cycle.encoded(later.await, status, kind, facts) }),
+            Ok(result) => self.encoded_response(result, status, kind, facts).into(),
+            Err(later) => self.wait(move |cycle| async move {
+                cycle.encoded_response(later.await, status, kind, facts)
+            }),
         }
     }
 
     /// Sends the result of encoding.
-    fn encoded(
+    fn encoded_response(
         self,
         content: Result<Bytes>,
         status: StatusCode,
@@ -320,12 +309,12 @@ impl RequestCycle {
                 let body = ResponseBody::whole(bytes, &self.state);
                 self.respond(status, Some(kind), facts, body)
             }
-            Err(error) => self.failed(error),
+            Err(error) => self.error_response(error),
         }
     }
 
     /// Sends a stream; for events it disables caching and buffering.
-    fn streamed(
+    fn stream_response(
         self,
         stream: ByteStream,
         status: StatusCode,
@@ -360,10 +349,10 @@ impl RequestCycle {
         }
     }
 
-    fn unchanged(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
+    fn not_modified(self, kind: Option<&str>, mut facts: ResponseFacts) -> Response<ResponseBody> {
         let headers = &self.exchange.headers;
         if let Some(tag) =
-            facts.validators.tag.as_mut().filter(|tag| conditions::has_packed(headers, tag))
+            facts.validators.tag.as_mut().filter(|tag| conditions::has_compressed(headers, tag))
         {
             *tag = EntityTag::strong(format!("{}{}", &*tag.text, conditions::GZIP_SUFFIX));
         }
@@ -389,10 +378,10 @@ impl RequestCycle {
         let status = match self.exchange.overrides.status() {
             Ok(_) if matches!(status.as_u16(), 206 | 304) => status,
             Ok(wish) => wish.unwrap_or(status),
-            Err(error) => return self.failed(error),
+            Err(error) => return self.error_response(error),
         };
         let mut body = body;
-        if let Err(error) = body.hold() {
+        if let Err(error) = body.charge_memory() {
             return self.unaffordable(error);
         }
         let length = body.length();
@@ -424,8 +413,8 @@ impl RequestCycle {
         if facts.has_parts {
             headers.insert(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
         }
-        if let Some(place) = facts.place {
-            headers.insert(header::CONTENT_RANGE, place);
+        if let Some(content_range) = facts.content_range {
+            headers.insert(header::CONTENT_RANGE, content_range);
         }
         if facts.negotiated {
             headers.insert(header::VARY, HeaderValue::from_static("accept"));
@@ -454,7 +443,7 @@ impl RequestCycle {
     fn unaffordable(self, error: Error) -> Response<ResponseBody> {
         // Content beyond the share of a request is an error of the program, and never fits.
         let internal = error.kind == Kind::TooLarge;
-        self.failed(Error { internal, ..error })
+        self.error_response(Error { internal, ..error })
     }
 
     /// An error response.
@@ -464,7 +453,7 @@ impl RequestCycle {
     }
 
     /// The response to a store's error.
-    pub(crate) fn failed(self, mut error: Error) -> Response<ResponseBody> {
+    pub(crate) fn error_response(self, mut error: Error) -> Response<ResponseBody> {
         // A table refuses client content with a list of invalid fields; the 422 of another server
         // has none, and is an error of the program.
         let refused = error.kind == Kind::Unprocessable && !error.fields.is_empty();
