@@ -5,7 +5,7 @@ use super::options::PageOptions;
 use crate::{Allocation, SearchAnswer};
 use runnel_store::Value;
 
-/// Results up to which nobody needs to choose.
+/// Most results of a page without choices.
 pub(crate) const FEW_RESULTS: usize = 10;
 /// Interpretations to choose from at most.
 pub(crate) const MAX_CHOICES: usize = 24;

@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     ids: i64,
     offset: i64,
     unique: bool,
-    /// Whether interpretations are listed: for a count while somebody types they are too much.
+    /// Whether interpretations are listed; the count during typing needs none.
     listed: bool,
 }
 

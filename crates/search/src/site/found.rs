@@ -23,7 +23,7 @@ pub(crate) struct Group {
 
 /// One page of results.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct ResultPage {
     pub(crate) query: String,
     /// From 1.
     pub(crate) page: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Found {
     pub(crate) duration: Duration,
 }
 
-impl Found {
+impl ResultPage {
     /// How many documents are on the page, and on those before.
     pub(crate) fn offset(&self, options: &PageOptions) -> usize {
         (self.page - 1) * options.documents
@@ -85,7 +85,7 @@ pub(crate) fn find(
     options: &PageOptions,
     query: &str,
     page: usize,
-) -> Found {
+) -> ResultPage {
     let page = page.clamp(1, MAX_PAGE);
     let offset = (page - 1) * options.documents;
     let request = Request::new()
@@ -95,7 +95,7 @@ pub(crate) fn find(
         .separate(true);
     let mut answer = SearchAnswer::new();
     source.search_into(query, &request, &mut answer);
-    let mut found = Found {
+    let mut found = ResultPage {
         query: query.to_owned(),
         page,
         pages: answer.total().div_ceil(options.documents).min(MAX_PAGE),

@@ -1,6 +1,6 @@
-//! Where the heading of a result leads to.
+//! The link of a result.
 
-use super::result::plain;
+use super::field_text::plain;
 use runnel_store::{Error, Kind, Result, Value};
 use runnel_text::form;
 
@@ -57,7 +57,7 @@ impl Link {
         Ok(Link::Template(parts))
     }
 
-    /// The address for a document; nothing where it has none, or one that a page must not have.
+    /// The address for a document; `None` without one, or with one that is not safe.
     pub(crate) fn of(&self, id: &str, document: &Value) -> Option<String> {
         let value = |field: &str| match document.get(field) {
             Some(value) => plain(value),

@@ -1,8 +1,8 @@
-//! What a search page is told: `#SearchPage{ title: 'Books', heading: 'title', … }`.
+//! The options of a search page: `#SearchPage{ title: 'Books', heading: 'title', … }`.
 
 use super::QueryLogFormat;
-use super::journal::JournalSettings;
 use super::link::Link;
+use crate::site::query_log::journal::JournalSettings;
 use runnel_store::{Error, Kind, Result, Value};
 
 /// Documents on a page at most.

@@ -1,8 +1,9 @@
 //! A result: the link, the heading, the subtitle and the text of a document, with its matches marked.
 
+use super::field_text::plain;
 use super::options::PageOptions;
 use crate::{Highlighter, Id, Markers};
-use runnel_store::{Value, json};
+use runnel_store::Value;
 
 /// Characters of a text that are shown.
 const TEXT_CHARS: usize = 300;
@@ -10,7 +11,7 @@ const TEXT_CHARS: usize = 300;
 const SNIPPET_WORDS: usize = 40;
 /// Characters of a heading, and of a field of the subtitle, that are shown.
 const FIELD_CHARS: usize = 200;
-/// Fields that are shown where nobody has said which.
+/// Most fields that are shown without options.
 const USUAL_FIELDS: usize = 4;
 
 /// A document that was found.
@@ -21,24 +22,6 @@ pub(crate) struct Hit {
     pub(crate) document: Option<Value>,
     /// What a page shows of it, unless the program renders it.
     pub(crate) shown: Value,
-}
-
-/// A value as people read it; nothing for what has nothing to read.
-pub(crate) fn plain(value: &Value) -> Option<String> {
-    let text = match value {
-        Value::Nil => return None,
-        Value::Text(text) => text.clone(),
-        Value::List(elements) => {
-            let parts: Vec<String> = elements.iter().filter_map(plain).collect();
-            parts.join(", ")
-        }
-        Value::Bool(_) | Value::Int(_) | Value::Big(_) | Value::Float(_) => {
-            String::from_utf8_lossy(&json::text(value)).into_owned()
-        }
-        Value::Bytes(_) | Value::Record(_) => return None,
-    };
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// An identifier as text.
@@ -141,7 +124,7 @@ fn parts(marked: &str) -> Value {
     Value::List(parts)
 }
 
-/// A text of at most so many characters, cut after a word where there is one.
+/// A text of at most `most` characters, cut after a word if possible.
 fn cut(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let start = &text[..end];
@@ -153,6 +136,7 @@ fn cut(text: &str, most: usize) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use runnel_store::json;
 
     fn text(options: &[(&str, &str)], document: &str) -> String {
         let options = Value::record(options.iter().map(|(name, text)| (*name, (*text).into())));

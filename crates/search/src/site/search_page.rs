@@ -1,15 +1,16 @@
-//! What is where on a search page.
+//! The addresses of a search page.
 
 use super::assets::{addresses, file};
 use super::counts::{Asked, all_hits, counted, parameter, with_results};
-use super::event::{Event, Kind};
-use super::found::{Found, MAX_PAGE, find};
+use super::found::{MAX_PAGE, ResultPage, find};
+use super::headers::{self, html, json};
 use super::options::PageOptions;
 use super::result::{Hit, id_text};
 use super::source::PageSource;
-use super::statistics::seconds;
 use super::statistics_store::{SearchStatistics, is_statistics};
-use super::{Journal, PageViews, headers};
+use super::{Journal, PageViews};
+use crate::site::query_log::event::{SearchEvent, SearchKind};
+use crate::site::statistics::seconds;
 use crate::{MAX_QUERY_CHARS, SearchAnswer, leading_integer};
 use runnel_store::{
     Answer as StoreAnswer, Content, Context, Error, Kind as ErrorKind, Reference, Result, Store,
@@ -30,7 +31,7 @@ use std::time::{Duration, SystemTime};
 /// - `statistics` and `statistics.json`, where the options say so;
 /// - `search.js`, `search.css` and `icon.svg`, which the page needs.
 ///
-/// It is only read. Searches are told to its [`Journal`].
+/// It is read-only, and records searches in its [`Journal`].
 pub struct SearchPage {
     inner: Rc<Inner>,
     statistics: SearchStatistics,
@@ -101,7 +102,7 @@ impl SearchPage {
         let inner = &self.inner;
         let asked = Asked::of(reference.query(), 0).counting();
         let answer = asked.search(&*inner.source);
-        inner.tell(Kind::Live, &asked.query, &answer);
+        inner.tell(SearchKind::Live, &asked.query, &answer);
         StoreAnswer::ok(Some(json(counted(&asked, &answer))))
     }
 
@@ -109,7 +110,7 @@ impl SearchPage {
         let inner = &self.inner;
         let asked = Asked::of(reference.query(), inner.options.documents);
         let answer = asked.search(&*inner.source);
-        inner.tell(Kind::Full, &asked.query, &answer);
+        inner.tell(SearchKind::Full, &asked.query, &answer);
         let hits = all_hits(&*inner.source, &inner.options, &answer);
         if let Some(rendered) = inner.rendered(hits.clone(), context) {
             return rendered.map(move |results| {
@@ -163,19 +164,19 @@ impl Inner {
         }))
     }
 
-    fn tell_page(&self, found: &Found, chosen: bool) {
+    fn tell_page(&self, found: &ResultPage, chosen: bool) {
         let meaning = found.groups.first().map(|group| group.meaning.categories());
-        self.journal.tell(Event {
+        self.journal.tell(SearchEvent {
             total: found.total,
             offset: found.offset(&self.options) as i64,
             interpretations: found.interpretations,
             chosen: meaning.filter(|_| chosen),
-            ..event(Kind::Full, &found.query, found.duration)
+            ..event(SearchKind::Full, &found.query, found.duration)
         });
     }
 
-    fn tell(&self, kind: Kind, query: &str, answer: &SearchAnswer) {
-        self.journal.tell(Event {
+    fn tell(&self, kind: SearchKind, query: &str, answer: &SearchAnswer) {
+        self.journal.tell(SearchEvent {
             total: answer.total(),
             offset: answer.offset(),
             interpretations: answer.considered(),
@@ -184,8 +185,8 @@ impl Inner {
     }
 }
 
-fn event(kind: Kind, query: &str, duration: Duration) -> Event {
-    Event {
+fn event(kind: SearchKind, query: &str, duration: Duration) -> SearchEvent {
+    SearchEvent {
         seconds: seconds(SystemTime::now()),
         kind,
         query: cut(query).to_owned(),
@@ -200,14 +201,6 @@ fn event(kind: Kind, query: &str, duration: Duration) -> Event {
 /// A query as long as those that are searched for.
 fn cut(query: &str) -> &str {
     query.char_indices().nth(MAX_QUERY_CHARS).map_or(query, |(end, _)| &query[..end])
-}
-
-pub(crate) fn html(page: String) -> Content {
-    Content::text(page).with_media_type("text/html; charset=utf-8")
-}
-
-pub(crate) fn json(text: Vec<u8>) -> Content {
-    Content::bytes(text).with_media_type("application/json")
 }
 
 #[deny(clippy::missing_trait_methods)]

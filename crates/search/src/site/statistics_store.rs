@@ -1,10 +1,11 @@
 //! The statistics of a search page, as a store of their own.
 
 use super::assets::{addresses, file};
+use super::headers::{self, html, json};
 use super::options::PageOptions;
-use super::search_page::{html, json};
-use super::statistics::seconds;
-use super::{Journal, PageViews, headers, kept};
+use super::{Journal, PageViews};
+use crate::site::statistics::saved;
+use crate::site::statistics::seconds;
 use runnel_store::{Answer, Content, Context, Reference, Store, Value, Verb, Verbs, json::text};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,9 +37,9 @@ impl SearchStatistics {
         SearchStatistics { journal, title: options.title.as_str().into(), views }
     }
 
-    /// What has been counted up to now, as in `statistics.json`.
+    /// The counts, as in `statistics.json`.
     pub fn value(&self) -> Value {
-        kept::value(&self.journal.statistics())
+        saved::value(&self.journal.statistics())
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// Steps into which each doubling is divided.
 const STEPS: usize = 4;
-/// Durations up to 2^20 microseconds, a second, are told apart.
+/// Doublings of a microsecond up to 2^20, about a second.
 const DOUBLINGS: usize = 20;
-/// The last one is for all that are longer.
+/// The last bucket counts all longer durations.
 const BUCKETS: usize = STEPS * DOUBLINGS + 1;
 
 /// Counts of durations.
