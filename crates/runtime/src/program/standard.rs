@@ -73,7 +73,7 @@ pub fn standard_views(program: &str) -> Result<Rc<dyn Store>> {
     if !stack.protected_call(1, 1) {
         let message = match stack.kind(-1) {
             Type::Table => crate::values::errors::read_fault(&isolate, stack, -1).to_string(),
-            _ => String::from_utf8_lossy(stack.bytes(-1)).into_owned(),
+            _ => stack.text(-1),
         };
         stack.set_top(top);
         return Err(failed(&message));
