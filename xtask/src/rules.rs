@@ -1,22 +1,25 @@
 //! The rules. Each looks at the whole project and answers what breaks it.
 
 mod banned;
+mod circles;
 mod contents;
 mod dependencies;
+mod guides;
+mod house;
 mod links;
+mod machines;
 mod proofs;
 mod purity;
 mod shape;
 mod store_methods;
 mod unsafe_code;
-mod words;
 
 use crate::{Finding, Tree};
 
 /// A rule.
 type Rule = fn(&Tree) -> Vec<Finding>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 13] = [
     dependencies::check,
     purity::check,
     unsafe_code::check,
@@ -24,9 +27,12 @@ const RULES: [Rule; 10] = [
     shape::check,
     banned::check,
     contents::check,
-    words::check,
+    machines::check,
     links::check,
     proofs::check,
+    circles::check,
+    house::check,
+    guides::check,
 ];
 
 /// Checks a project against all rules; the findings are in the order of files and lines.

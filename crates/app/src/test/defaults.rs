@@ -1,7 +1,8 @@
 //! The tables of options in the manual, compared with the code: each option exists, setting it to the
 //! default that the table says changes nothing, and no option is missing from the tables.
 
-use crate::{database_options, server_options};
+use crate::world::database_options;
+use crate::world::server_options;
 use runnel_search::SearchDefinition;
 use runnel_store::Value;
 use std::fmt::Debug;
