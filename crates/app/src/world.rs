@@ -7,6 +7,7 @@ pub(crate) mod remote_stores;
 pub(crate) mod schemes;
 pub(crate) mod search_pages;
 pub(crate) mod server_options;
+pub(crate) mod standard;
 
 use crate::console::Console;
 use crate::process::handover;
@@ -184,6 +185,7 @@ impl Host for World {
         let (environment, place) = (self.environment.clone(), self.place.clone());
         let servers = self.servers.clone();
         Answer::later(async move {
+            standard::render_pages().await;
             let observing = observing::begin(settings, &environment, &mut options).await?;
             let (server, held) = place.serve(Watched::of(store), options).await?;
             let server = Rc::new(WatchedServer::new(server, held, observing));

@@ -8,7 +8,7 @@ pub(crate) mod fault;
 mod page;
 mod reads;
 
-pub(crate) use page::Watched;
+pub(crate) use page::{Watched, set_page};
 use reads::MOST;
 pub(crate) use reads::Reads;
 
