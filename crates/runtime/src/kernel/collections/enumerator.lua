@@ -103,3 +103,12 @@ K.classMethods(Enumerator, {
 K.methods(K.classes.String, {
   ["each"] = function(self) return K.enumerator(self:asArray()) end,
 })
+
+K.methods(K.classes.Collection, {
+  ["objectEnumerator"] = function(self) return K.enumerator(self) end,
+  ["each"] = function(self) return K.enumerator(self) end,
+  ["reverseObjectEnumerator"] = function(self) return K.enumerator(self:reversed()) end,
+})
+K.methods(K.classes.Dictionary, {
+  ["keyEnumerator"] = function(self) return K.enumerator(self:keys()) end,
+})

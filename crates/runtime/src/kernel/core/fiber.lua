@@ -1,67 +1,17 @@
--- Fibers, errors, and leaving methods from inside blocks.
+-- Fibers: blocks that run at the same time, waiting for them, jobs.
 local K = ...
-local yield, error, xpcall, pcall, type, getmetatable = coroutine.yield, error, xpcall, pcall, type, getmetatable
+local yield, error, xpcall, type, getmetatable = coroutine.yield, error, xpcall, type, getmetatable
 local setmetatable, rawget = setmetatable, rawget
-local Error = K.classes.Error
+local try, Block = K.try, K.classes.Block
 
 -- What a coroutine yields to its driver.
 local DONE = 1
 
--- LuaJIT's own messages, in words about programs.
-local friends = {
-  { "stack overflow", "recursion", "the recursion is too deep", "does the method that calls itself come to an end?" },
-  { "not enough memory", "memory", "the program used up the memory it may have", "work on parts, or on a stream" },
-  { "string length overflow", "memory", "a text became too long", "work on parts, or on a stream" },
-  { "attempt to compare", "typeError", "these two cannot be compared", "compare numbers with numbers and texts with texts" },
-  { "attempt to perform arithmetic", "typeError", "arithmetic needs numbers", nil },
-  { "attempt to concatenate", "typeError", "this cannot be joined to a text", nil },
-  { "attempt to call", "typeError", "this is not a block, it cannot be called", nil },
-  { "attempt to index", "typeError", "this has no parts", nil },
-  { "bad argument", "typeError", "an argument is of the wrong kind", nil },
-  { "attempt to yield across", "failed", "waiting is not possible inside this callback", nil },
-}
-
-function K.fromLua(text, trace)
-  local err
-  for _, friend in ipairs(friends) do
-    if string.find(text, friend[1], 1, true) then
-      err = K.newError(friend[2], friend[3], { i_hint = friend[4], i_detail = text })
-      break
-    end
-  end
-  if not err then err = K.newError("failed", (string.gsub(text, "^%S-:%d+: ", "")), { i_detail = text }) end
-  err._trace = trace
-  return err
-end
-
--- The handler of every protected call: makes an Error of what was raised, where it was raised.
-local function handler(raised)
-  if type(raised) == "table" then return raised end
-  local ok, trace = pcall(K.traceback, 2)
-  return K.fromLua(tostring(raised), ok and trace or {})
-end
-K.handler = handler
-
--- The handler is not asked when memory ran out, or when there was no stack left for it.
-local function asRaised(value)
-  if type(value) == "string" then return K.fromLua(value, {}) end
-  return value
-end
-
--- Runs a block under protection: whether it came to its end, and its value or what was raised.
-local function try(block, a, b)
-  local ok, value = xpcall(block, handler, a, b)
-  if ok then return true, value end
-  return false, asRaised(value)
-end
-
-K.try = try
-
 -- The function of every coroutine of the pool.
 function K.worker(f, a, b, c, d, e, g)
   while true do
-    local ok, value, more = xpcall(f, handler, a, b, c, d, e, g)
-    if not ok then value = asRaised(value) end
+    local ok, value, more = xpcall(f, K.handler, a, b, c, d, e, g)
+    if not ok then value = K.asRaised(value) end
     f, a, b, c, d, e, g = yield(DONE, ok, value, more)
   end
 end
@@ -72,155 +22,6 @@ function K.deadlineError()
   err._trace = K.traceback(2)
   return err
 end
-
--- Leaving a method from a block in it: `^` ------------------------------------------------------
-
-function K.home(body)
-  local token = {}
-  local ok, value = try(body, token)
-  if ok then return value end
-  token.left = true
-  if rawequal(value, token) then return token.value end
-  error(value, 0)
-end
-
-function K.leave(token, value)
-  if token.left then
-    K.throw("returned", "this block returns from a method that has already returned",
-      { i_hint = "use `^` only while the method is still running" })
-  end
-  token.value = value
-  error(token, 0)
-end
-
--- Ends the whole script with a value.
-function K.endScript(value)
-  error({ _end = true, value = value }, 0)
-end
-
--- Whether a handler of the program may take it.
-local function catchable(raised)
-  return getmetatable(raised) ~= nil and not rawget(raised, "_uncatchable")
-end
-
--- Errors in programs ------------------------------------------------------------------------------
-
-local Block = K.classes.Block
-
--- Runs a block; hands an error that `takes` accepts to the handler. `error retry` in the handler
--- runs the block once more.
-local function handled(block, on, takes)
-  while true do
-    local ok, value = try(block)
-    if ok then return value end
-    if not catchable(value) or not takes(value) then error(value, 0) end
-    if type(on) ~= "function" then return on end
-    local good, answer = try(on, value)
-    if good then return answer end
-    if type(answer) ~= "table" or rawget(answer, "_retry") ~= value then error(answer, 0) end
-  end
-end
-
-local function any() return true end
-
-K.methods(Block, {
-  -- The value of the block, or what the handler answers when the block raises an error.
-  ["onError:"] = function(block, on) return handled(block, on, any) end,
-  -- Only for errors of a kind, or of a class of errors.
-  ["on:do:"] = function(block, kind, on)
-    return handled(block, on, function(value)
-      return kind == value.i_kind or (K.isClass(kind) and K.isKind(value, kind))
-    end)
-  end,
-  -- Runs the other block afterwards, whatever happens.
-  ["ensure:"] = function(block, always)
-    local ok, value = try(block)
-    always()
-    if ok then return value end
-    error(value, 0)
-  end,
-  -- Tries again: the whole number of tries is the argument.
-  ["retry:"] = function(block, times)
-    local pause = 0.01
-    for attempt = 1, times do
-      local ok, value = try(block)
-      if ok then return value end
-      if attempt == times or not catchable(value) then error(value, 0) end
-      K.native.sleep(pause * (0.5 + math.random()))
-      pause = math.min(pause * 2, 5)
-    end
-  end,
-})
-
--- What an error says to HTTP clients.
-local function errorStatus(status)
-  if type(status) == "number" and status >= 400 and status <= 599 and status % 1 == 0 then return status end
-  K.throw("typeError", "the status of an error must be a whole number from 400 to 599, not " .. K.str(status))
-end
-local function checked(headers)
-  if type(headers) == "table" and headers._isDictionary then return headers end
-  K.throw("typeError", "the headers of an error must be a dictionary, not " .. K.nameOf(headers))
-end
-local function problems(fields)
-  local list, n = {}, 0
-  checked(fields):keysAndValuesDo_(function(name, message)
-    local pointer = K.str(name)
-    -- RFC 6901: a pointer begins with a slash.
-    if string.byte(pointer, 1) ~= 47 then
-      pointer = "/" .. string.gsub(string.gsub(pointer, "~", "~0"), "/", "~1")
-    end
-    n = n + 1
-    list[n] = K.dictionary({ "pointer", "message" }, { pointer = pointer, message = K.str(message) }, 2)
-  end)
-  return K.array(list, n)
-end
-
-K.methods(Error, {
-  ["description"] = function(self) return self.i_kind .. ": " .. tostring(self.i_message) end,
-  ["signal"] = function(self)
-    self._trace = K.traceback(1)
-    -- A message that the program wrote is for clients, unlike that of a store that it asked.
-    if rawget(self, "_side") == nil then self._side = "program" end
-    error(self, 0)
-  end,
-  ["raise"] = function(self) return self:signal() end,
-  -- In a handler: runs the block once more.
-  ["retry"] = function(self) error({ _retry = self }, 0) end,
-  ["isTemporary"] = function(self) return self._temporary == true end,
-  ["hint"] = function(self) return rawget(self, "i_hint") end,
-  ["trace"] = function(self)
-    local lines = {}
-    for i, place in ipairs(rawget(self, "_trace") or {}) do lines[i] = place[1] .. ":" .. place[2] end
-    return K.array(lines, #lines)
-  end,
-})
-K.classMethods(Error, {
-  ["signal:"] = function(class, message)
-    local err = setmetatable({ i_kind = "error", i_message = message }, class._methods)
-    if class ~= Error then err.i_kind = class._name end
-    return err:signal()
-  end,
-  ["kind:message:"] = function(class, kind, message)
-    return setmetatable({ i_kind = kind, i_message = message }, class._methods)
-  end,
-  -- With headers of the HTTP response: a dictionary.
-  ["kind:message:headers:"] = function(class, kind, message, headers)
-    return setmetatable({ i_kind = kind, i_message = message, i_headers = checked(headers) }, class._methods)
-  end,
-  -- With what is wrong in the client's content: a dictionary from fields to messages.
-  ["kind:message:fields:"] = function(class, kind, message, fields)
-    return setmetatable({ i_kind = kind, i_message = message, i_fields = problems(fields) }, class._methods)
-  end,
-  -- With an HTTP status of its own.
-  ["status:message:"] = function(class, status, message)
-    return setmetatable({ i_kind = "error", i_message = message, i_status = errorStatus(status) }, class._methods)
-  end,
-  ["status:message:headers:"] = function(class, status, message, headers)
-    local err = class:status_message_(status, message)
-    err.i_headers = checked(headers)
-    return err
-  end,
-})
 
 -- Fibers of the program --------------------------------------------------------------------------
 
@@ -237,7 +38,7 @@ local function start(block, milliseconds, awaited, failed)
   return K.native.fork(function()
     local ok, value = try(block)
     if ok then return value end
-    if not catchable(value) then error(value, 0) end
+    if not K.catchable(value) then error(value, 0) end
     if failed then failed(value) end
     return setmetatable({ value = value }, Raised)
   end, milliseconds, awaited)
@@ -261,14 +62,14 @@ end
 -- Errors of fibers that nothing has joined yet. After a time, or at the end of the program, they
 -- are reported: an error must not vanish because no line of the program asks for it.
 local JOIN_TIME = 1 -- seconds
-local unjoined = {}
+local unjoined, forkFailed = {}, false
 K.nilKeys._isJoined = true
 
 local function reportUnjoined(fiber)
   local raised = unjoined[fiber]
   unjoined[fiber] = nil
   if raised then
-    K.forkFailed = true
+    forkFailed = true
     report("error in a fiber that nothing joins: ", raised)
   end
 end
@@ -276,7 +77,7 @@ end
 -- For Rust: reports what is left; answers a text when a fork of this program failed unjoined.
 function K.reportForks()
   while next(unjoined) do reportUnjoined((next(unjoined))) end
-  return K.forkFailed and "failed" or nil
+  return forkFailed and "failed" or nil
 end
 
 function K.fork(block, milliseconds)
@@ -344,7 +145,7 @@ K.methods(Block, {
   ["timeout:onError:"] = function(block, time, on)
     local ok, value = try(within, block, time)
     if ok then return value end
-    if not catchable(value) then error(value, 0) end
+    if not K.catchable(value) then error(value, 0) end
     return K.valueOf(on, value)
   end,
 })
@@ -384,7 +185,7 @@ end
 local function alone(block)
   local ok, value = try(block)
   if ok then return value end
-  if not catchable(value) then error(value, 0) end
+  if not K.catchable(value) then error(value, 0) end
   report("error: ", value)
 end
 

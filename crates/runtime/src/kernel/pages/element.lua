@@ -199,18 +199,6 @@ function K.scriptData(buffer, value)
   put(buffer, (gsub(K.json(value), "[<>&]", inScript)))
 end
 
--- A value in a style is a word of it: it must not end a rule, nor begin another.
-function K.styleWord(buffer, value)
-  if value == nil or value == NULL or value == false then return end
-  if type(value) == "table" and not K.isClass(value) and value._isRaw then
-    if find(string.lower(value._text), "</style", 1, true) then
-      throw("invalid", "the text of a style must not contain `</style`")
-    end
-    return put(buffer, value._text)
-  end
-  put(buffer, K.styleValue(value))
-end
-
 -- Whole ------------------------------------------------------------------------------------------
 
 local DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>'

@@ -19,8 +19,8 @@ local Window = ffi.typeof("struct { uint8_t *start, *at, *limit; }")
 local Address, Bytes = ffi.typeof("uintptr_t"), ffi.typeof("const char *")
 local newText = require("string.buffer").new
 local sample = newText()
-local reserve, commit, reset, textOf, ref, skip =
-  sample.reserve, sample.commit, sample.reset, sample.tostring, sample.ref, sample.skip
+local reserve, commit, reset, ref, skip =
+  sample.reserve, sample.commit, sample.reset, sample.ref, sample.skip
 
 -- Bytes that are set aside at once.
 local ROOM = 4096

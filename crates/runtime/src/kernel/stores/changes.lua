@@ -91,10 +91,10 @@ K.methods(Changes, {
   ["connect:"] = function(self, target)
     if K.isClass(target) then target = K.isSubclass(target, K.classes.Store) and target:store() or target:new() end
     if type(target) == "function" then target = K.classes.MapFilter:filterWithBlock_(target) end
-    local deliver
-    local index = K.searchTarget(target)
-    if index then
-      deliver = K.searchFollower(self, index)
+    local follower = type(target) == "table" and not K.isClass(target) and target._follower
+    local deliver = follower and follower(target, self)
+    if deliver then
+      -- An index follows in its own way.
     elseif type(target) == "table" and target._isStore then
       deliver = function(change) change:applyTo_(target) end
     elseif type(target) == "table" and target._isDictionary then

@@ -5,7 +5,7 @@
 -- through it enters no fiber. A subclass of the program that overrides something, or that has
 -- property paths, is asked through messages, and the native store lies below it.
 local K = ...
-local type, rawget, rawset, getmetatable = type, rawget, rawset, getmetatable
+local type, rawget, getmetatable = type, rawget, getmetatable
 local native, pathOf, throw = K.native, K.pathOf, K.throw
 local Scheme = K.classes.Scheme
 

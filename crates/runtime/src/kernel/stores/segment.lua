@@ -13,7 +13,6 @@ local ESCAPE = "%%(%x%x)"
 local function escaped(digits)
   if not find(string.char(tonumber(digits, 16)), "[%w]") then return "%25" .. digits end
 end
-local SEVERAL = "write `{*…}` for a value of several segments"
 
 local function refuse(message, hint) throw("invalid", message, { i_hint = hint }) end
 
