@@ -1,6 +1,6 @@
 -- Arrays: elements 1..n of a Lua table, positions 0..n-1 for programs; nil is kept as K.NULL.
 local K = ...
-local type, rawget, setmetatable, getmetatable = type, rawget, setmetatable, 
+local type, rawget, setmetatable, getmetatable = type, rawget, setmetatable,
   getmetatable
 local insert, remove = table.insert, table.remove
 local throw, eq = K.throw, K.eq
