@@ -28,7 +28,7 @@ function K.literalDictionary(keys, values, n)
   return dictionary
 end
 
--- Removes the holes. A new table of keys is made, so that a loop over the old one goes on.
+-- Removes the holes. The keys get a new table, so that a loop over the old one continues.
 local function compact(self)
   local old, keys, n = self._keys, {}, 0
   for i = 1, self._n + self._holes do

@@ -1,4 +1,4 @@
--- Enumerators: a walk over a collection that is taken one element at a time (`nextObject`, `?`).
+-- Enumerators: cursors over a collection, read element by element (`nextObject`, `?`).
 -- `each` makes one; in a higher-order message it marks an argument that varies.
 local K = ...
 local setmetatable = setmetatable

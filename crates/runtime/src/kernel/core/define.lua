@@ -35,7 +35,8 @@ local roots = {
 -- Begins a definition; answers the class and the method tables of its superclass.
 function K.define(keyword, name, super)
   local class = classes[name]
-  -- Names as plain as `Cache` may be wanted for something else; a program that extends says so.
+  -- A program may reuse a plain name such as `Cache` for a class of its own; to extend ours, it writes
+  -- `extension`.
   if class and rawget(class, "_plainName") and keyword ~= "extension" then class = nil end
   if class and (keyword == "extension" or super == nil or class._super == super) then
     local above = class._super

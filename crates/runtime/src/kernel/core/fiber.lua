@@ -28,12 +28,12 @@ end
 local Fiber = K.newClass("Fiber", K.classes.Object)
 K.nilKeys._task = true
 
--- What a block raised in a fiber of its own, on its way to whoever waits: as it is, with its class,
+-- An error that a block raised in its own fiber, on its way to the waiting fiber: unchanged, with its class,
 -- its kind and its trace. An error that no handler may take goes the other way, as text.
 local Raised = {}
 
--- A fiber that is awaited where it was started shares the transaction of the one that waits.
--- `failed` gets the error of one that is not.
+-- A fiber that is awaited where it was started shares the transaction of the waiting fiber.
+-- `failed` gets the error of a fiber that is not awaited.
 local function start(block, milliseconds, awaited, failed)
   return K.native.fork(function()
     local ok, value = try(block)
@@ -112,7 +112,7 @@ K.methods(Fiber, {
   ["isDone"] = function(self) return K.native.isDone(self._task) end,
 })
 
--- Runs a block after those that were started before under the same key: one at a time, in order.
+-- Runs a block after those that were started before under the same key: sequentially, in order.
 local turns = {}
 function K.inTurn(key, block)
   local before = turns[key]
@@ -150,7 +150,7 @@ K.methods(Block, {
   end,
 })
 
--- The results of blocks that run at the same time, at most so many of them, in order. The first
+-- The results of blocks that run concurrently, at most `most` of them, in order. The first
 -- error ends the others.
 function K.concurrently(blocks, most)
   local count, started = #blocks, 0
@@ -260,7 +260,7 @@ K.methods(Concurrent, {
   end,
 })
 
--- Fibers that `concurrently` runs at a time when no number is given.
+-- The default of `concurrently`: how many fibers run at once.
 local MOST = 64
 
 K.methods(K.classes.Array, {

@@ -96,7 +96,7 @@ function K.refuseNames(names, class, sample)
   for i = 1, #names do
     local name = names[i]
     if class and declares(class, name) then
-      ambiguous(name, (find(class._name, "^[AEIOU]") and "an " or "a ") .. class._name)
+      ambiguous(name, K.articleOf(class._name))
     elseif element and hasField(element, name) then
       ambiguous(name, "the rows")
     end

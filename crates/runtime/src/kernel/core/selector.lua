@@ -41,8 +41,7 @@ local function manglePart(part)
   return gsub(sub(part, 1, -2), "[^%w]", escape) .. "_"
 end
 
--- In a function of its own: one that makes closures is not compiled by LuaJIT's tracer, and this
--- way the look-up below is.
+-- Apart from the look-up below: LuaJIT's tracer does not compile functions that make closures.
 local function mangleNew(selector)
   local name
   local spelling = binary[selector] or selector

@@ -150,7 +150,7 @@ end
 K.methods(K.classes.Store, { ["serveOnPort:"] = K.serveOn })
 
 K.methods(Server, {
-  -- The program is ready when the block answers something: `/readyz` of the admin port says so.
+  -- A readiness check, shown at `/readyz` of the admin port: ready when the block answers something.
   ["ready:when:"] = function(self, name, block)
     local check = Check:new()
     check._check, check._ready = K.str(name), block

@@ -55,7 +55,7 @@ local function runLater(buffer, write)
 end
 K.laterMarkup = runLater
 
--- Writes what a `_write` holds, once: whoever shows the element again gets the same.
+-- Writes what a `_write` holds, once: showing the element again gives the same text.
 local function settle(element)
   local write = rawget(element, "_write")
   if not write then return end
@@ -91,7 +91,7 @@ end
 
 local childOfTable
 
--- In a function of its own: one that makes closures is not compiled by LuaJIT's tracer.
+-- Apart from its caller: LuaJIT's tracer does not compile functions that make closures.
 local function runBlock(buffer, block)
   return runLater(buffer, function(target) K.child(target, block()) end)
 end

@@ -120,7 +120,7 @@ end
 function K.finished(buffer)
   local place, n = empty(buffer)
   local text = textAt(place, n)
-  -- One that is being sent may be asked for more: nobody else gets it.
+  -- A buffer that is being sent may get more text: it does not return to the pool.
   if not buffer.live then rest(buffer, n) end
   return text
 end

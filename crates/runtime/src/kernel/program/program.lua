@@ -34,7 +34,7 @@ end
 local servers = K.runningServers
 local Server, rootOf, DEFAULT_PORT = K.classes.HTTPServer, K.rootOfServer, K.DEFAULT_PORT
 
--- Starts the server that a program ends with: it must have something to serve. One that was
+-- Starts the server that a program ends with: it must have something to serve. A server that was
 -- started before and stopped stays so.
 local function startLast(server)
   if rawget(server, "_wasStarted") then return end

@@ -22,7 +22,7 @@ K.methods(Template, {
   end,
 })
 
--- Both are told what they belong to by an option, or by connecting them to it.
+-- An option, or a connection, gives both the index or page that they belong to.
 local function over(option, example)
   return function(self)
     local store = self[K.ivarKey(option)] or self.i_source

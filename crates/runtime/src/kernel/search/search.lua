@@ -24,7 +24,7 @@ local function record(class, keys, values, n, depth)
   end
   for i = 1, n do
     local key, value = K.str(keys[i]), values[i]
-    if value == nil then throw("nilValue", key .. " of a " .. (class or "Dictionary") .. " is nil in its literal") end
+    if value == nil then throw("nilValue", key .. " of " .. K.articleOf(class or "Dictionary") .. " is nil in its literal") end
     if map[key] == nil then
       count = count + 1
       names[count] = key
@@ -80,7 +80,7 @@ local function told(without)
     if not definition then return end
     for i = 1, definition.n do
       local key, value = K.str(definition.keys[i]), definition.values[i]
-      if value == nil then throw("nilValue", key .. " of a " .. K.nameOf(self) .. " is nil in its literal") end
+      if value == nil then throw("nilValue", key .. " of " .. K.nameOf(self) .. " is nil in its literal") end
       if key ~= without then add(key, plain(value, 0)) end
     end
   end
@@ -234,7 +234,7 @@ local function reload(index, source)
   return found
 end
 
--- Where there are no tables before somebody makes them: a wrong name is a mistake.
+-- Schemes whose tables must exist: a wrong name is a mistake.
 local DATABASES = { sqlite = true, postgres = true, postgresql = true }
 
 -- Repeats changes of a source in an index: each by what follows the path of the source.
@@ -304,7 +304,7 @@ local function begin(self, index, source)
 end
 
 K.methods(Index, {
-  -- Loads what is there and repeats what changes from then on.
+  -- Loads the present records and then follows the changes.
   ["follow:"] = function(self, source)
     if type(source) ~= "table" or not source._isReference then
       throw("typeError", "follow: expects a reference, got " .. K.nameOf(source))

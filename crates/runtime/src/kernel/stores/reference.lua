@@ -217,7 +217,7 @@ K.methods(Reference, {
     if text == nil then return K.array({}, 0) end
     return K.str(text):lines()
   end,
-  -- A stream whose output is added to what is there: `text → ref:file:log.txt outputStream`.
+  -- A stream that appends to the content: `text → ref:file:log.txt outputStream`.
   ["outputStream"] = function(self)
     return K.byteStream { write = function(text) self:post_(text) end }
   end,
@@ -278,7 +278,7 @@ K.methods(Reference, {
   ["deleteKnowing:"] = function(self, tag)
     return hold(self, K.storeDeleteIf(storeOf(self), self._path, self._scheme, "tag", K.str(tag)), "delete", CHANGED)
   end,
-  -- Writes what the block makes of what is there, once more when somebody else wrote meanwhile.
+  -- Writes what the block makes of the present value; begins again after a concurrent write.
   ["update:"] = function(self, block)
     if rawget(self, "_get") or isVariable(self) then
       write(self, K.valueOf(block, read(self)))

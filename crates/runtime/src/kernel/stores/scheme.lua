@@ -82,7 +82,7 @@ function K.answerAt(store, path, client)
   return store:at_(path)
 end
 
--- A store of the program tells its watchers of what was written through it. Watchers that nobody
+-- A store of the program reports writes through it to its watchers. Watchers that no reader
 -- asked for do not exist, so others pay for one look.
 local function tell(store, kind, path)
   local watchers = type(store) == "table" and rawget(store, "_watchers")
@@ -90,7 +90,7 @@ local function tell(store, kind, path)
 end
 K.tellWatchers = tell
 
--- For Rust: where a store of the program tells of its changes.
+-- For Rust: the watchers of a store of the program.
 function K.watchersOf(store)
   if type(store) ~= "table" or K.isClass(store) or not store._isStore then return nil end
   local watchers = rawget(store, "_watchers")

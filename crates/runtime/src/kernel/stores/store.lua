@@ -155,7 +155,7 @@ K.schemes.default = K.schemes.var
 local Scheme = K.newClass("Scheme", Store)
 K.alias("MPWScheme", Scheme)
 
--- Asks the property paths; what they do not know goes on to `rest`.
+-- Asks the property paths, and `rest` for what they do not know.
 local function byPath(verb, rest)
   return function(self, reference, value)
     local path = (K.splitPath(pathOf(reference)))

@@ -14,7 +14,7 @@ K.typeMetatable("string", String, "")
 
 -- Characters ------------------------------------------------------------------------------------
 
--- Programs walk one string at a time, so what was learnt of the last one is kept: whether it is
+-- Programs walk one string after the other, so facts about the last one are cached: whether it is
 -- ASCII (a character is a byte), and otherwise where each character starts.
 local lastText, lastAscii = "", true
 local lastStarts, lastStartsText = { 1 }, nil
